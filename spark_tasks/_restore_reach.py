@@ -17,7 +17,9 @@ from bot.domain.looked import Seen
 from bot.domain.pending_manifests import owed_to
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
+from bot.history.prediction import not_brought_again
 from bot.history.ranking import Recovering
+from bot.history.restore import Restores
 from spark_tasks._data_files import DataFile
 from spark_tasks._words import ids, shown
 
@@ -200,8 +202,7 @@ def _cannot(
         sentences.append(_would_fail(pair, reach.missing_manifests))
     if pair.verdict is PairVerdict.PAIRED and not pair.is_durable:
         sentences.append("Flink drops this checkpoint when newer ones complete, so it may be gone when it is needed.")
-    going = {s.snapshot_id for s in above}
-    foreign = [s for s in above if _is_of_others(s, pair) and not s.only_undid(going)]
+    foreign = not_brought_again(Restores(ask), above, pair)
     if foreign:
         rows, gone = (sum(s.counted(key) for s in foreign) for key in ("added-records", "deleted-records"))
         named = ids([s.snapshot_id for s in foreign])
@@ -231,15 +232,6 @@ def _cannot(
     if stored.not_understood is not None:
         sentences.append(stored.not_understood)
     return (*sentences, *_left_behind(ask, stored))
-
-
-def _is_of_others(commit: Snapshot, pair: Pairing) -> bool:
-    """Whether the job does not make its rows again, and it is no compaction: of repairs with Flink's rows those that
-    the point has behind it."""
-    is_read_again = commit.job_id is not None or (
-        commit.written is not None and commit.snapshot_id not in pair.rewind_loses
-    )
-    return (commit.brings_others or not is_read_again) and commit.operation != "replace"
 
 
 def _does_not_fit(pair: Pairing, reach: RestoreReach) -> Iterator[str]:

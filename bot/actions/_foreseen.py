@@ -16,7 +16,7 @@ from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.other_writers import keeps_its_rows
+from bot.domain.other_writers import keeps_its_rows, name_of
 from bot.domain.requirements import HeadDescends
 from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import clock_time
@@ -213,8 +213,6 @@ def _rises(snapshot: Snapshot, reached: Mapping[OperatorId | None, int]) -> bool
 
 
 def committer(snapshot: Snapshot) -> str:
-    """Who wrote a commit, in words: Flink run and checkpoint, or engine and application."""
-    if snapshot.job_id:
-        return f"Flink run {short_job(snapshot.job_id)} (checkpoint {snapshot.checkpoint_id})"
-    app = snapshot.summary.get("spark.app.id") or snapshot.summary.get("app-id")
-    return f"{snapshot.engine} app {app}" if app else f"{snapshot.engine} ({snapshot.operation})"
+    """Who wrote a commit: `Flink run a3f1c2 (checkpoint 7)`, `spark application local-17`."""
+    which = f" (checkpoint {snapshot.checkpoint_id})" if snapshot.job_id else ""
+    return f"{name_of(snapshot)}{which}"

@@ -2,7 +2,7 @@
 M), two leave the table as it is (start from a point that pairs with it, or from what the stop leaves).
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from bot.actions._draft import (
     NOTHING_STOPPED,
@@ -20,15 +20,15 @@ from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, MoveTable, Owed, StartFromStop, StartJob, StopJob
 from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
-from bot.domain.guests import Guests
-from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.other_writers import brings_nothing, changes_rows_without_flink, described_by, keeps_its_rows, name_of
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.other_writers import described_by, name_of
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import OtherRows, Preview, Proposal, returns
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from bot.history.restore import RestorePoint, lists_none_of
+from bot.history.prediction import not_brought_again
+from bot.history.restore import RestorePoint, Restores, lists_none_of
 
 
 def may_go(live: JobRun | None, path: str) -> str | None:
@@ -198,29 +198,12 @@ _REPAIRS = "approved repairs"
 
 
 def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) -> tuple[OtherRows, ...]:
-    """Of the commits that leave main those of each other writer, oldest first, where main goes back to the table state
-    of `point`; and the repairs but those whose rows the job reads again. A run is the job's own where Flink names
-    it, where it is kin, wrote that state or is the wrong one, and where its sink is the same operator; one that only a
-    restore point names, as a folder of savepoints may be others' too, where its commit tells no sink. None that is
-    known as a guest's."""
-    table, observation, guests = plan.case.observation.table, plan.case.observation, Guests(plan.case)
-    own = {run.job_id for run in observation.jobs.values} | guests.kin
-    stored = {each.job_id for each in observation.checkpoints.values}
-    base = [table.by_id[point.snapshot_id]] if point.snapshot_id in table.by_id else []
-    own |= {each for each in (plan.match.wrong_run, *(s.job_id for s in base)) if each is not None}
-    sinks = {s.operator_id for s in (*base, *left) if s.job_id in own and s.operator_id is not None}
-    found: dict[str, list[Snapshot]] = {}
-    going = {s.snapshot_id for s in left}
-    for each in left:
-        if each.job_id is None:
-            is_changed = changes_rows_without_flink(table, each) and not _is_read_again(table, each, own, point)
-            is_other = is_changed or _stays_gone(table, each, point, going)
-        else:
-            is_like = each.job_id in stored if each.operator_id is None else each.operator_id in sinks
-            is_own = each.job_id in own or (is_like and not guests.has_run(each.job_id))
-            is_other = each.brings_others or not (is_own or each.is_repair or keeps_its_rows(table, each))
-        if is_other:
-            found.setdefault(_writer(each), []).append(each)
+    """Of the commits that leave main those whose rows a job started from `point` does not bring again, by writer,
+    oldest first."""
+    restores, found = Restores(plan.case), dict[str, list[Snapshot]]()
+    table = restores.table
+    for each in not_brought_again(restores, left, point, plan.match.wrong_run):
+        found.setdefault(_REPAIRS if each.is_repair else name_of(each), []).append(each)
     return tuple(
         OtherRows(
             writer=writer,
@@ -232,41 +215,13 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
     )
 
 
-def _is_read_again(table: TableState, commit: Snapshot, own: Set[JobId], point: RestorePoint) -> bool:
-    """Of a cherry-pick by hand: whether it copied a commit of the job, or a repair with rows of Flink's alone, that the
-    point does not hold."""
-    origin = described_by(table, commit)
-    if origin is None or origin.brings_others or commit.snapshot_id in point.rewind_loses:
-        return False
-    return origin.job_id in own or origin.written is not None
-
-
 def _rows_of(table: TableState, commit: Snapshot, point: RestorePoint) -> int:
     """Of a repair that put back commits of the job, too, and of a pick of it, only the others'; all of it where those
-    are not listed, or the point holds rows of Flink's that it brought, some of them or all: these are not read again.
-    """
-    if commit.snapshot_id in point.rewind_loses:
-        return commit.counted("added-records")
+    are not listed, or the point holds rows of Flink's that it brought."""
     others = (described_by(table, commit) or commit).of_others
     there = [table.by_id[each] for each in others if each in table.by_id]
-    is_known = bool(there) and len(there) == len(others)
-    return sum(s.counted("added-records") for s in there) if is_known else commit.counted("added-records")
-
-
-def _stays_gone(table: TableState, commit: Snapshot, point: RestorePoint, going: Set[SnapshotId]) -> bool:
-    """Of a repair: whether it is missed, as nothing makes it again. One that only took out, or deleted, what goes
-    as well (`going`) is not."""
-    if not commit.is_repair or keeps_its_rows(table, commit) or brings_nothing(table, commit):
-        return False
-    if commit.only_undid(going):
-        return False
-    return commit.written is None or commit.brings_others or commit.snapshot_id in point.rewind_loses
-
-
-def _writer(commit: Snapshot) -> str:
-    if commit.is_repair:
-        return _REPAIRS
-    return f"Flink run {short_job(commit.job_id)}" if commit.job_id else name_of(commit)
+    is_known = bool(there) and len(there) == len(others) and commit.snapshot_id not in point.rewind_loses
+    return sum(s.counted("added-records") for s in (there if is_known else [commit]))
 
 
 def in_words(others: Sequence[OtherRows]) -> str:

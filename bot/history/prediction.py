@@ -14,18 +14,18 @@ from pydantic import Field
 
 from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
-from bot.domain.findings import PairVerdict
+from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CheckpointKind, RememberedStart, StoredCheckpoint, names_run
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName, short_job
 from bot.domain.ledger import SourceRange
 from bot.domain.looked import NotSeen
-from bot.domain.other_writers import brings_nothing
+from bot.domain.other_writers import brings_nothing, described_by, keeps_its_rows
 from bot.domain.pending_manifests import owed_checkpoints
 from bot.domain.record import Record, Utc
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.trust import ExactId
-from bot.history.restore import Restores
+from bot.history.restore import RestorePoint, Restores
 from bot.history.source_records import records_lost
 
 _MAY_BE_BACK = "A repair or cherry-pick on main may have brought its rows back."
@@ -100,6 +100,42 @@ def predict(stored: StoredCheckpoint, main: Case | Restores, until: datetime | N
     and the runs that Flink lists. `until`: its state was not written later, by what another table of the job tells; its
     file may be a copy, which is younger."""
     return _Start(main if isinstance(main, Restores) else Restores(main), stored, until).predicted()
+
+
+def not_brought_again(
+    restores: Restores, left: Sequence[Snapshot], point: RestorePoint | Pairing, wrong_run: JobId | None = None
+) -> tuple[Snapshot, ...]:
+    """Of the commits that leave main where it goes back to the table state of `point`, those whose rows a job started
+    from it does not bring again: of other writers, and repairs but those whose rows the job reads again.
+
+    A run is the job's own where Flink names it, where it is kin, wrote that state or is the wrong one, and where its
+    sink is the same operator; one that only a restore point names, as a folder of savepoints may be others' too, where
+    its commit tells no sink. None that is known as a guest's.
+    """
+    table, seen, guests = restores.table, restores.seen, restores.guests
+    base = list(table.ancestors(point.snapshot_id))[:1]
+    own = {run.job_id for run in seen.jobs.values} | guests.kin | {wrong_run, *(s.job_id for s in base)}
+    own.discard(None)
+    sinks = {s.operator_id for s in (*base, *left) if s.job_id in own} - {None}
+    stored, going = {each.job_id for each in seen.checkpoints.values}, {s.snapshot_id for s in left}
+
+    def is_own(commit: Snapshot) -> bool:
+        is_like = commit.job_id in stored if commit.operator_id is None else commit.operator_id in sinks
+        return commit.job_id in own or (is_like and not guests.has_run(commit.job_id))
+
+    def is_missed(commit: Snapshot) -> bool:
+        if keeps_its_rows(table, commit) or brings_nothing(table, commit) or commit.only_undid(going):
+            return False
+        if commit.brings_others or commit.snapshot_id in point.rewind_loses:
+            return True
+        if commit.is_repair:
+            return commit.job_id is None and commit.written is None
+        if commit.job_id is not None:
+            return not is_own(commit)
+        origin = described_by(table, commit)  # of a cherry-pick by hand what it copied
+        return origin is None or origin.brings_others or (origin.job_id not in own and origin.written is None)
+
+    return tuple(filter(is_missed, left))
 
 
 def right_ones(points: Iterable[StoredCheckpoint], tables: Sequence[Case]) -> Iterator[StoredCheckpoint]:

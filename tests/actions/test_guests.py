@@ -168,7 +168,7 @@ def _guest(scene: Scene) -> None:
 
 @pytest.mark.parametrize(
     ("who", "said"),
-    [(_guest, r"by Flink run eeeeee \(checkpoint 10\)"), (Scene.backfill_commits, "by spark app local-17")],
+    [(_guest, r"by Flink run eeeeee \(checkpoint 10\)"), (Scene.backfill_commits, "by spark application local-17")],
     ids=["a guest", "another engine"],
 )
 def test_what_does_not_bind_the_job_is_named_and_passes(scene: Scene, who: Callable[[Scene], None], said: str) -> None:
@@ -353,7 +353,7 @@ def test_a_compaction_does_not_matter_to_a_start(scene: Scene) -> None:
     after = TableState.model_validate({**table.model_dump(), "snapshots": snapshots})
 
     assert unforeseen(held, replace(world, table=after)) is None
-    assert "was committed by spark app local-17" in (unforeseen(held, replace(world, table=table)) or "")
+    assert "was committed by spark application local-17" in (unforeseen(held, replace(world, table=table)) or "")
 
 
 CLICKS = "clicks-to-iceberg"

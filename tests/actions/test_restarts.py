@@ -103,7 +103,7 @@ def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scen
     proposal = _approved(scene, forward_job.propose(plan), plan)
     scene.backfill_commits()
 
-    with pytest.raises(Superseded, match=r"committed by spark app local-17 .*Nothing was changed"):
+    with pytest.raises(Superseded, match=r"committed by spark application local-17 .*Nothing was changed"):
         scene.executions.begin(scene.incident, proposal.id, by=plan.by)
 
     assert "start" not in scene.calls

@@ -82,7 +82,7 @@ def test_an_undo_that_would_lose_another_writers_commit_is_refused_with_its_name
     scene.backfill_commits()
 
     with pytest.raises(
-        Refused, match=r"was committed since by spark app local-17 at .* UTC: an undo would lose its rows"
+        Refused, match=r"was committed since by spark application local-17 at .* UTC: an undo would lose its rows"
     ):
         undo_proposal.propose(scene.plan(undoes=done.proposal.id, number=2))
 

@@ -48,7 +48,9 @@ def test_a_commit_of_another_writer_supersedes_before_anything_is_done(scene: Sc
     """The refusal says who committed what and when, and that nothing was changed."""
     scene.backfill_commits()
 
-    with pytest.raises(Superseded, match=r"committed by spark app local-17 at \d\d:\d\d:\d\d UTC.*Nothing was changed"):
+    with pytest.raises(
+        Superseded, match=r"committed by spark application local-17 at \d\d:\d\d:\d\d UTC.*Nothing was changed"
+    ):
         scene.begins()
 
     assert scene.view.state is ProposalState.SUPERSEDED

@@ -170,7 +170,7 @@ def test_an_unforeseen_commit_supersedes_the_rewind(
     answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
     superseded = ana.sees_on_proposal("Superseded")
 
-    assert f"now …{foreign % 1_000_000:06d} was committed by spark app local-17 at" in answer
+    assert f"now …{foreign % 1_000_000:06d} was committed by spark application local-17 at" in answer
     assert "Nothing was changed. Collect evidence again and propose again." in answer
     assert "local-17" in superseded.plain
     assert superseded.buttons == ()
@@ -259,7 +259,7 @@ def test_a_move_before_the_approval_is_seen_at_the_approval(
 
     answer = ben.answer_to(lambda: ben.clicks("Approve", proposed))
 
-    assert "spark app local-17" in answer
+    assert "spark application local-17" in answer
     assert state(bot) is ProposalState.SUPERSEDED
 
 
