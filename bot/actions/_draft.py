@@ -7,8 +7,8 @@ from bot.domain.effects import Effect
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short_job
-from bot.domain.proposal import AffectedRun, Preview, Proposal, Term
-from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
+from bot.domain.proposal import AffectedRun, OtherRows, Preview, Proposal, Term
+from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent, TableIs
 from bot.domain.table import Snapshot
 from bot.domain.waterline import ASKED
 
@@ -119,22 +119,6 @@ def readers_of(plan: Plan, gone: Iterable[Snapshot]) -> tuple[AffectedRun, ...]:
     )
 
 
-def untouched(
-    sentences: Iterable[str], *, sure: str, replayed_from: CheckpointId | None = None, recorded: tuple[Term, ...] = ()
-) -> Preview:
-    return Preview(
-        commits=0,
-        files=0,
-        rows=0,
-        replayed_from=replayed_from,
-        affected_runs=(),
-        readers_known=True,
-        sure=sure,
-        sentences=tuple(sentences),
-        recorded=recorded,
-    )
-
-
 NOTHING_STOPPED = "No run of the job is alive, so nothing is stopped."
 
 
@@ -180,20 +164,45 @@ def drafted(
     *,
     title: str,
     effects: Iterable[Effect],
-    requirements: Iterable[Requirement],
-    preview: Preview,
+    requirements: Iterable[Requirement] = (),
+    sentences: Iterable[str],
+    sure: str,
     undo: str,
+    because: str | None = None,
+    code: str | None = None,
+    commits: int = 0,
+    files: int = 0,
+    rows: int = 0,
+    replayed_from: CheckpointId | None = None,
+    affected_runs: tuple[AffectedRun, ...] | None = None,
+    recorded: tuple[Term, ...] = (),
+    others: tuple[OtherRows, ...] = (),
 ) -> Proposal:
+    """The proposal, which holds the table that was looked at. `sentences` to `others`: see `Preview`, of which nothing
+    is changed by default; `affected_runs`: None where no consumer is concerned. `because`: else the diagnosis says."""
+    table, reads = plan.case.observation.table, plan.case.observation.reads
+    told = f"{_ASKS if plan.mode.code == ASKED else plan.mode.code}: {plan.match.headline}"
     return Proposal(
         id=plan.proposal,
         action=action.name,
         title=title,
-        table=plan.case.observation.table.name,
-        because=f"{_ASKS if plan.mode.code == ASKED else plan.mode.code}: {plan.match.headline}",
-        code=plan.mode.code,
+        table=table.name,
+        because=because or told,
+        code=code or plan.mode.code,
         effects=tuple(effects),
-        requirements=tuple(requirements),
-        preview=preview,
+        requirements=(TableIs(uuid=table.uuid), *requirements),
+        preview=Preview(
+            commits=commits,
+            files=files,
+            rows=rows,
+            replayed_from=replayed_from,
+            affected_runs=affected_runs or (),
+            readers_known=affected_runs is None or reads.state == "seen",
+            sure=sure,
+            sentences=tuple(sentences),
+            recorded=recorded,
+            others=others,
+        ),
         evidence=plan.evidence,
         undo=undo,
         policy=plan.policy,

@@ -2,7 +2,8 @@
 M), two leave the table as it is (start from a point that pairs with it, or from what the stop leaves).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from bot.actions._draft import (
     NOTHING_STOPPED,
@@ -13,9 +14,8 @@ from bot.actions._draft import (
     readers_of,
     state_at_risk,
     stop_sentences,
-    untouched,
 )
-from bot.actions._restore_points import nearer_unread, pair_with_head, passed_over
+from bot.actions._restore_points import nearer_unread, pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, MoveTable, Owed, StartFromStop, StartJob, StopJob
 from bot.domain.errors import Refused
@@ -23,41 +23,67 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.other_writers import described_by, name_of
 from bot.domain.paths import may_be_same
-from bot.domain.proposal import OtherRows, Preview, Proposal, returns
-from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
+from bot.domain.proposal import OtherRows, Proposal, returns
+from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from bot.history.prediction import not_brought_again
+from bot.history.ranking import for_start
 from bot.history.restore import RestorePoint, Restores, lists_none_of
-
-
-def may_go(live: JobRun | None, path: str) -> str | None:
-    """`path`, where the stop of `live` may delete it; None where it does not."""
-    return path if live is not None and live.may_own(path) else None
-
-
-def said_of(live: JobRun | None, path: str) -> tuple[str, ...]:
-    """Of a preview: what the approvers look up, and what happens if the point is gone. Empty where it cannot go."""
-    if live is None or may_go(live, path) is None:
-        return ()
-    return (
-        f"Before you approve: run {short_job(live.job_id)} may own {path}. Was it restored in CLAIM mode "
-        "(execution.state-recovery.claim-mode)? Flink does not show that. In CLAIM mode, Flink deletes that "
-        "restore point when the run ends. Then first copy the savepoint's folder next to it, under a name that "
-        "begins with savepoint-. Collect evidence again and propose from the copy. If the restore point is gone "
-        "after the stop, the proposal ends there: main is not moved and no run is started.",
-    )
-
 
 ENDED_BY = (
     "Any commit before the start ends this proposal, except compactions and commits of other Flink jobs that wrote "
     "concurrently."
 )
-
 _OFF_TOO = (
     " This also removes the pending files that the start committed, and no later start from this point commits "
     "them again. The job then starts from a point that pairs with main, and reads these rows again."
 )
+
+
+def start_from(job: str, point: RestorePoint, on: SnapshotId) -> tuple[StartJob, RestorePointIntact]:
+    """The start from `point`, with main at `on`, and that the point is as it was read."""
+    owes = Owed(checkpoint_id=point.owes, head=on) if point.owes is not None else None
+    start = StartJob(
+        job=job,
+        path=point.path,
+        checkpoint_id=point.checkpoint_id,
+        on_top_of=on if owes is None else None,
+        owes=owes,
+    )
+    return start, RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest)
+
+
+class _Stop(NamedTuple):
+    """How `live` is stopped for what comes of `point`."""
+
+    effects: tuple[StopJob, ...]
+    look_up: tuple[str, ...]
+    """What the approvers look up before, and what happens if the point is gone."""
+    sentences: tuple[str, ...]
+    risk: str
+    """For the last question before a yes."""
+
+
+def _stop(job: str, live: JobRun | None, point: RestorePoint | None) -> _Stop:
+    """By a cancel where `point` is a checkpoint that Flink keeps only then. It may delete one that the run owns."""
+    if live is None:
+        return _Stop((), (), (NOTHING_STOPPED,), "")
+    keeps = point is not None and point.goes_with_savepoint
+    owned = point.path if point is not None and not keeps and live.may_own(point.path) else None
+    look_up = (
+        f"Before you approve: run {short_job(live.job_id)} may own {owned}. Was it restored in CLAIM mode "
+        "(execution.state-recovery.claim-mode)? Flink does not show that. In CLAIM mode, Flink deletes that "
+        "restore point when the run ends. Then first copy the savepoint's folder next to it, under a name that "
+        "begins with savepoint-. Collect evidence again and propose from the copy. If the restore point is gone "
+        "after the stop, the proposal ends there: main is not moved and no run is started.",
+    )
+    return _Stop(
+        (StopJob(job=job, job_id=live.job_id, keeps_checkpoints=keeps, may_delete=owned),),
+        look_up if owned is not None else (),
+        stop_sentences(live, keeps_checkpoints=keeps),
+        "" if keeps else state_at_risk(live),
+    )
 
 
 def started_on_head(
@@ -65,51 +91,46 @@ def started_on_head(
 ) -> Proposal:
     """Stop `live` if there is one, then start from `point`, which pairs with the head, or owes it files that the sink
     commits first. A run that commits until it stands still supersedes it: the point would no longer fit. A compaction
-    or a guest's commit does not. Raises Refused where no job is configured."""
-    table = plan.case.observation.table
+    or a guest's commit does not. `first`: what an approver must know before. Raises Refused where no job is configured.
+    """
     job, head = job_and_head(plan, action)
-    keeps, owned = point.goes_with_savepoint, None if point.goes_with_savepoint else may_go(live, point.path)
-    stop = [StopJob(job=job, job_id=live.job_id, keeps_checkpoints=keeps, may_delete=owned)] if live else []
-    effects: list[Effect] = [*stop]
-    effects.append(
-        StartJob(
-            job=job,
-            path=point.path,
-            checkpoint_id=point.checkpoint_id,
-            on_top_of=head if point.owes is None else None,
-            owes=None if point.owes is None else Owed(checkpoint_id=point.owes, head=head),
+    stop, (start, intact) = _stop(job, live, point), start_from(job, point, head)
+    if point.owes is None:
+        fits = f"It pairs with {short(point.snapshot_id)}: the source continues where the table ends."
+        then = f"the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(head)}"
+    else:
+        fits = (
+            "It holds files that were never committed to the table. All of them are on storage, and the sink commits "
+            "them first."
         )
-    )
-    requirements: list[Requirement] = [
-        TableIs(uuid=table.uuid),
-        alone(job, live),
-        kept_for_start(plan, job, head, point),
-        SnapshotPresent(snapshot_id=point.snapshot_id),
-        RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest),
-    ]
-    sentences = (
-        *first,
-        *(said_of(live, owned) if owned is not None else ()),
-        *nearer_unread(plan.case, point),
-        *passed_over(plan.case, point),
-        *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
-        f"Leave the table as it is, with head {short(head)}. {ENDED_BY}",
-        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, under a new job id. " + _fits(point),
-        f"Verify: {_next_commit(point, head)}no duplicate rows, no missing rows.",
-    )
+        then = (
+            f"the pending files are committed after {short(head)}, the job continues after checkpoint "
+            f"{point.checkpoint_id}"
+        )
     return drafted(
         plan,
         action,
         title=f"{action.title}: from checkpoint {point.checkpoint_id}",
-        effects=effects,
-        requirements=requirements,
-        preview=untouched(
-            sentences,
-            sure=f"The job restarts from checkpoint {point.checkpoint_id}; the table does not change."
-            + ("" if keeps else state_at_risk(live)),
-            replayed_from=point.checkpoint_id,
+        effects=(*stop.effects, start),
+        requirements=(
+            alone(job, live),
+            kept_for_start(plan, job, head, point),
+            SnapshotPresent(snapshot_id=point.snapshot_id),
+            intact,
         ),
-        undo=_undo_of_start(live, keeps_checkpoints=keeps) + (_OFF_TOO if point.owes is not None else ""),
+        sentences=(
+            *first,
+            *stop.look_up,
+            *nearer_unread(plan.case, point),
+            *for_start(plan.case).passed_over(point.path),
+            *stop.sentences,
+            f"Leave the table as it is, with head {short(head)}. {ENDED_BY}",
+            f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, under a new job id. {fits}",
+            f"Verify: {then}, no duplicate rows, no missing rows.",
+        ),
+        sure=f"The job restarts from checkpoint {point.checkpoint_id}; the table does not change.{stop.risk}",
+        replayed_from=point.checkpoint_id,
+        undo=_undo_of_start(live, point) + (_OFF_TOO if point.owes is not None else ""),
     )
 
 
@@ -118,24 +139,6 @@ def kept_for_start(plan: Plan, job: str, head: SnapshotId, point: RestorePoint) 
     stored = plan.case.observation.checkpoints.values
     wrote = next((each.job_id for each in stored if may_be_same(each.path, point.path)), None)
     return HeadDescends(head=head, job_id=None, starts=job if wrote else None, goes_on_from=wrote)
-
-
-def _fits(point: RestorePoint) -> str:
-    if point.owes is not None:
-        return (
-            "It holds files that were never committed to the table. All of them are on storage, and the sink "
-            "commits them first."
-        )
-    return f"It pairs with {short(point.snapshot_id)}: the source continues where the table ends."
-
-
-def _next_commit(point: RestorePoint, head: SnapshotId) -> str:
-    if point.owes is not None:
-        return (
-            f"the pending files are committed after {short(head)}, the job continues after checkpoint "
-            f"{point.checkpoint_id}, "
-        )
-    return f"the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(head)}, "
 
 
 def restarted(plan: Plan, action: Action, live: JobRun | None, *, first: tuple[str, ...] = ()) -> Proposal:
@@ -149,18 +152,8 @@ def restarted(plan: Plan, action: Action, live: JobRun | None, *, first: tuple[s
 
 def _started_from_stop(plan: Plan, action: Action, live: JobRun, first: tuple[str, ...]) -> Proposal:
     """Stop `live`, prove that what it leaves pairs with the head, start from there."""
-    table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     run = short_job(live.job_id)
-    sentences = (
-        *first,
-        *stop_sentences(live, needs_state=True),
-        f"Its last commit stays on main of {table.name}; nothing is removed.",
-        f"Find the newest state that run {run} left, and prove that it pairs with the head. If none does, nothing "
-        "is started and the proposal ends as refused.",
-        "Start the job from that state, under a new job id.",
-        "Verify: the next commit is of a later checkpoint, on top of the head, no duplicate rows, no missing rows.",
-    )
     return drafted(
         plan,
         action,
@@ -169,29 +162,32 @@ def _started_from_stop(plan: Plan, action: Action, live: JobRun, first: tuple[st
             StopJob(job=job, job_id=live.job_id, needs_state=True),
             StartFromStop(job=job, job_id=live.job_id),
         ),
-        requirements=(
-            TableIs(uuid=table.uuid),
-            alone(job, live),
-            HeadDescends(head=head, job_id=live.job_id, starts=job),
+        requirements=(alone(job, live), HeadDescends(head=head, job_id=live.job_id, starts=job)),
+        sentences=(
+            *first,
+            *stop_sentences(live, needs_state=True),
+            f"Its last commit stays on main of {plan.case.observation.table.name}; nothing is removed.",
+            f"Find the newest state that run {run} left, and prove that it pairs with the head. If none does, nothing "
+            "is started and the proposal ends as refused.",
+            "Start the job from that state, under a new job id.",
+            "Verify: the next commit is of a later checkpoint, on top of the head, no duplicate rows, no missing rows.",
         ),
-        preview=untouched(
-            sentences, sure=f"Run {run} is stopped, and the job restarts from its last state. No rows are removed."
-        ),
-        undo=_undo_of_start(live),
+        sure=f"Run {run} is stopped, and the job restarts from its last state. No rows are removed.",
+        undo=_undo_of_start(live, None),
     )
 
 
-def _undo_of_start(live: JobRun | None, *, keeps_checkpoints: bool = False) -> str:
+def _undo_of_start(live: JobRun | None, point: RestorePoint | None) -> str:
     takes_off = "`/waterline undo` stops the new run and removes what it committed from main."
+    return f"{takes_off} {_undo_of_stop(live, point)}" + (" The job then reads those rows again." if live else "")
+
+
+def _undo_of_stop(live: JobRun | None, point: RestorePoint | None) -> str:
     if live is None:
-        return f"{takes_off} It starts no run, because none was alive."
-    left = "if its stop left a savepoint that matches the table"
-    if keeps_checkpoints:
-        left = "if storage still has its newest retained checkpoint"
-    return (
-        f"{takes_off} It starts the job from the state of run {short_job(live.job_id)} {left}. The job then reads "
-        "those rows again."
-    )
+        return "It starts no run, because none was alive."
+    is_kept = point is not None and point.goes_with_savepoint
+    left = "storage still has a checkpoint" if is_kept else "its stop left a savepoint"
+    return f"It starts the job from the state of run {short_job(live.job_id)} if {left} that matches the table."
 
 
 _REPAIRS = "approved repairs"
@@ -263,42 +259,84 @@ def rewound(
     live: JobRun | None,
     *,
     title: str,
+    first: tuple[str, ...] = (),
     unstarted: str = NONE_WAS_ALIVE,
     others: Sequence[OtherRows] = (),
     passed: Sequence[str] = (),
 ) -> Proposal:
-    """Stop `live`, by a cancel where `point` is a checkpoint that Flink keeps only then; move main to `to`, start from
-    `point`, which pairs with it. None: no run is started, and `unstarted` says why and what people do. `others`: rows
-    that go as well and are not read again. `passed`: why newer restore points are not taken, sentences. Raises Refused
-    where no job is configured."""
+    """Stop `live`, move main to `to`, start from `point`, which pairs with it. None: no run is started, and `unstarted`
+    says why and what people do. `first`: what an approver must know before. `others`: rows that go as well and are not
+    read again. `passed`: why newer restore points are not taken, sentences. Raises Refused where no job is configured.
+    """
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
-    kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
-    keeps = point is not None and point.goes_with_savepoint
-    owned = may_go(live, point.path) if point is not None and not keeps else None
-    stop = [StopJob(job=job, job_id=live.job_id, keeps_checkpoints=keeps, may_delete=owned)] if live else []
-    effects: list[Effect] = [*stop]
-    effects.append(MoveTable(table=table.name, to=to, keep_head_as=kept))
+    kept, stop = f"{plan.incident}-left-{plan.proposal[-4:].lower()}", _stop(job, live, point)
+    effects: list[Effect] = [*stop.effects, MoveTable(table=table.name, to=to, keep_head_as=kept)]
     requirements: list[Requirement] = [
-        TableIs(uuid=table.uuid),
         alone(job, live),
         HeadDescends(head=head, job_id=live.job_id if live else None),
         SnapshotPresent(snapshot_id=to),
     ]
     if point is not None:
-        effects.append(StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=to))
-        requirements.append(
-            RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest)
-        )
+        start, intact = start_from(job, point, to)
+        effects.append(start)
+        requirements.append(intact)
+    left = left_behind(table, to)
+    brought = [s for s in left if s.operation != "replace"]  # a compaction writes again what others brought
+    rows = sum(s.counted("added-records") for s in brought)
+    restarts = f"the job restarts from checkpoint {point.checkpoint_id}" if point else "no run is started"
+    stays = f"The present head stays readable under the tag {kept}."
+    back = f"`/waterline undo` {'stops the new run and ' if point else ''}moves main back to that tag."
+    is_fault_back = live is not None and (point is None or point.is_right)
     return drafted(
         plan,
         action,
         title=title,
         effects=effects,
         requirements=requirements,
-        preview=_preview(plan, to, point, live, unstarted, others, passed),
-        undo=_undo(kept, point, live),
+        commits=len(left),
+        files=sum(s.counted("added-data-files") for s in brought),
+        rows=rows,
+        replayed_from=point.checkpoint_id if point else None,
+        affected_runs=readers_of(plan, left),
+        sentences=(
+            *first,
+            *others_to_pause(plan, until="main has moved"),
+            *stop.look_up,
+            *(nearer_unread(plan.case, point) if point is not None else ()),
+            *passed,
+            *stop.sentences,
+            *(["What that run commits until it has stopped is removed from main as well."] if live else []),
+            f"Move main of {table.name} to snapshot {short(to)} in one commit. It is refused if anything unforeseen "
+            "was committed. The present head stays readable under a tag.",
+            *_others_go(others),
+            *(_started(point, to, others) if point is not None else [unstarted]),
+        ),
+        sure=f"{rows:,} rows are removed from main of {table.name}, and {restarts}.{_of_others(others)}{stop.risk}",
+        others=tuple(others),
+        undo=f"{stays} {back} {_undo_of_stop(live, point)}"
+        + (" That brings the fault back as well." if is_fault_back else ""),
     )
+
+
+def _others_go(others: Sequence[OtherRows]) -> Iterator[str]:
+    if others:
+        yield (
+            f"This also removes from main, and the job does not read again: {in_words(others)}. These rows stay "
+            "readable only under that tag, until their writer writes them again."
+        )
+
+
+def _started(point: RestorePoint, to: SnapshotId, others: Sequence[OtherRows]) -> Iterator[str]:
+    yield (
+        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}. Its source reads everything after that "
+        "again."
+    )
+    verify = f"Verify: the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(to)}"
+    if point.is_right:
+        verify += f", no duplicate rows{'' if any(each.rows for each in others) else ', no missing rows'}"
+    stays = " The table then stays under review, because it lacks what others had written or repaired."
+    yield f"{verify}.{stays if others else ''}"
 
 
 def _of_others(others: Sequence[OtherRows]) -> str:
@@ -311,83 +349,3 @@ def left_behind(table: TableState, to: SnapshotId | None) -> tuple[Snapshot, ...
     """The commits on main after `to`, oldest first; all of main's when `to` is not an ancestor."""
     kept = {s.snapshot_id for s in table.ancestors(to)}
     return tuple(s for s in reversed(table.chain) if s.snapshot_id not in kept)
-
-
-def _undo(kept: str, point: RestorePoint | None, live: JobRun | None) -> str:
-    stays = f"The present head stays readable under the tag {kept}."
-    back = f"{stays} `/waterline undo` {'stops the new run and ' if point else ''}moves main back to that tag."
-    if live is None:
-        return f"{back} It starts no run, because none was alive."
-    is_kept = point is not None and point.goes_with_savepoint
-    left = "storage still has a checkpoint" if is_kept else "its stop left a savepoint"
-    return (
-        f"{back} It starts the job from the state of run {short_job(live.job_id)} if {left} that matches the table."
-        + (" That brings the fault back as well." if point is None or point.is_right else "")
-    )
-
-
-def _preview(
-    plan: Plan,
-    to: SnapshotId,
-    point: RestorePoint | None,
-    live: JobRun | None,
-    unstarted: str,
-    others: Sequence[OtherRows],
-    passed: Sequence[str],
-) -> Preview:
-    table = plan.case.observation.table
-    left = left_behind(table, to)
-    keeps = point is not None and point.goes_with_savepoint
-    brought = [s for s in left if s.operation != "replace"]  # a compaction writes again what others brought
-    rows = sum(s.counted("added-records") for s in brought)
-    sentences = [
-        *others_to_pause(plan, until="main has moved"),
-        *(said_of(live, point.path) if point is not None and not keeps else ()),
-        *(nearer_unread(plan.case, point) if point is not None else ()),
-        *passed,
-        *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
-        *(["What that run commits until it has stopped is removed from main as well."] if live else []),
-        f"Move main of {table.name} to snapshot {short(to)} in one commit. It is refused if anything unforeseen was "
-        "committed. The present head stays readable under a tag.",
-        *(
-            [
-                f"This also removes from main, and the job does not read again: {in_words(others)}. These rows stay "
-                "readable only under that tag, until their writer writes them again."
-            ]
-            if others
-            else []
-        ),
-    ]
-    if point is None:
-        sentences.append(unstarted)
-        restarts = "no run is started"
-    else:
-        sentences += [
-            f"Start the job from checkpoint {point.checkpoint_id} at {point.path}. Its source reads everything "
-            "after that again.",
-            f"Verify: the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(to)}"
-            + (
-                f", no duplicate rows{'' if any(each.rows for each in others) else ', no missing rows'}."
-                if point.is_right
-                else "."
-            )
-            + (
-                " The table then stays under review, because it lacks what others had written or repaired."
-                if others
-                else ""
-            ),
-        ]
-        restarts = f"the job restarts from checkpoint {point.checkpoint_id}"
-    return Preview(
-        commits=len(left),
-        files=sum(s.counted("added-data-files") for s in brought),
-        rows=rows,
-        replayed_from=point.checkpoint_id if point else None,
-        affected_runs=readers_of(plan, left),
-        readers_known=plan.case.observation.reads.state == "seen",
-        sure=f"{rows:,} rows are removed from main of {table.name}, and {restarts}."
-        + _of_others(others)
-        + ("" if keeps else state_at_risk(live)),
-        sentences=tuple(sentences),
-        others=tuple(others),
-    )

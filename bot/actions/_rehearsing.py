@@ -17,7 +17,6 @@ from bot.actions._draft import (
     live_run,
     others_to_pause,
     stop_sentences,
-    untouched,
 )
 from bot.domain.action import Action, Plan, StoodStill
 from bot.domain.contract import TableContract
@@ -30,7 +29,7 @@ from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
 from bot.domain.record import Utc
 from bot.domain.replay import PositionRange, Replay, ReplayRange, ReplayRecipe, SourceSurvey
-from bot.domain.requirements import HeadDescends, RefIs, Requirement, TableIs
+from bot.domain.requirements import HeadDescends, RefIs, Requirement
 from bot.domain.sentences import counted
 from bot.domain.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
 from bot.domain.table import Snapshot, TableState
@@ -95,7 +94,6 @@ def rehearsal_of(
     stood = plan.stood_still if live is None else None
     run, waits = live.job_id if live else None, stood.run if stood else None
     requirements: list[Requirement] = [
-        TableIs(uuid=table.uuid),
         alone(job, live),
         HeadDescends(head=head, job_id=run, starts=job, goes_on_from=waits, files_are_named=True),
         RefIs(ref=branch, snapshot_id=None),
@@ -117,11 +115,9 @@ def rehearsal_of(
         title=title,
         effects=effects,
         requirements=requirements,
-        preview=untouched(
-            told,
-            sure=f"{'The job is stopped, and the' if live else 'The'} repair is made on branch {branch}. Main does "
-            "not change before a second approval.",
-        ),
+        sentences=told,
+        sure=f"{'The job is stopped, and the' if live else 'The'} repair is made on branch {branch}. Main does not "
+        "change before a second approval.",
         undo=(
             f"Main is unchanged. Propose drop_repair_branch to remove branch {branch}"
             + (" and to start the job again from a state that then pairs with main." if live or stood else ".")

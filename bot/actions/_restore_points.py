@@ -162,11 +162,6 @@ def going_on(case: Case) -> Ranking:
     return for_start(case)
 
 
-def passed_over(case: Case, point: RestorePoint) -> tuple[str, ...]:
-    """Why newer restore points are not taken for a start on main as it is, sentences."""
-    return for_start(case).passed_over(point.path)
-
-
 def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
     """What an approver must know of restore points that could not be read before starting from this one, sentences."""
     said = beside(case.observation.checkpoints, point.path)

@@ -4,17 +4,17 @@ Main may have moved since: people start the job by hand, an undo has it go on, s
 from what pairs with main as it is now, which need not be the savepoint that the rehearsal's stop took (facts 0.1).
 """
 
-from bot.actions._draft import drafted, job_and_head, live_run, untouched
+from bot.actions._draft import drafted, job_and_head, live_run
 from bot.actions._foreseen import knowing
-from bot.actions._recipes import kept_for_start
+from bot.actions._recipes import kept_for_start, start_from
 from bot.actions._rehearsed import DOUBLES, Rehearsed, goes_on, rehearsed, stays_down, whose_stop
 from bot.actions._restore_points import nearer_unread
 from bot.domain.action import Action, Plan
-from bot.domain.effects import DropBranch, Effect, StartJob
+from bot.domain.effects import DropBranch, Effect
 from bot.domain.ids import SnapshotId, short
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
+from bot.domain.requirements import NobodyWrites, RefIs, Requirement
 from bot.domain.table import TableState
 from bot.history.restore import RestorePoint
 
@@ -44,7 +44,7 @@ def propose(plan: Plan) -> Proposal:
     at = table.ref(done.branch)
     job, head = job_and_head(plan, ACTION)
     effects: list[Effect] = []
-    requirements: list[Requirement] = [TableIs(uuid=table.uuid), RefIs(ref=done.branch, snapshot_id=at)]
+    requirements: list[Requirement] = [RefIs(ref=done.branch, snapshot_id=at)]
     sentences = [f"Main of {table.name} stays at {short(head)}."]
     sure = f"Branch {done.branch} is {'removed' if at is not None else 'already gone'}"
     point = None
@@ -53,14 +53,11 @@ def propose(plan: Plan) -> Proposal:
         point, barred = goes_on(plan, case)
         requirements.append(NobodyWrites(job=job))
         if point is not None:
-            checkpoint = point.checkpoint_id
-            effects.append(StartJob(job=job, path=point.path, checkpoint_id=checkpoint, on_top_of=head))
-            requirements += [
-                kept_for_start(plan, job, head, point),
-                RestorePointIntact(job=job, path=point.path, checkpoint_id=checkpoint, digest=point.digest),
-            ]
+            start, intact = start_from(job, point, head)
+            effects.append(start)
+            requirements += [kept_for_start(plan, job, head, point), intact]
             sentences += [_start(point, done), *nearer_unread(plan.case, point)]
-            sure += f" and the job starts again from checkpoint {checkpoint}"
+            sure += f" and the job starts again from checkpoint {point.checkpoint_id}"
         else:
             sentences += barred or stays_down(case)
             sure += f"; the job stays down, because {DOUBLES if barred else 'no state of it pairs with main'}"
@@ -71,16 +68,19 @@ def propose(plan: Plan) -> Proposal:
             f"Verify: the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(head)}; "
             "no more rows are duplicated or missing than before the start."
         )
-    proposal = drafted(
+    return drafted(
         plan,
         ACTION,
         title=f"{ACTION.title}: branch {done.branch}",
         effects=effects,
         requirements=requirements,
-        preview=untouched(sentences, sure=f"{sure}.", replayed_from=point.checkpoint_id if point else None),
+        sentences=sentences,
+        sure=f"{sure}.",
+        replayed_from=point.checkpoint_id if point else None,
         undo="It cannot be undone. Propose the repair again, which creates a new branch.",
+        because=done.because,
+        code=done.code,
     )
-    return proposal.model_copy(update={"because": done.because, "code": done.code})
 
 
 def _removal(done: Rehearsed, table: TableState, at: SnapshotId | None) -> str:

@@ -3,13 +3,13 @@
 Expiry does not know that (facts F8). A tag keeps the snapshot, whatever the table's retention says.
 """
 
-from bot.actions._draft import drafted, untouched
+from bot.actions._draft import drafted
 from bot.domain.action import Action, Plan
 from bot.domain.effects import MarkTable
 from bot.domain.errors import Refused
-from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.ids import short, short_job
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import SnapshotPresent, TableIs
+from bot.domain.requirements import SnapshotPresent
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 
@@ -35,21 +35,18 @@ def propose(plan: Plan) -> Proposal:
             "Expected a run whose newest snapshot on main has no tag of its own; all have one, or none is listed.",
             "If the run continues, wait for its next commit, then propose again.",
         )
-    sentences = [f"Tag {short(snapshot)} as {tag}." for tag, snapshot in tags.items()]
     return drafted(
         plan,
         ACTION,
         title=f"{ACTION.title}: {counted(len(tags), 'tag')}",
         effects=(MarkTable(table=table.name, why="Tag the last commits", new_tags=tags),),
-        requirements=(TableIs(uuid=table.uuid), *(SnapshotPresent(snapshot_id=s) for s in _each(tags))),
-        preview=untouched(
-            (
-                *sentences,
-                "Neither main nor the job is changed. A snapshot with a tag is kept, with its files, until "
-                "somebody removes the tag.",
-            ),
-            sure=f"{', '.join(tags)} protect their snapshots from expiry.",
+        requirements=(SnapshotPresent(snapshot_id=s) for s in dict.fromkeys(tags.values())),
+        sentences=(
+            *(f"Tag {short(snapshot)} as {tag}." for tag, snapshot in tags.items()),
+            "Neither main nor the job is changed. A snapshot with a tag is kept, with its files, until somebody "
+            "removes the tag.",
         ),
+        sure=f"{', '.join(tags)} protect their snapshots from expiry.",
         undo="`/waterline undo` removes the tags. The table's own retention then applies again.",
     )
 
@@ -65,7 +62,3 @@ def newest_of_each_run(table: TableState) -> tuple[Snapshot, ...]:
 
 def _tag(snapshot: Snapshot) -> str:
     return f"last-{short_job(snapshot.job_id)}-{short_job(snapshot.operator_id)}-{snapshot.checkpoint_id}"
-
-
-def _each(tags: dict[str, SnapshotId]) -> tuple[SnapshotId, ...]:
-    return tuple(dict.fromkeys(tags.values()))

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from bot.actions._draft import drafted, job_and_head, others_to_pause, readers_of
 from bot.actions._foreseen import committer
+from bot.actions._recipes import start_from
 from bot.actions._rehearsed import (
     DOUBLES,
     GoesOn,
@@ -23,22 +24,21 @@ from bot.actions._rehearsed import (
 from bot.actions._rehearsing import sized
 from bot.actions._restore_points import nearer_unread
 from bot.domain.action import Action, Plan
-from bot.domain.effects import Effect, PublishBranch, StartFromStop, StartJob
+from bot.domain.effects import Effect, PublishBranch, StartFromStop
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.paths import may_be_same
-from bot.domain.proposal import Preview, Proposal
+from bot.domain.proposal import Proposal
 from bot.domain.requirements import (
     HeadDescends,
     NobodyWrites,
     RefIs,
     Requirement,
-    RestorePointIntact,
     SnapshotPresent,
-    TableIs,
 )
 from bot.domain.sentences import counted
 from bot.domain.table import TableState
+from bot.history.restore import RestorePoint
 
 ACTION = Action(
     name="publish_repair",
@@ -87,29 +87,63 @@ def propose(plan: Plan) -> Proposal:
         )
     ]
     requirements: list[Requirement] = [
-        TableIs(uuid=table.uuid),
         NobodyWrites(job=job),
         HeadDescends(head=done.base, job_id=None),
         RefIs(ref=done.branch, snapshot_id=done.head),
         *(SnapshotPresent(snapshot_id=snapshot) for snapshot in keeps.values()),
     ]
     if point is not None:
-        effects.append(StartJob(job=job, path=point.path, checkpoint_id=point.checkpoint_id, on_top_of=done.head))
-        requirements.append(
-            RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest)
-        )
+        start, intact = start_from(job, point, done.head)
+        effects.append(start)
+        requirements.append(intact)
     elif is_looked_for and done.stopped is not None:
         effects.append(StartFromStop(job=job, job_id=done.stopped))
-    proposal = drafted(
+    said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
+    rows = ((done.written, "more"), (done.rows, "fewer"))
+    said += [f"{counted(number, 'row')} {verb}" for number, verb in rows if number]
+    is_down = done.stopped is not None and point is None and not is_looked_for
+    why, left, removed = DOUBLES if goes_on.barred else "no state of it pairs with main", _left(plan), done.remove
+    read = table.ancestors(done.base) if removed or done.rows else ()
+    return drafted(
         plan,
         ACTION,
         title=f"{ACTION.title} of branch {done.branch}",
         effects=effects,
         requirements=requirements,
-        preview=_preview(plan, done, goes_on, kept, keeps, is_looked_for=is_looked_for),
+        files=removed.files if removed else 0,
+        rows=(removed.rows if removed else 0) + done.rows,
+        replayed_from=point.checkpoint_id if point else None,
+        affected_runs=readers_of(plan, read),
+        sentences=(
+            *others_to_pause(plan, until="main has moved"),
+            f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch "
+            f"{done.branch}: {' and '.join(said)}. This is refused if anything was committed on main or on the branch "
+            "since.",
+            f"The present head stays readable under the tag {kept}. "
+            f"{'The branch stays, by policy.' if plan.keeps_branch else 'The same commit removes the branch.'}",
+            *(
+                f"Tag compaction {short(snapshot)} as {tag}: its expiry would delete files that the repair adds again. "
+                "Keep this tag until these files are rewritten, for example by their next compaction."
+                for tag, snapshot in keeps.items()
+            ),
+            *_start(plan, done, goes_on, is_down=is_down),
+            f"Verify: {_next_commit(point)}no duplicate files, no duplicate rows. What was proven on the branch holds "
+            "on main, and no evidence finds a fault any more.",
+            *(f"One fault is older than the repair and stays: {fault}" for fault in left),
+        ),
+        sure=f"Consumers see the repair from then on: {' and '.join(said)}."
+        + (f" The job stays down, because {why}." if is_down else "")
+        + (" The table stays under review for another fault." if left else ""),
         undo=_undo(kept, done, keeps, is_started=point is not None or is_looked_for),
+        because=done.because,
+        code=done.code,
     )
-    return proposal.model_copy(update={"because": done.because, "code": done.code})
+
+
+def _next_commit(point: RestorePoint | None) -> str:
+    if point is None:
+        return ""
+    return f"the next commit is of a later checkpoint than {point.checkpoint_id}, on top of the repair, "
 
 
 def _moved_on(table: TableState, done: Rehearsed) -> Refused:
@@ -162,55 +196,6 @@ def _left(plan: Plan) -> tuple[str, ...]:
     """What the proof has found on the branch that main had before, sentences."""
     proof = plan.rehearsed.verified if plan.rehearsed is not None else None
     return tuple(check.sentence for check in proof.checks if check.was_before) if proof is not None else ()
-
-
-def _preview(
-    plan: Plan, done: Rehearsed, goes_on: GoesOn, kept: str, keeps: Mapping[str, SnapshotId], *, is_looked_for: bool
-) -> Preview:
-    point = goes_on.point
-    is_down = done.stopped is not None and point is None and not is_looked_for
-    why = DOUBLES if goes_on.barred else "no state of it pairs with main"
-    said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
-    rows = ((done.written, "more"), (done.rows, "fewer"))
-    said += [f"{counted(number, 'row')} {verb}" for number, verb in rows if number]
-    stays = "The branch stays, by policy." if plan.keeps_branch else "The same commit removes the branch."
-    sentences = [
-        *others_to_pause(plan, until="main has moved"),
-        f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch "
-        f"{done.branch}: {' and '.join(said)}. This is refused if anything was committed on main or on the branch "
-        "since.",
-        f"The present head stays readable under the tag {kept}. {stays}",
-        *(
-            f"Tag compaction {short(snapshot)} as {tag}: its expiry would delete files that the repair adds again. "
-            "Keep this tag until these files are rewritten, for example by their next compaction."
-            for tag, snapshot in keeps.items()
-        ),
-    ]
-    sentences += _start(plan, done, goes_on, is_down=is_down)
-    next_commit = (
-        f"the next commit is of a later checkpoint than {point.checkpoint_id}, on top of the repair, " if point else ""
-    )
-    sentences.append(
-        f"Verify: {next_commit}no duplicate files, no duplicate rows. What was proven on the branch holds on main, "
-        "and no evidence finds a fault any more."
-    )
-    left = _left(plan)
-    sentences += [f"One fault is older than the repair and stays: {said}" for said in left]
-    removed = done.remove
-    return Preview(
-        commits=0,
-        files=removed.files if removed else 0,
-        rows=(removed.rows if removed else 0) + done.rows,
-        replayed_from=point.checkpoint_id if point else None,
-        affected_runs=readers_of(plan, plan.case.observation.table.ancestors(done.base))
-        if removed or done.rows
-        else (),
-        readers_known=plan.case.observation.reads.state == "seen",
-        sure=f"Consumers see the repair from then on: {' and '.join(said)}."
-        + (f" The job stays down, because {why}." if is_down else "")
-        + (" The table stays under review for another fault." if left else ""),
-        sentences=tuple(sentences),
-    )
 
 
 def _start(plan: Plan, done: Rehearsed, goes_on: GoesOn, *, is_down: bool) -> tuple[str, ...]:

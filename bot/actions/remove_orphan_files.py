@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from bot.actions._draft import drafted, living, living_others, untouched
+from bot.actions._draft import drafted, living, living_others
 from bot.domain.action import Action, Plan
 from bot.domain.effects import MoveFiles
 from bot.domain.errors import Refused
 from bot.domain.flink import CheckpointKind
 from bot.domain.paths import ASIDE, below, plain, told_apart
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import TableIs
 from bot.domain.sentences import counted
 from bot.domain.table import TableState
 
@@ -69,8 +68,8 @@ def propose(plan: Plan) -> Proposal:
         ACTION,
         title=f"{ACTION.title}: {len(old)} files",
         effects=(MoveFiles(table=table.name, why="Move orphan files aside", moves=moves, note=f"{folder}/moved.json"),),
-        requirements=(TableIs(uuid=table.uuid),),
-        preview=untouched(sentences, sure=f"{len(old)} files that nothing references are moved aside; no row changes."),
+        sentences=sentences,
+        sure=f"{len(old)} files that nothing references are moved aside; no row changes.",
         undo=(
             "`/waterline undo` moves the files back; this deletes nothing. Maintenance that removes orphan files "
             "will delete them there for good when it is allowed again."

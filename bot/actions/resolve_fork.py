@@ -6,14 +6,14 @@ commit of the fork makes the rest harder. Once it stands still, the diagnosis as
 rewind to before its first commit, or by key.
 """
 
-from bot.actions._draft import drafted, job_and_head, living, living_others, state_at_risk, stop_sentences, untouched
+from bot.actions._draft import drafted, job_and_head, living, living_others, state_at_risk, stop_sentences
 from bot.domain.action import Action, Plan
 from bot.domain.effects import StopFork
 from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short_job
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import Requirement, RunIsCurrent, RunsAlive, TableIs
+from bot.domain.requirements import Requirement, RunIsCurrent, RunsAlive
 
 ACTION = Action(
     name="resolve_fork",
@@ -52,11 +52,9 @@ def propose(plan: Plan) -> Proposal:
         ACTION,
         title=f"Stop the fork: run {one}{f' of {of}' if its_job else ''}",
         effects=(StopFork(job=of, job_id=fork.job_id, keeps=keep.job_id, keeps_of=kept_of if its_job else None),),
-        requirements=(TableIs(uuid=plan.case.observation.table.uuid), *_both_alive(keep, fork)),
-        preview=untouched(
-            sentences,
-            sure=f"Run {one} is stopped; run {other} continues. No rows are removed yet." + state_at_risk(fork),
-        ),
+        requirements=_both_alive(keep, fork),
+        sentences=sentences,
+        sure=f"Run {one} is stopped; run {other} continues. No rows are removed yet." + state_at_risk(fork),
         undo=f"It cannot be undone here, because Waterline starts no second writer. If you need run {one}, start it "
         "by hand from the state that its stop left.",
     )

@@ -250,9 +250,8 @@ def _forward(plan: Plan, leaf: Snapshot) -> Proposal:
         happened = f"Main can be moved forward to {short(leaf.snapshot_id)}, but the job cannot be started there."
         raise Refused(happened, error.found, error.remedy) from error
     title = f"{ACTION.title}: main forward to {short(leaf.snapshot_id)}"
-    proposal = rewound(plan, ACTION, leaf.snapshot_id, point, live, title=title)
-    sentences = (_comes_back(left_behind(there, world.table.head)), *proposal.preview.sentences)
-    return proposal.model_copy(update={"preview": proposal.preview.model_copy(update={"sentences": sentences})})
+    back = _comes_back(left_behind(there, world.table.head))
+    return rewound(plan, ACTION, leaf.snapshot_id, point, live, title=title, first=(back,))
 
 
 def _comes_back(commits: Sequence[Snapshot]) -> str:

@@ -3,13 +3,13 @@
 Only a stop-with-savepoint surely pairs, as it commits as its last act; an intermediate one commits nothing itself.
 """
 
-from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run, untouched
+from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run
 from bot.domain.action import Action, Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused
 from bot.domain.ids import short_job
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, PlanCounts, SavepointNameFree, TableIs
+from bot.domain.requirements import HeadDescends, PlanCounts, SavepointNameFree
 from bot.domain.savepoints import recorded_terms
 from bot.history.restore import lists_none_of
 
@@ -57,23 +57,20 @@ def propose(plan: Plan) -> Proposal:
             KeepSavepoint(table=table.name, job=job, job_id=live.job_id, tagged=tagged, plan=plan.planned),
         ),
         requirements=(
-            TableIs(uuid=table.uuid),
             this_run(job, live),
             HeadDescends(head=head, job_id=live.job_id, starts=job),
             SavepointNameFree(tagged=tagged),
             *((PlanCounts(until=plan.planned.until),) if plan.planned else ()),
         ),
-        preview=untouched(
-            (
-                *stop_sentences(live, needs_state=True),
-                "Prove that the savepoint pairs with the head. If it does not, the proposal ends as refused; then "
-                "start nothing from it.",
-                f"Tag the snapshot as savepoint-<checkpoint>-{tagged}, so that it does not expire.",
-                "Start nothing. People start the new code, from exactly this path.",
-            ),
-            recorded=recorded_terms(plan.planned, table, live.code_version, plan.case.contract.keep_snapshots),
-            sure=f"Run {short_job(live.job_id)} is stopped and stays stopped; its savepoint is proven and kept.",
+        sentences=(
+            *stop_sentences(live, needs_state=True),
+            "Prove that the savepoint pairs with the head. If it does not, the proposal ends as refused; then "
+            "start nothing from it.",
+            f"Tag the snapshot as savepoint-<checkpoint>-{tagged}, so that it does not expire.",
+            "Start nothing. People start the new code, from exactly this path.",
         ),
+        recorded=recorded_terms(plan.planned, table, live.code_version, plan.case.contract.keep_snapshots),
+        sure=f"Run {short_job(live.job_id)} is stopped and stays stopped; its savepoint is proven and kept.",
         undo="`/waterline undo` starts the job again from exactly this savepoint. The tag stays until its planned day.",
     )
 

@@ -4,7 +4,7 @@ Nothing is changed but a tag on the state that is looked at. The proof that foll
 recovery of Waterline's own; only when it passes may consumers be told that the table recovered.
 """
 
-from bot.actions._draft import alone, drafted, live_run, untouched
+from bot.actions._draft import alone, drafted, live_run
 from bot.domain.action import Action, Plan
 from bot.domain.doubt import accuses
 from bot.domain.effects import MarkTable
@@ -12,7 +12,7 @@ from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import short
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, Requirement, TableIs
+from bot.domain.requirements import HeadDescends, Requirement
 
 ACTION = Action(
     name="trust_present_state",
@@ -41,18 +41,16 @@ def propose(plan: Plan) -> Proposal:
         ACTION,
         title=f"{ACTION.title}: {short(head)} and what follows it",
         effects=(MarkTable(table=table.name, why="Tag the state to be proven", new_tags={tag: head}),),
-        requirements=(TableIs(uuid=table.uuid), *_as_it_was_shown(job, live, head)),
-        preview=untouched(
-            (
-                f"Tag {short(head)} as {tag}. Neither main nor the job is changed.",
-                "Verify at the head of that moment: each key occurs once, no source position is missing, and no "
-                "evidence finds a fault.",
-                "If that passes, the waterline moves to that head, and consumers can be notified that the table "
-                "recovered. If it fails, nothing changes for them.",
-                "Read in the thread what was done by hand: your approval covers that as well.",
-            ),
-            sure="The table becomes trusted only if the verification passes.",
+        requirements=_as_it_was_shown(job, live, head),
+        sentences=(
+            f"Tag {short(head)} as {tag}. Neither main nor the job is changed.",
+            "Verify at the head of that moment: each key occurs once, no source position is missing, and no "
+            "evidence finds a fault.",
+            "If that passes, the waterline moves to that head, and consumers can be notified that the table "
+            "recovered. If it fails, nothing changes for them.",
+            "Read in the thread what was done by hand: your approval covers that as well.",
         ),
+        sure="The table becomes trusted only if the verification passes.",
         undo="`/waterline undo` removes the tag. The table loses its trust again when main is changed once more, a "
         "fault is found, or a new incident is opened.",
     )

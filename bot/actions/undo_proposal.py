@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Mapping, Sequence
 
-from bot.actions._draft import drafted, job_and_head, live_run, untouched
+from bot.actions._draft import drafted, job_and_head, live_run
 from bot.actions._foreseen import committer
 from bot.actions._recipes import left_behind, rewound, started_on_head
 from bot.actions._rehearsed import goes_on, main_at, may_yet_be_found, newest_by_flink, stays_down
@@ -25,7 +25,7 @@ from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent, TableIs
+from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
 from bot.history.restore import RestorePoint
@@ -48,11 +48,11 @@ def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Pr
         action,
         title=title,
         effects=(MoveFiles(table=table.name, why="Move the files back", moves=back, note=f"{folder}/moved-back.json"),),
-        requirements=(TableIs(uuid=table.uuid),),
-        preview=untouched(
-            (f"Move {len(back)} files from {folder} back to where they were.", "Neither main nor the job is changed."),
-            sure=f"{len(back)} unreferenced files are moved back; no row changes.",
+        sentences=(
+            f"Move {len(back)} files from {folder} back to where they were.",
+            "Neither main nor the job is changed.",
         ),
+        sure=f"{len(back)} unreferenced files are moved back; no row changes.",
         undo="`/waterline undo` moves them aside again.",
     )
 
@@ -104,21 +104,18 @@ def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str]
             ),
         ),
         requirements=(
-            TableIs(uuid=table.uuid),
             *(RefIs(ref=tag, snapshot_id=snapshot) for tag, snapshot in gone.items()),
             *(RefIs(ref=tag, snapshot_id=None) for tag in set_again),
             *(SnapshotPresent(snapshot_id=snapshot) for snapshot in dict.fromkeys(set_again.values())),
         ),
-        preview=untouched(
-            (
-                *(f"Remove the tag {tag}." for tag in gone),
-                *(f"Tag {short(snapshot)} as {tag} again." for tag, snapshot in set_again.items()),
-                *(f"Set {key} to {value} again." for key, value in back.items()),
-                *(f"Remove the property {key}." for key in cleared),
-                "Neither main nor the job is changed.",
-            ),
-            sure="Tags and properties are as they were before; main and the job do not change.",
+        sentences=(
+            *(f"Remove the tag {tag}." for tag in gone),
+            *(f"Tag {short(snapshot)} as {tag} again." for tag, snapshot in set_again.items()),
+            *(f"Set {key} to {value} again." for key, value in back.items()),
+            *(f"Remove the property {key}." for key in cleared),
+            "Neither main nor the job is changed.",
         ),
+        sure="Tags and properties are as they were before; main and the job do not change.",
         undo="`/waterline undo` sets them again, unless a snapshot has expired meanwhile.",
     )
 

@@ -20,11 +20,10 @@ ROOT = Path(__file__).parents[2]
 OWN = '''
 """Tag the head under a name of ours."""
 
-from bot.actions._draft import drafted, untouched
+from bot.actions._draft import drafted
 from bot.domain.action import Action, Plan
 from bot.domain.effects import MarkTable
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import TableIs
 
 ACTION = Action(
     name="tag_the_head",
@@ -45,20 +44,19 @@ def propose(plan: Plan) -> Proposal:
         ACTION,
         title=ACTION.title,
         effects=(MarkTable(table=table.name, why="Tag the head", new_tags={"ours": table.head}),),
-        requirements=(TableIs(uuid=table.uuid),),
-        preview=untouched(("Set the tag ours on the head.",), sure="The head gets our tag."),
+        sentences=("Set the tag ours on the head.",),
+        sure="The head gets our tag.",
         undo="`/waterline undo` removes the tag.",
     )
 '''
 BRANCHES = '''
 """Drop every branch but main."""
 
-from bot.actions._draft import drafted, untouched
+from bot.actions._draft import drafted
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch
 from bot.domain.errors import Refused
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import TableIs
 
 ACTION = Action(
     name="drop_branches",
@@ -82,8 +80,8 @@ def propose(plan: Plan) -> Proposal:
         ACTION,
         title=ACTION.title,
         effects=[DropBranch(table=table.name, branch=ref.name, head=ref.snapshot_id) for ref in them],
-        requirements=(TableIs(uuid=table.uuid),),
-        preview=untouched(("Drop the branches.",), sure="The branches go."),
+        sentences=("Drop the branches.",),
+        sure="The branches go.",
         undo="It cannot be undone.",
     )
 '''
