@@ -1,6 +1,6 @@
 """Undo an earlier proposal, as far as it came: built from what its steps have left in the record and on storage."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from bot.actions._draft import drafted, job_and_head, live_run
 from bot.actions._foreseen import committer
@@ -35,7 +35,8 @@ def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Pr
     """Every file that is there goes where it came from: not all may have been moved. Raises Refused where none is,
     CouldNotLook."""
     table = plan.case.observation.table
-    back = _ways_back(aside, plan.written_at([path for pair in aside.moves for path in pair]))
+    there = plan.written_at([target for _, target in aside.moves])
+    back = tuple((target, source) for source, target in aside.moves if target in there)
     if not back:
         raise Refused(
             f"“{title}” finds no file to move back.",
@@ -57,21 +58,11 @@ def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Pr
     )
 
 
-def _ways_back(aside: MoveFiles, there: Container[str]) -> tuple[tuple[str, str], ...]:
-    """(from, to) of each file that is there. Proposals of earlier versions may have sent several files to one place:
-    there lies the last one that is gone from its own."""
-    back: dict[str, str] = {}
-    for source, target in aside.moves:
-        if target in there and (target not in back or source not in there):
-            back[target] = source
-    return tuple(back.items())
-
-
 def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str], MarkTable]], title: str) -> Proposal:
     """Tags and properties are as before: what was set goes, what was removed comes back. Raises Refused where nothing
     that is known would change, or a tag's snapshot has expired."""
     table = plan.case.observation.table
-    tags, properties = _changed(marks)
+    tags, properties = (_changed(marks, prefix) for prefix in (TAG, PROPERTY))
     set_again = {tag: SnapshotId(int(was)) for tag, (was, _) in tags.items() if was is not None}
     gone = {tag: SnapshotId(int(is_on)) for tag, (_, is_on) in tags.items() if is_on is not None}
     back = {key: was for key, (was, _) in properties.items() if was is not None}
@@ -120,49 +111,26 @@ def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str]
     )
 
 
-_Change = tuple[str | None, str | None]
-"""(what it was before, what it is now); None: not there."""
+def _changed(
+    marks: Sequence[tuple[Mapping[str, str], MarkTable]], prefix: str
+) -> dict[str, tuple[str | None, str | None]]:
+    """Tag or property -> what it was before, what it is now (None: not there), of what all marks have changed."""
+    before, now = dict[str, str | None](), dict[str, str | None]()
+    for was, mark in marks:
+        tags = {**dict.fromkeys(mark.remove_tags), **{tag: str(to) for tag, to in mark.new_tags.items()}}
+        changed = tags if prefix == TAG else {**dict.fromkeys(mark.remove_properties), **mark.set_properties}
+        before = {name: was.get(f"{prefix}{name}") for name in changed} | before
+        now |= changed
+    return {name: (was, now[name]) for name, was in before.items() if was != now[name]}
 
 
-def _changed(marks: Sequence[tuple[Mapping[str, str], MarkTable]]) -> tuple[dict[str, _Change], dict[str, _Change]]:
-    """Tag -> its snapshots, key -> its values: of what all marks together have changed."""
-    tags: dict[str, _Change] = {}
-    properties: dict[str, _Change] = {}
-    for before, mark in marks:
-        for tag in (*mark.new_tags, *mark.remove_tags):
-            was, _ = tags.get(tag, (before.get(f"{TAG}{tag}"), None))
-            tags[tag] = was, str(mark.new_tags[tag]) if tag in mark.new_tags else None
-        for key in (*mark.set_properties, *mark.remove_properties):
-            was, _ = properties.get(key, (before.get(f"{PROPERTY}{key}"), None))
-            properties[key] = was, mark.set_properties.get(key)
-    return _really(tags), _really(properties)
-
-
-def _really(changes: Mapping[str, _Change]) -> dict[str, _Change]:
-    return {name: (was, is_now) for name, (was, is_now) in changes.items() if was != is_now}
-
-
-def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str) -> tuple[RestorePoint | None, str]:
-    """(the newest durable point, of whatever run, from which the job goes on with main at `to` and that doubles no
-    other table of it, why none is started, empty where one is). `unproven`: what was found of the state that the
-    rehearsal's stop left. People are sent to that by hand only where storage does not show it now."""
-    case = main_at(plan.case, to, stood.run)
-    point, barred = goes_on(plan, case)
-    if point is not None:
-        return point.model_copy(update={"is_right": False}), ""
-    if may_yet_be_found(case, stood.run, stood.savepoint):
-        return None, _by_hand(case, stood, unproven)
-    return None, " ".join(barred or stays_down(case))
-
-
-def _by_hand(case: Case, stood: StoodStill, unproven: str) -> str:
-    run = short_job(stood.run)
-    first = f"{stood.savepoint}, which the stop of run {run} took" if stood.savepoint else None
+def _by_hand(case: Case, stood: StoodStill) -> str:
+    left = f"{stood.savepoint}, which the stop of run {short_job(stood.run)} took" if stood.savepoint else None
     return (
-        f"Start no run. {unproven} Start the job by hand after main has moved back: from "
-        + (f"{first}, if storage can read it again and it pairs; else from " if first else "")
-        + f"a restore point that pairs with {newest_by_flink(case)} (`/waterline run checkpoint_pairing` lists "
-        "them). From any other it would lose or duplicate rows."
+        f"Start no run: storage shows no state that pairs with {newest_by_flink(case)}. Start the job by hand after "
+        f"main has moved back: from {f'{left}, if storage can read it again and it pairs; else from ' if left else ''}"
+        "a restore point that pairs with that commit (`/waterline run checkpoint_pairing` lists them). From any other "
+        "it would lose or duplicate rows."
     )
 
 
@@ -177,7 +145,8 @@ class Deeds:
         moves = [i for i, e in done if isinstance(e, MoveTable | PublishBranch)]
         left = next((past.results[i].get("left") for i in moves), None)
         self.moved_from = SnapshotId(int(left)) if left else None
-        self.moved_to = next((_moved_to(e) for _, e in done if isinstance(e, MoveTable | PublishBranch)), None)
+        to = (e.to if isinstance(e, MoveTable) else e.head for _, e in done if isinstance(e, MoveTable | PublishBranch))
+        self.moved_to = next(to, None)
         self.stood_at = next((_stood_at(past, i, e) for i, e in starts), None)
         self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
         self.gives_up = next((e.branch for e in past.proposal.effects if isinstance(e, DropBranch)), None)
@@ -186,10 +155,6 @@ class Deeds:
         self.brings_of = next((r.goes_on_from for r in on_head), None) if self.brings is not None else None
         self.stood_still = past.stood_still
         self.aside = next((e for _, e in done if isinstance(e, MoveFiles)), None)
-
-
-def _moved_to(effect: MoveTable | PublishBranch) -> SnapshotId:
-    return effect.to if isinstance(effect, MoveTable) else effect.head
 
 
 def _stood_at(past: Past, index: int, effect: StartJob | StartFromStop) -> SnapshotId | None:
@@ -269,21 +234,24 @@ def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
             "Talk to that writer first. Then diagnose again, and decide by the present state.",
         )
     if did.stopped is None and did.stood_still is not None:
-        return _as_before_the_rehearsal(plan, action, did, did.stood_still, to, live, title)
+        return _as_before_the_rehearsal(plan, action, did.stood_still, to, live, title)
     point = _state_of(plan, did, did.stopped, to) if did.stopped is not None else None
     return rewound(plan, action, to, point, live, title=title)
 
 
 def _as_before_the_rehearsal(
-    plan: Plan, action: Action, did: Deeds, stood: StoodStill, to: SnapshotId, live: JobRun | None, title: str
+    plan: Plan, action: Action, stood: StoodStill, to: SnapshotId, live: JobRun | None, title: str
 ) -> Proposal:
     """Main goes back to where the branch began, and the job to what the rehearsal's stop left there; where that is not
-    proven to pair, to another point that is, or to none."""
-    try:
-        return rewound(plan, action, to, _state_of(plan, did, stood.run, to), live, title=title)
-    except Refused as unproven:
-        point, unstarted = goes_on_before(plan, stood, to, unproven.found)
-    return rewound(plan, action, to, point, live, title=title, unstarted=unstarted)
+    proven to pair, to another point that is, or to none. People are sent to the stop's savepoint by hand only where
+    storage does not show it now."""
+    case = main_at(plan.case, to, stood.run)
+    point, barred = goes_on(plan, case)
+    if point is not None:
+        return rewound(plan, action, to, point.model_copy(update={"is_right": False}), live, title=title)
+    is_hidden = may_yet_be_found(case, stood.run, stood.savepoint)
+    unstarted = _by_hand(case, stood) if is_hidden else " ".join(barred or stays_down(case))
+    return rewound(plan, action, to, None, live, title=title, unstarted=unstarted)
 
 
 def _known(did: Deeds, table: TableState) -> frozenset[SnapshotId]:
