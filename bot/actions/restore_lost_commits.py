@@ -1,7 +1,6 @@
 """Put commits back that were taken off main: set main forward where nothing came on top, else add their files again.
 
-Which lost commits were read and committed again since, or may be yet, by the source positions that the ledger tells
-of each.
+Lost commits that were read and committed again since, or may be yet, stay out: source positions tell.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,86 +31,61 @@ _BY_KEY = "replay the source range by key"
 
 def not_read_again(case: Case, lost: Sequence[Snapshot]) -> tuple[tuple[SnapshotId, ...], tuple[str, ...]]:
     """(those whose source positions no commit of main has brought since and that the job will not bring, why each of
-    the others stays out, a sentence).
-
-    A job that has committed since the rollback brings by itself what lies above its newest position of each source
-    partition. Where the ledger tells one range over several partitions, only ranges that are apart prove anything.
-    Raises Refused where that cannot be told, and where there is none.
-    """
-    rows = {row.snapshot_id: row for row in case.ledger.rows} if case.ledger else {}
+    the others stays out, a sentence). A job that has committed since the rollback brings by itself what lies above its
+    newest position of each source partition. Raises Refused where that cannot be told, and where there is none."""
+    told = _positions(case)
     first = (lost[0].sequence_number, lost[0].committed_at)
-    since = [r for r in rows.values() if r.on_main and r.age > first and r.added_rows and r.sink is not Sink.COMPACTION]
-    seen = [*(rows[s.snapshot_id] for s in lost if s.snapshot_id in rows), *since]
-    if len(seen) < len(lost) + len(since) or any(row.position_from is None for row in seen):
-        raise Refused(
-            "It cannot be determined whether the lost commits were read again.",
-            "Expected the source positions of every commit since the rollback; the commit history lacks some.",
-            f"Name `position` in the contract and run the evidence “ledger” again, or {_BY_KEY}.",
-        )
-    is_vague = case.contract.position_partition is not None and any(row.ranges is None for row in seen)
-    told = {row.snapshot_id: (row.bounds if is_vague else row.ranges) or row.bounds for row in seen}
-    later = [(row.snapshot_id, each) for row in since for each in told[row.snapshot_id]]
-    again = {
-        s.snapshot_id: tuple(dict.fromkeys(by for by, r in later if any(_meet(r, one) for one in told[s.snapshot_id])))
-        for s in lost
-    }
-    again = {each: brought for each, brought in again.items() if brought}
-    if again and is_vague:
-        raise _of_several_partitions(tuple(again))
-    if len(again) == len(lost):
-        is_whole = all(_is_within(each, [brought for _, brought in later]) for id_ in again for each in told[id_])
-        raise _none_left(tuple(again), is_whole=is_whole)
-    why = {
-        each: f"Lost commit {short(each)} stays out: {every(brought)} brought source positions of it since, and its "
-        "files can only be added whole. This does not restore rows of it that were not read again."
-        for each, brought in again.items()
-    }
+    since = [
+        row.snapshot_id
+        for row in (case.ledger.rows if case.ledger else ())
+        if row.on_main and row.age > first and row.added_rows and row.sink is not Sink.COMPACTION
+    ]
+    if any(told.get(each) is None for each in (*since, *(s.snapshot_id for s in lost))):
+        raise _cannot_tell("the commit history lacks some, or does not tell them of each source partition")
+    later = [(by, brought) for by in since for brought in told[by] or ()]
     own, reached = {s.snapshot_id for s in commits_that_bind(case)}, dict[str | None, int]()
-    for by, brought in later:
-        if by in own:
-            reached[brought.partition] = max(brought.high, reached.get(brought.partition, brought.high))
-    above = [s.snapshot_id for s in lost if any(r.high > reached.get(r.partition, -1) for r in told[s.snapshot_id])]
-    is_silent = any(r.partition not in reached for s in lost for r in told[s.snapshot_id])
-    if reached and (is_silent or (is_vague and above)):
-        raise _of_several_partitions(tuple(s.snapshot_id for s in lost))
-    came_to = _position(case, max(reached.values(), default=0))
-    for each in above if reached else ():
-        why.setdefault(
-            each,
-            f"Lost commit {short(each)} stays out: since the rollback the job has committed up to {came_to}. It will "
-            "read what lies above by itself.",
-        )
+    for brought in (each for by, each in later if by in own):
+        reached[brought.partition] = max(brought.high, reached.get(brought.partition, brought.high))
+    newest = max(reached.values(), default=0)
+    is_hidden = case.contract.hides(case.contract.position)
+    came_to = "a position that is not shown" if is_hidden else f"position {newest:,}"
+    why, is_coming = dict[SnapshotId, str](), list[SnapshotId]()
+    for commit in lost:
+        id_, mine = commit.snapshot_id, told[commit.snapshot_id] or ()
+        if again := tuple(dict.fromkeys(by for by, brought in later if any(_meet(brought, one) for one in mine))):
+            why[id_] = (
+                f"Lost commit {short(id_)} stays out: {every(again)} brought source positions of it since, and its "
+                "files can only be added whole. This does not restore rows of it that were not read again."
+            )
+        elif reached and any(one.partition not in reached for one in mine):
+            raise _cannot_tell("the job has brought nothing of some of them since, and may have skipped these rows")
+        elif reached and any(one.high > reached[one.partition] for one in mine):
+            is_coming.append(id_)
+            why[id_] = (
+                f"Lost commit {short(id_)} stays out: since the rollback the job has committed up to {came_to}. It "
+                "will read what lies above by itself."
+            )
     if len(why) == len(lost):
-        raise _coming_yet(tuple(each for each in why if each not in again), came_to)
+        raise _coming_yet(is_coming, came_to) if is_coming else _none_left(tuple(why))
     return tuple(s.snapshot_id for s in lost if s.snapshot_id not in why), tuple(why.values())
 
 
-def _position(case: Case, reached: int) -> str:
-    is_hidden = case.contract.hides(case.contract.position)
-    return "a position that is not shown" if is_hidden else f"position {reached:,}"
+def _positions(case: Case) -> dict[SnapshotId, tuple[SourceRange, ...] | None]:
+    is_partitioned = case.contract.position_partition is not None
+    rows = case.ledger.rows if case.ledger else ()
+    return {row.snapshot_id: row.positions(is_partitioned=is_partitioned) for row in rows}
 
 
 def _meet(one: SourceRange, other: SourceRange) -> bool:
     return one.partition == other.partition and one.low <= other.high and other.low <= one.high
 
 
-def _is_within(lost: SourceRange, later: Sequence[SourceRange]) -> bool:
-    """Whether the later ranges leave out no position of the lost one."""
-    reached = lost.low
-    for each in sorted((r for r in later if r.partition == lost.partition), key=lambda r: r.low):
-        if each.low > reached:
-            break
-        reached = max(reached, each.high + 1)
-    return reached > lost.high
-
-
-def _of_several_partitions(lost: Sequence[SnapshotId]) -> Refused:
+def _cannot_tell(found: str) -> Refused:
     return Refused(
         "It cannot be determined whether the lost commits were read again.",
-        "Expected source positions that no commit has brought since. The source has several partitions, and the "
-        f"commit history does not tell enough of each. The range of {listed(lost)} overlaps with main or reaches "
-        "above it. The job may have skipped those rows or may still read them.",
-        f"Find out which rows are missing (`/waterline run missing_positions`), then {_BY_KEY}.",
+        f"Expected the source positions of every commit since the rollback; {found}.",
+        "Name `position` in the contract and run the evidence “ledger” again. Or find out which rows are missing "
+        f"(`/waterline run missing_positions`), then {_BY_KEY}.",
     )
 
 
@@ -125,18 +99,11 @@ def _coming_yet(lost: Sequence[SnapshotId], reached: str) -> Refused:
     )
 
 
-def _none_left(lost: Sequence[SnapshotId], *, is_whole: bool) -> Refused:
-    which, said, do = (
-        "some of those of",
-        "in part, and their files can only be added whole",
-        (f"Find out which rows are missing (`/waterline run missing_positions`), then {_BY_KEY}."),
-    )
-    if is_whole:
-        which, said, do = "those of", "from the source", "Nothing needs to be restored. Diagnose again."
+def _none_left(lost: Sequence[SnapshotId]) -> Refused:
     return Refused(
-        f"The job has read the lost commits again {said}.",
-        f"Expected source positions that no commit has brought since; {which} {listed(lost)} are on main.",
-        do,
+        "The job has read the lost commits again, wholly or in part, and their files can only be added whole.",
+        f"Expected source positions that no commit has brought since; some or all of {listed(lost)} are on main.",
+        f"Find out whether rows are missing (`/waterline run missing_positions`). Then {_BY_KEY}, or diagnose again.",
     )
 
 
