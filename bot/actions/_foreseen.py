@@ -1,7 +1,5 @@
-"""Whether the head of main is the one that was approved, or came of it only by what may follow it.
-
-Which commits on main bind a start from what a stopped run left: all of Flink's but those of guests that surely wrote
-beside the job.
+"""Whether the head of main is the one that was approved, or came of it only by what may follow it: of Flink's commits
+those of other jobs that surely wrote beside the job.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -182,34 +180,19 @@ def _that_matter(others: Sequence[Snapshot], requirement: HeadDescends, world: W
 def _not_of_run(
     table: TableState, head: SnapshotId, job_id: JobId | None, newer: Sequence[Snapshot]
 ) -> Sequence[Snapshot]:
-    """Those that are not the run's, or repeat what it had committed. All are oldest first."""
-    reached, found = _reached(table, head, job_id), []
+    """Those that are not the run's, or repeat what it had committed: each sink's checkpoint ids rise above what it has
+    at the head, and right below it. All are oldest first."""
+    reached = dict[OperatorId | None, int]()
+    for snapshot in takewhile(lambda s: job_id == s.job_id and s.operator_id not in reached, table.ancestors(head)):
+        reached[snapshot.operator_id] = snapshot.checkpoint_id or 0
+    found = list[Snapshot]()
     for snapshot in newer:
-        if job_id is None or snapshot.job_id != job_id or not _rises(snapshot, reached):
+        checkpoint, sink = snapshot.checkpoint_id or 0, snapshot.operator_id
+        if job_id is None or snapshot.job_id != job_id or checkpoint <= reached.get(sink, -1):
             found.append(snapshot)
         else:
-            reached[snapshot.operator_id] = snapshot.checkpoint_id or 0
+            reached[sink] = checkpoint
     return found
-
-
-def _reached(table: TableState, head: SnapshotId, job_id: JobId | None) -> dict[OperatorId | None, int]:
-    """Sink -> the checkpoint that it has committed: of the run's sinks that made the head and what lies right below it,
-    each with another. Several sinks of one job commit the same checkpoints, one after the other."""
-    found: dict[OperatorId | None, int] = {}
-    for snapshot in table.ancestors(head):
-        if job_id is None or snapshot.job_id != job_id or snapshot.operator_id in found:
-            break
-        found[snapshot.operator_id] = snapshot.checkpoint_id or 0
-    return found
-
-
-def _rises(snapshot: Snapshot, reached: Mapping[OperatorId | None, int]) -> bool:
-    """Whether it goes on above what its sink has committed; one that names no sink may be any."""
-    if snapshot.operator_id is None:
-        below = max(reached.values(), default=None)
-    else:
-        below = max((reached[of] for of in (snapshot.operator_id, None) if of in reached), default=None)
-    return below is None or (snapshot.checkpoint_id is not None and snapshot.checkpoint_id > below)
 
 
 def committer(snapshot: Snapshot) -> str:

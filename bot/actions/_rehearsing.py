@@ -2,8 +2,6 @@
 
 Main is not touched. It is published by a second proposal, `publish_repair`, with an approval of its own. The job stands
 still meanwhile, because a commit of it on main would make the fast-forward impossible; its savepoint waits for it.
-
-What must hold of main's commits before a compaction is undone: what it had replaced holds every row of its time.
 """
 
 import math
@@ -250,9 +248,6 @@ def first_that_took_rows(commits: Iterable[Snapshot]) -> Snapshot | None:
     return next((s for s in commits if s.operation not in _LEAVES_ROWS), None)
 
 
-IF_OTHERS = "Nothing is written if the source by then returns other rows than it did for this proposal."
-
-
 def declared_replay(plan: Plan) -> ReplayRecipe:
     """The table's. Raises Refused where none is declared, or where newer rows of the table replace older ones."""
     if plan.replay is None:
@@ -267,10 +262,17 @@ def declared_replay(plan: Plan) -> ReplayRecipe:
     return plan.replay
 
 
-def replayed(
-    plan: Plan, recipe: ReplayRecipe, bounds: ReplayRange, found: ReplayableFinding | SourceSurvey
-) -> Callable[[str], ReplayRows]:
-    """The effect of a rehearsal: branch -> these very rows, written there."""
+def replay_rehearsal(
+    plan: Plan,
+    action: Action,
+    recipe: ReplayRecipe,
+    bounds: ReplayRange,
+    found: ReplayableFinding | SourceSurvey,
+    *,
+    sentences: Sequence[str],
+    proof: str,
+) -> Proposal:
+    """The rehearsal with the rows that `found` lacks, these very ones. Raises as `rehearsal`."""
     contract = plan.case.contract
     replay = Replay(
         recipe=recipe,
@@ -292,7 +294,19 @@ def replayed(
             replay=replay,
         )
 
-    return write
+    return rehearsal_of(
+        plan,
+        action,
+        write,
+        title=f"{action.title}: {counted(found.absent, 'row')}",
+        sentences=(
+            f"Replay {within(bounds, contract)} from the source ({recipe.source}), and write "
+            f"{counted(found.absent, 'row')} to the branch.{_span(found, contract)}",
+            *sentences,
+            "Nothing is written if the source by then returns other rows than it did for this proposal.",
+        ),
+        proof=proof,
+    )
 
 
 def keys_must_come_once(found: ReplayableFinding | SourceSurvey) -> None:
@@ -329,7 +343,7 @@ def within(bounds: ReplayRange, contract: TableContract) -> str:
     return "positions " + ", ".join(_one(each, contract) for each in bounds.positions)
 
 
-def span(found: ReplayableFinding | SourceSurvey, contract: TableContract) -> str:
+def _span(found: ReplayableFinding | SourceSurvey, contract: TableContract) -> str:
     """A sentence that begins with a blank: of which time the rows are; empty where that is not told."""
     if contract.hides(contract.event_time) or found.event_from is None or found.event_until is None:
         return ""

@@ -4,16 +4,7 @@ Idempotent by key: only a row whose key does not live is written. What is there 
 """
 
 from bot.actions._draft import job_and_head
-from bot.actions._rehearsing import (
-    IF_OTHERS,
-    declared_replay,
-    keys_must_come_once,
-    rehearsal_of,
-    replayed,
-    span,
-    too_many,
-    within,
-)
+from bot.actions._rehearsing import declared_replay, keys_must_come_once, replay_rehearsal, too_many, within
 from bot.domain.action import Action, Plan
 from bot.domain.contract import TableContract
 from bot.domain.errors import Refused
@@ -55,14 +46,13 @@ def propose(plan: Plan) -> Proposal:
             "Choose other bounds, or look at the other evidence.",
         )
     key = " and ".join(contract.key)
-    return rehearsal_of(
+    return replay_rehearsal(
         plan,
         ACTION,
-        replayed(plan, recipe, bounds, found),
-        title=f"{ACTION.title}: {counted(found.absent, 'row')}",
+        recipe,
+        bounds,
+        found,
         sentences=(
-            f"Replay {within(bounds, contract)} from the source ({recipe.source}), and write "
-            f"{counted(found.absent, 'row')} to the branch.{span(found, contract)}",
             f"Within these bounds the source has {_compared(found)}.",
             *((_differing(found, contract).strip(),) if found.differing else ()),
             *_not_given(found),
@@ -70,7 +60,6 @@ def propose(plan: Plan) -> Proposal:
             "changes.",
             "Rows missing outside the bounds stay missing, so publishing this does not move the waterline. Propose "
             "trust_present_state when nothing is missing any more.",
-            IF_OTHERS,
         ),
         proof="no duplicate rows",
     )

@@ -4,16 +4,7 @@ Bounded by what is missing, idempotent by key: a row whose key lives already is 
 the evidence looked at, value for value.
 """
 
-from bot.actions._rehearsing import (
-    IF_OTHERS,
-    declared_replay,
-    keys_must_come_once,
-    rehearsal_of,
-    replayed,
-    span,
-    too_many,
-    within,
-)
+from bot.actions._rehearsing import declared_replay, keys_must_come_once, replay_rehearsal, too_many
 from bot.domain.action import Action, Plan
 from bot.domain.broker_gaps import on_broker_in_words
 from bot.domain.errors import Refused
@@ -42,18 +33,16 @@ def propose(plan: Plan) -> Proposal:
     """A rehearsal with the missing rows. Raises Refused with the reason, CouldNotLook."""
     recipe = declared_replay(plan)
     found = _replayable(plan, recipe)
-    contract = plan.case.contract
-    return rehearsal_of(
+    return replay_rehearsal(
         plan,
         ACTION,
-        replayed(plan, recipe, found.bounds, found),
-        title=f"{ACTION.title}: {counted(found.absent, 'row')}",
+        recipe,
+        found.bounds,
+        found,
         sentences=(
-            f"Replay {within(found.bounds, contract)} from the source ({recipe.source}), and write "
-            f"{counted(found.absent, 'row')} to the branch.{span(found, contract)}",
             *(_empty(found) if found.empty else _kept_until(plan)),
-            f"A row whose {' and '.join(contract.key)} the table already has stays as it is. No other row changes.",
-            IF_OTHERS,
+            f"A row whose {' and '.join(plan.case.contract.key)} the table already has stays as it is. No other row "
+            "changes.",
         ),
         proof="the source has no row that the table lacks, no duplicate rows",
     )

@@ -69,7 +69,7 @@ def _pair(plan: Plan, job: str, live: tuple[JobRun, ...]) -> tuple[JobRun, JobRu
     alive = ", ".join(_named(run, job) for run in live) or "none"
     raise Refused(
         "It is not clear which run to stop.",
-        f"Expected {_expected(plan)}; found {alive}.{_unseen_in_words(plan)}",
+        f"Expected {_expected(plan)}; found {alive}.{_unseen(plan)}",
         "If two are alive, name the one to keep: propose resolve_fork keep=RUN. If fewer are alive, diagnose "
         "again: a stopped fork has left rows. If more are alive, stop the others by hand first.",
     )
@@ -102,31 +102,21 @@ def _to_be_configured(plan: Plan, job: str, keep: JobRun) -> tuple[str, ...]:
     )
 
 
-def _unseen_in_words(plan: Plan) -> str:
-    """The runs that wrote in the window and that no configured Flink knows, with their commits; empty: none is."""
-    told = "".join(
-        f" Run {run} committed "
-        f"{', '.join(str(each) for each in commits[-3:])}"
-        f"{f' and {len(commits) - 3} before' if len(commits) > 3 else ''}, and no configured Flink cluster knows it."
-        for run, commits in _unseen(plan).items()
-    )
-    if not told:
-        return ""
-    return (
-        f"{told} If it still writes, stop it where it runs, or name its job under `jobs` and in the table's "
-        "`other_jobs`."
-    )
-
-
-def _unseen(plan: Plan) -> dict[JobId, list[SnapshotId]]:
-    """Run -> its commits on main in the window, oldest first."""
+def _unseen(plan: Plan) -> str:
+    """The runs that wrote in the window and that no configured Flink knows, a sentence; empty: none is."""
     seen, table = plan.case.observation, plan.case.observation.table
     known = {run.job_id for looked in (seen.jobs, seen.others) if looked is not None for run in looked.values}
     found: dict[JobId, list[SnapshotId]] = {}
     for commit in plan.case.window.of(table):
         if commit.job_id is not None and commit.job_id not in known and commit.snapshot_id in table.chain_ids:
             found.setdefault(commit.job_id, []).append(commit.snapshot_id)
-    return found
+    told = (f"run {run} (last as {commits[-1]})" for run, commits in found.items())
+    if not found:
+        return ""
+    return (
+        f" No configured Flink cluster knows {' and '.join(told)}. If it still writes, stop it where it runs, or name "
+        "its job under `jobs` and in the table's `other_jobs`."
+    )
 
 
 def _named(run: JobRun, job: str) -> str:

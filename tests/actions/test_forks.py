@@ -257,7 +257,7 @@ def test_a_writer_on_no_configured_cluster_is_named_with_its_commits(scene: Scen
         resolve_fork.propose(scene.plan().model_copy(update={"keeps": "aaaa"}))
 
     said = str(refused.value)
-    assert f"Run {job('d')} committed {committed}, and no configured Flink cluster knows it." in said
+    assert f"No configured Flink cluster knows run {job('d')} (last as {committed})" in said
     assert "stop it where it runs, or name its job under `jobs` and in the table's `other_jobs`" in said
 
 
