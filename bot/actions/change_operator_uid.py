@@ -13,7 +13,7 @@ has.
 
 from bot.actions._draft import live_run, may_lose_state
 from bot.actions._recipes import started_on_head
-from bot.actions._restore_points import newest_pair, pair_with_head
+from bot.actions._restore_points import pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import StartJob
@@ -26,6 +26,7 @@ from bot.domain.pending_manifests import owed_to
 from bot.domain.proposal import Proposal
 from bot.domain.rewinds import flink_commits
 from bot.history.prediction import RestoreVerdict, predict
+from bot.history.ranking import for_rewind
 from bot.history.restore import RestorePoint, Restores, pairings
 
 HOW = (
@@ -45,34 +46,48 @@ _TOGETHER = (
 )
 
 
-def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -> Refused:
-    """`case`: as `remembered` tells it. `proof`, `why`: sentences."""
-    happened, restores = f"{proof} {why}", Restores(case)
-    stop = f"{_cancel(live)}. " if live else ""
+def _by_hand(plan: Plan, case: Case, live: JobRun | None, why: str) -> Refused:
+    """`case`: as `remembered` tells it. `why`: a sentence."""
+    restores = Restores(case)
+    stop = f"Cancel run {short_job(live.job_id)} (no stop-with-savepoint)" if live else ""
+
+    def told(what: str, first: str = "") -> Refused:
+        return Refused(f"{_proof(plan)} {why}", f"{first}{f'{stop}. ' if stop else ''}{what}", _TOGETHER)
+
     stored = {each.path: each for each in restores.newest_first}
     none = {PairVerdict.FOREIGN, PairVerdict.UNREADABLE}
     read = [(stored[p.path], p) for p in restores.in_evidence if p.path in stored and p.verdict not in none]
     is_of_others = bool(restores.binding) and restores.guests.has_run(restores.binding[-1].job_id)
     if restores.guests.is_untold or is_of_others or not read or not restores.binding:
         copy = f"First copy away {_SURELY_ITS_OWN}, {_AND_SHARED}. " if live and may_lose_state(live) else ""
-        asked = f"Start the job from {_SURELY_ITS_OWN}, {_WITHOUT} {_ANOTHER} Waterline cannot tell which point that is"
+        which = "Waterline cannot tell which point that is"
         if is_of_others:
-            asked += f": run {short_job(restores.binding[-1].job_id)} committed last. Ask its owners what it reads"
-        return Refused(happened, f"{copy}{stop}{asked}.", _TOGETHER)
+            which += f": run {short_job(restores.binding[-1].job_id)} committed last. Ask its owners what it reads"
+        return told(f"Start the job from {_SURELY_ITS_OWN}, {_WITHOUT} {_ANOTHER} {which}.", copy)
     fits = [(each, p) for each, p in read if _repeats_nothing(restores, each, p)]
     if fits:
         point, pair = min(fits, key=lambda each: not each[1].is_durable)
-        must_be_copied = not pair.is_durable and (live is None or live.job_id != point.job_id or may_lose_state(live))
-        return Refused(happened, _start(case, point, live, must_be_copied=must_be_copied), _TOGETHER)
-    again = next((p for each, p in read if predict(each, restores).repeated is not None), None)
+        again = (
+            "If that run has committed anything more by then, start nothing and propose this again. " if live else ""
+        )
+        start = f"{again}Start the job from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_ANOTHER}"
+        start += _lost(case, point)
+        if pair.is_durable or (live is not None and live.job_id == point.job_id and not may_lose_state(live)):
+            return told(start)
+        copy = f"First copy away {point.path}, {_AND_SHARED}: Flink may delete them. "
+        then = f"{stop} only then, and copy" if stop else "Copy"
+        return Refused(f"{_proof(plan)} {why}", f"{copy}{then} back what is gone by then. {start}", _TOGETHER)
+    repeats = next((p for each, p in read if predict(each, restores).repeated is not None), None)
     why_not = f"{read[0][0].path} is not proven to continue where main ends. {read[0][1].reason.rstrip('.')}"
-    if again is not None:
-        why_not = f"rows after checkpoint {again.checkpoint_id} would be duplicated"
+    if repeats is not None:
+        why_not = f"rows after checkpoint {repeats.checkpoint_id} would be duplicated"
     none_fits = f"Start the job from none of the points on storage: {why_not}."
-    if (rewind := _pair_to_rewind_to(plan)) is None:
-        return Refused(happened, f"{stop}{none_fits} {_without_state(case)}", _TOGETHER)
+    last_good = plan.match.last_good
+    rewind = for_rewind(plan.case, last_good).best if last_good is not None else None
+    if rewind is None:
+        return told(f"{none_fits} {_without_state(case)}")
     return Refused(
-        happened,
+        f"{_proof(plan)} {why}",
         f"{none_fits} Instead, rewind table and job to checkpoint {rewind.checkpoint_id}, which pairs with snapshot "
         f"{short(rewind.snapshot_id)}. The job then reads those rows again, and its sink keeps its uid.",
         "Propose that: `/waterline propose rewind_table_and_job`. Start nothing by hand until it is done.",
@@ -91,33 +106,6 @@ def _repeats_nothing(restores: Restores, stored: StoredCheckpoint, pair: Pairing
         return newest.job_id == stored.job_id and (reached == DRAINED or reached <= (stored.checkpoint_id or 0))
     is_at_end = pair.verdict is PairVerdict.AHEAD and restores.ends_with(stored.job_id)
     return is_at_end or found.verdict is RestoreVerdict.RIGHT
-
-
-def _start(case: Case, point: StoredCheckpoint, live: JobRun | None, *, must_be_copied: bool) -> str:
-    """From stopping the run to what is lost by it. A state that Flink may delete is brought away first: of what lies
-    under `shared` its metadata names the very place."""
-    start = f"Start the job from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_ANOTHER}"
-    stop = f"{_cancel(live)}. " if live else ""
-    if must_be_copied:
-        stop = (
-            f"{_cancel(live)} only then, and copy back what is gone. " if live else "Copy back what is gone by then. "
-        )
-        stop = f"First copy away {point.path}, {_AND_SHARED}: Flink may delete them. {stop}"
-    again = "If that run has committed anything more by then, start nothing and propose this again. " if live else ""
-    return f"{stop}{again}{start}{_lost(case, point)}"
-
-
-def _cancel(live: JobRun) -> str:
-    return f"Cancel run {short_job(live.job_id)} (no stop-with-savepoint)"
-
-
-def _pair_to_rewind_to(plan: Plan) -> RestorePoint | None:
-    """To which a rewind would go back; None where none can be proposed."""
-    last_good = plan.match.last_good
-    try:
-        return newest_pair(plan.case, last_good) if last_good is not None else None
-    except Refused:
-        return None
 
 
 def _without_state(case: Case) -> str:
@@ -184,7 +172,7 @@ def propose(plan: Plan) -> Proposal:
     case = remembered(plan)
     why = _impossible(plan)
     if why is not None:
-        raise by_hand(plan, case, live, _proof(plan), why)
+        raise _by_hand(plan, case, live, why)
     point = _committed(plan, case, live)
     head = plan.case.observation.table.head
     assert head is not None
@@ -235,7 +223,7 @@ def _committed(plan: Plan, case: Case, live: JobRun | None) -> RestorePoint:
         return pair_with_head(case, live)
     except Refused as unpaired:
         why = f"It is not proven that the old state has nothing left to commit: {unpaired.found}"
-        raise by_hand(plan, case, live, _proof(plan), f"{why} So Waterline does not change the uid.") from unpaired
+        raise _by_hand(plan, case, live, f"{why} So Waterline does not change the uid.") from unpaired
 
 
 def _is_expired(plan: Plan, point: RestorePoint) -> bool:
