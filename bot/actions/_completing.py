@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 
 import spark_tasks
@@ -132,63 +132,45 @@ TASKS = tuple(sorted(each.name for each in pkgutil.iter_modules(spark_tasks.__pa
 def must_be_whole(action: Action) -> None:
     """Raises BadConfiguration for an action that nobody could propose, that rests on evidence which does not exist, or
     that calls the table trusted without looking at its rows."""
-    _must_be_askable(action)
-    _must_name_tasks(action)
-    _must_prove_trust(action)
+    for happened, found, remedy in _faults(action):
+        raise BadConfiguration(f"The action {action.name} {happened}", found, remedy)
 
 
-def _must_be_askable(action: Action) -> None:
+def _faults(action: Action) -> Iterator[tuple[str, str, str]]:
     asked_for = {remedy.value.replace("-", "_") for remedy in Remedy}
     if not action.on_request and action.name not in asked_for:
-        raise BadConfiguration(
-            f"The action {action.name} could never be proposed.",
+        yield (
+            "could never be proposed.",
             "Expected a diagnosis that asks for it, or on_request=True; found neither.",
             "Set on_request=True in its ACTION. `/waterline propose` then offers it.",
         )
-
-
-def _must_name_tasks(action: Action) -> None:
-    named = {
-        "needs": action.needs,
-        "looks": action.looks,
-        "proofs": tuple(task for task, _ in action.proofs),
-        "proofs_of_start": tuple(task for task, _ in action.proofs_of_start),
-    }
+    proofs = {task for task, _ in action.proofs}
+    starts = {task for task, _ in action.proofs_of_start}
+    named = {"needs": action.needs, "looks": action.looks, "proofs": proofs, "proofs_of_start": starts}
     for where, tasks in named.items():
-        unknown = sorted({*tasks} - {*TASKS})
-        if unknown:
-            raise BadConfiguration(
-                f"The action {action.name} names evidence that does not exist.",
+        if unknown := sorted({*tasks} - {*TASKS}):
+            yield (
+                "names evidence that does not exist.",
                 f"Expected evidence tasks in its {where}; found {', '.join(unknown)}.",
                 f"Use one of these: {', '.join(TASKS)}.",
             )
-    _must_compare_proofs(action)
-    if missing := sorted({*action.looks} - {*action.needs}):
-        raise BadConfiguration(
-            f"The action {action.name} collects evidence that it does not need.",
-            f"Expected every task of `looks` in `needs` as well; found {', '.join(missing)} only in `looks`.",
-            "Add it to `needs`, or remove it from `looks`.",
-        )
-
-
-def _must_compare_proofs(action: Action) -> None:
-    """That what it leaves as it was is among its proofs, and can be held against main."""
-    comparable = {task for task, _ in action.proofs} & COMPARED
-    if others := sorted({*action.no_more_than_before} - comparable):
-        raise BadConfiguration(
-            f"The action {action.name} allows earlier faults that cannot be compared.",
+    if others := sorted({*action.no_more_than_before} - (proofs & COMPARED)):
+        yield (
+            "allows earlier faults that cannot be compared.",
             f"Expected in its no_more_than_before only proofs of it that are among {', '.join(sorted(COMPARED))}; "
             f"found {', '.join(others)}.",
             "Name only such tasks there, and name them in proofs as well.",
         )
-
-
-def _must_prove_trust(action: Action) -> None:
-    asked = {task for task, _ in action.proofs}
-    if action.moves_waterline == "trusted" and not asked & OF_ROWS:
-        raise BadConfiguration(
-            f"The action {action.name} calls the table trusted, but no proof of it checks the rows.",
-            f"Expected {' or '.join(sorted(OF_ROWS))} among its proofs; found {', '.join(sorted(asked)) or 'none'}.",
+    if missing := sorted({*action.looks} - {*action.needs}):
+        yield (
+            "collects evidence that it does not need.",
+            f"Expected every task of `looks` in `needs` as well; found {', '.join(missing)} only in `looks`.",
+            "Add it to `needs`, or remove it from `looks`.",
+        )
+    if action.moves_waterline == "trusted" and not proofs & OF_ROWS:
+        yield (
+            "calls the table trusted, but no proof of it checks the rows.",
+            f"Expected {' or '.join(sorted(OF_ROWS))} among its proofs; found {', '.join(sorted(proofs)) or 'none'}.",
             'Name them in proofs, or leave moves_waterline at "no".',
         )
 
