@@ -23,8 +23,8 @@ from bot.domain.table import Snapshot
 
 def said_of_copies(case: Case, extra: ExtraCopiesFinding) -> dict[str, str]:
     """What the summary says: by which commits the rows had come, so that a rewind below all copies does not miss what
-    was deleted. Nothing unless each key lives twice, and both copies are the job's, each by a reading of its own: beside
-    what another writer has left on main the job would bring its copy again, and twice what its source gives twice."""
+    was deleted. Nothing unless each key lives twice, and both copies are the job's, each by a reading of its own: the
+    job would bring its copy again beside another writer's, and twice what its source gives twice."""
     found, by_id = case.duplicates, case.observation.table.by_id
     deleted = {each.snapshot_id for each in extra.commits}
     if found is None or found.within_commit or not found.names_all_commits:
