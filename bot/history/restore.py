@@ -20,7 +20,7 @@ from typing import NamedTuple
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind, JobRun, StoredCheckpoint
+from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind, JobRun, StoredCheckpoint, names_run
 from bot.domain.gone_commits import gone_between
 from bot.domain.guests import Guests, case_of, commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
@@ -402,36 +402,37 @@ class Restores:
 
     # ------------------------------------------------------------------ runs that have committed nothing
 
-    def began_with(self, run: JobRun, passed: frozenset[JobId] = frozenset()) -> RestorePoint | None:
-        """The point that the run was started from, as what it pairs with; through silent runs before it."""
-        path = began_from(run)
-        if path is None:
-            return None
-        for stored, pair in self.shown:
-            if not may_be_same(stored.path, path):
-                continue
-            if (point := pair_of(pair)) is not None:
-                return point
-            return self.began_idle(stored, passed | {run.job_id})
-        return None
-
     def began_idle(self, stored: StoredCheckpoint, passed: frozenset[JobId] = frozenset()) -> RestorePoint | None:
         """A point of a run that has committed nothing and owes nothing, as one that pairs with what its run began with,
-        above which no repair has brought rows that it does not hold; None for any other."""
-        run = next((run for run in self.case.runs if run.job_id == stored.job_id), None)
-        if run is None or run.job_id in passed or not lists_none_of(run.job_id, self.table):
+        above which no repair has brought rows that it does not hold; through silent runs before it. None for any other.
+        """
+        run = stored.job_id
+        start = self._start_of(run) if run is not None else None
+        if run is None or start is None or run in passed or not lists_none_of(run, self.table):
             return None
         is_whole = stored.problem is None and not stored.is_drained and stored.is_committer_read
         if not is_whole or stored.checkpoint_id is None or stored.digest is None:
             return None
-        if owed_checkpoints(stored, self.table) != () or not has_lost_none_since(run.started_at, self.table):
+        started_at, path = start
+        if owed_checkpoints(stored, self.table) != () or not has_lost_none_since(started_at, self.table):
             return None
-        began = self.began_with(run, passed)
+        met = next(((each, pair) for each, pair in self.shown if may_be_same(each.path, path)), None)
+        began = (pair_of(met[1]) or self.began_idle(met[0], passed | {run})) if met is not None else None
         if began is None or self.brought_again(stored, began.snapshot_id) is not None:
             return None
         return RestorePoint(
             path=stored.path, checkpoint_id=stored.checkpoint_id, snapshot_id=began.snapshot_id, digest=stored.digest
         )
+
+    def _start_of(self, run: JobId) -> tuple[datetime, str] | None:
+        """When the run was started, and from which path, as Flink shows it or once did; None: neither tells."""
+        for each in (each for each in self.case.runs if each.job_id == run):
+            if (path := began_from(each)) is not None:
+                return each.started_at, path
+        for seen in (each for each in self.seen.remembered if each.job_id == run and each.restored is not None):
+            if seen.restored is not None and seen.restored.path and not names_run(seen.restored.path, run):
+                return seen.started_at, seen.restored.path
+        return None
 
     def is_of_another_start(self, stored: StoredCheckpoint, commit: Snapshot) -> bool:
         """Of a point that pairs with the commit of its run: whether the state was written before the run started, and
