@@ -144,7 +144,7 @@ def _predicted(plan: Plan, stored: StoredCheckpoint, table: TableState) -> tuple
     )
 
 
-DOUBLES = "a start would duplicate rows of another table of the job"
+_DOUBLES = "a start would duplicate rows of another table of the job"
 
 
 class Rehearsed(Record):
@@ -185,31 +185,34 @@ def whose_stop(done: Rehearsed) -> str:
 
 
 class GoesOn(NamedTuple):
-    """From where a job that stands still goes on."""
+    """From where a job that stands still goes on, with main as a case has it."""
 
     point: RestorePoint | None
-    """None: storage shows nothing now from which it may."""
-    barred: tuple[str, ...] = ()
-    """Where a point pairs with main, and would double another table of the job: why no run is started, sentences."""
-
-
-def goes_on_published(plan: Plan, done: Rehearsed) -> GoesOn:
-    """As `goes_on`, where main ends once the repair is published; from nothing where storage was not seen."""
-    if done.stopped is None or plan.case.observation.checkpoints.state == "not-seen":
-        return GoesOn(None)
-    return goes_on(plan, published(plan, done))
+    stays_down: tuple[str, ...] = ()
+    """Where storage shows nothing from which it may: why no run is started, and what people do, sentences."""
+    because: str = "no state of it pairs with main"
+    """The same, a clause."""
 
 
 def goes_on(plan: Plan, case: Case) -> GoesOn:
     """From the newest durable restore point, of whatever run, that pairs with main as the case has it, and doubles no
     other table of the job. Raises CouldNotLook."""
-    barred: tuple[str, ...] = ()
+    barred: GoesOn | None = None
     for point in going_on(case).points:
         doubled = doubled_by(plan, point.path)
         if doubled is None:
             return GoesOn(point)
-        barred = barred or _barred(point, doubled)
-    return GoesOn(None, barred)
+        barred = barred or GoesOn(None, _barred(point, doubled), _DOUBLES)
+    return barred or GoesOn(None, stays_down(case))
+
+
+def goes_on_published(plan: Plan, done: Rehearsed) -> GoesOn:
+    """The same where main ends once the repair is published; from nothing where storage was not seen."""
+    if done.stopped is None:
+        return GoesOn(None)
+    case = published(plan, done)
+    is_seen = plan.case.observation.checkpoints.state == "seen"
+    return goes_on(plan, case) if is_seen else GoesOn(None, stays_down(case))
 
 
 def _barred(point: RestorePoint, doubled: Doubled) -> tuple[str, str]:

@@ -1,9 +1,5 @@
-"""Which restore point a rewind or a restart begins from. None of a guest's: its state is another job's.
-
-What storage and Flink show now of restore points that evidence does not know yet: no action starts from such a one
-before the evidence is collected again, so a refusal says so.
-
-The state that a stopped run has left on storage, and whether it pairs with the table as it is.
+"""Which restore point a rewind or a restart begins from, and which one a stopped run has left. None of a guest's: its
+state is another job's. None that evidence does not know yet: a refusal says that it has to be collected again.
 """
 
 from collections.abc import Collection

@@ -7,7 +7,7 @@ from what pairs with main as it is now, which need not be the savepoint that the
 from bot.actions._draft import drafted, job_and_head, live_run
 from bot.actions._foreseen import knowing
 from bot.actions._recipes import kept_for_start, start_from
-from bot.actions._rehearsed import DOUBLES, Rehearsed, goes_on, rehearsed, stays_down, whose_stop
+from bot.actions._rehearsed import Rehearsed, goes_on, rehearsed, whose_stop
 from bot.actions._restore_points import nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect
@@ -49,8 +49,7 @@ def propose(plan: Plan) -> Proposal:
     sure = f"Branch {done.branch} is {'removed' if at is not None else 'already gone'}"
     point = None
     if done.stopped is not None and live_run(plan) is None:
-        case = knowing(plan.case, done.stopped)
-        point, barred = goes_on(plan, case)
+        point, stays_down, because = goes_on(plan, knowing(plan.case, done.stopped))
         requirements.append(NobodyWrites(job=job))
         if point is not None:
             start, intact = start_from(job, point, head)
@@ -59,8 +58,8 @@ def propose(plan: Plan) -> Proposal:
             sentences += [_start(point, done), *nearer_unread(plan.case, point)]
             sure += f" and the job starts again from checkpoint {point.checkpoint_id}"
         else:
-            sentences += barred or stays_down(case)
-            sure += f"; the job stays down, because {DOUBLES if barred else 'no state of it pairs with main'}"
+            sentences += stays_down
+            sure += f"; the job stays down, because {because}"
     effects.append(DropBranch(table=table.name, branch=done.branch, head=at if at is not None else done.head))
     sentences.append(_removal(done, table, at))
     if point is not None:

@@ -11,14 +11,11 @@ from bot.actions._draft import drafted, job_and_head, others_to_pause, readers_o
 from bot.actions._foreseen import committer
 from bot.actions._recipes import start_from
 from bot.actions._rehearsed import (
-    DOUBLES,
     GoesOn,
     Rehearsed,
     goes_on_published,
     may_yet_be_found,
-    published,
     rehearsed,
-    stays_down,
     whose_stop,
 )
 from bot.actions._rehearsing import sized
@@ -102,7 +99,7 @@ def propose(plan: Plan) -> Proposal:
     rows = ((done.written, "more"), (done.rows, "fewer"))
     said += [f"{counted(number, 'row')} {verb}" for number, verb in rows if number]
     is_down = done.stopped is not None and point is None and not is_looked_for
-    why, left, removed = DOUBLES if goes_on.barred else "no state of it pairs with main", _left(plan), done.remove
+    left, removed = _left(plan), done.remove
     read = table.ancestors(done.base) if removed or done.rows else ()
     return drafted(
         plan,
@@ -132,7 +129,7 @@ def propose(plan: Plan) -> Proposal:
             *(f"One fault is older than the repair and stays: {fault}" for fault in left),
         ),
         sure=f"Consumers see the repair from then on: {' and '.join(said)}."
-        + (f" The job stays down, because {why}." if is_down else "")
+        + (f" The job stays down, because {goes_on.because}." if is_down else "")
         + (" The table stays under review for another fault." if left else ""),
         undo=_undo(kept, done, keeps, is_started=point is not None or is_looked_for),
         because=done.because,
@@ -204,7 +201,7 @@ def _start(plan: Plan, done: Rehearsed, goes_on: GoesOn, *, is_down: bool) -> tu
     if done.stopped is None:
         return ("Start no run, because none was alive when the repair was made.",)
     if is_down:
-        return goes_on.barred or stays_down(published(plan, done))
+        return goes_on.stays_down
     if point is None:
         return (
             f"Find the newest state that run {short_job(done.stopped)} left, prove that it pairs with the table, "

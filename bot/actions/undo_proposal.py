@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from bot.actions._draft import drafted, job_and_head, live_run
 from bot.actions._foreseen import committer
 from bot.actions._recipes import left_behind, rewound, started_on_head
-from bot.actions._rehearsed import goes_on, main_at, may_yet_be_found, newest_by_flink, stays_down
+from bot.actions._rehearsed import goes_on, main_at, may_yet_be_found, newest_by_flink
 from bot.actions._restore_points import going_on
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
@@ -246,11 +246,11 @@ def _as_before_the_rehearsal(
     proven to pair, to another point that is, or to none. People are sent to the stop's savepoint by hand only where
     storage does not show it now."""
     case = main_at(plan.case, to, stood.run)
-    point, barred = goes_on(plan, case)
-    if point is not None:
-        return rewound(plan, action, to, point.model_copy(update={"is_right": False}), live, title=title)
+    on = goes_on(plan, case)
+    if on.point is not None:
+        return rewound(plan, action, to, on.point.model_copy(update={"is_right": False}), live, title=title)
     is_hidden = may_yet_be_found(case, stood.run, stood.savepoint)
-    unstarted = _by_hand(case, stood) if is_hidden else " ".join(barred or stays_down(case))
+    unstarted = _by_hand(case, stood) if is_hidden else " ".join(on.stays_down)
     return rewound(plan, action, to, None, live, title=title, unstarted=unstarted)
 
 
