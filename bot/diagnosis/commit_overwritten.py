@@ -88,6 +88,7 @@ def _matches(case: Case, lost: tuple[UnnamedCommit, ...]) -> Matches:
         last_good=made.parent_id if made.parent_id in case.observation.table.chain_ids else None,
         wrong_run=None,
         remedy=Remedy.RESTORE_LOST_COMMITS,
+        how="bring its rows back by hand, from the metadata file that names it, or replay them from the source",
     )
 
 
