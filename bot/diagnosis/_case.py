@@ -24,6 +24,7 @@ from bot.domain.guests import Guests
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen
+from bot.domain.once import once_a_case
 from bot.domain.predecessors import Switch, switches
 from bot.domain.rewinds import Rewind, rewinds
 from bot.domain.sentences import clock_time
@@ -69,6 +70,7 @@ def untold_rewinds_in(case: Case) -> tuple[Rewind, ...]:
     return tuple(r for r in _all_rewinds_in(case) if r.only_if_of_job is not None)
 
 
+@once_a_case
 def _all_rewinds_in(case: Case) -> tuple[Rewind, ...]:
     ids = {s.snapshot_id for s in in_window(case)}
     return tuple(r for r in rewinds(case.observation.table, case.runs) if r.first is None or r.first in ids)
@@ -162,6 +164,7 @@ def listed(ids: Iterable[int]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+@once_a_case
 def empty_starts(case: Case) -> tuple[EmptyStart, ...]:
     """Those whose first commit lies in the window, oldest first, the silent ones last."""
     inside = {s.snapshot_id for s in in_window(case)}

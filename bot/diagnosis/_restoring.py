@@ -4,17 +4,22 @@ Guests' points do not: no job but theirs goes on from them."""
 from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId
 from bot.domain.unread_points import unread_points
-from bot.history.ranking import for_rewind, in_evidence, on_main, ranked
 from bot.history.restore import Restores
 
 
 def pair_with_head(case: Case) -> Pairing | None:
-    """The best restore point for a start on main as it is, by evidence; None also before anybody looked."""
-    restores = Restores(case)
-    right = ranked(in_evidence(restores), on_main(restores)).right
-    return right[0].pair if right else None
+    """The newest restore point whose table state is the job's newest commit on main; None also before anybody looked.
+
+    Compactions and other writers above that commit do not matter, guests of Flink among them: the sink's walk passes
+    over them (facts 1.5). A repair does whose rows the job would bring again.
+    """
+    commits = commits_of_job(case)
+    newest = commits[-1].snapshot_id if commits else None
+    fit = (p for p in _paired(case) if p.snapshot_id == newest and p.brings_again is None)
+    return next(fit, None) if newest is not None else None
 
 
 def newer_than_head(case: Case) -> tuple[Pairing, ...]:
@@ -30,7 +35,8 @@ def can_rewind_to(case: Case, last_good: SnapshotId | None) -> bool | None:
     one that could not be read may."""
     if case.pairing is None:
         return None
-    if last_good is not None and for_rewind(case, last_good).best is not None:
+    below = {s.snapshot_id for s in case.observation.table.ancestors(last_good)}
+    if any(p.is_durable and p.snapshot_id in below for p in _paired(case)):
         return True
     return None if unread_points(case.observation.checkpoints) else False
 
@@ -57,3 +63,7 @@ def restore_in_words(case: Case, *, is_owed: bool = False) -> str | None:
             "where the table ends"
         )
     return f"{how}; the table is as it should be"
+
+
+def _paired(case: Case) -> tuple[Pairing, ...]:
+    return tuple(p for p in Restores(case).in_evidence if p.verdict is PairVerdict.PAIRED)

@@ -47,7 +47,7 @@ def examine(case: Case) -> Examined:
     missing that main lost there."""
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
-    jobs, found = case.observation.jobs, list(rollbacks_of(case))
+    jobs, found = case.observation.jobs, rollbacks_of(case)
     open_still = [each for each in found if not is_filled(case, each[0])]
     standing = [each for each in open_still if _leaves_a_hole(case, *each)]
     if standing:

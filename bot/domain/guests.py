@@ -11,6 +11,7 @@ from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
+from bot.domain.once import once_a_case
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState, Window
 
@@ -147,6 +148,7 @@ def case_of(seen: Observation) -> Case:
     return Case(observation=seen, window=window, contract=TableContract(), job_name=None)
 
 
+@once_a_case
 def commits_of_job(case: Case) -> tuple[Snapshot, ...]:
     """The Flink commits on main but for those of guests, oldest first. Of what a repair has put back only what speaks
     for its run still."""

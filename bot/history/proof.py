@@ -21,6 +21,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.gone_commits import gone_since, way_back_since
 from bot.domain.ids import DRAINED, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.once import once_a_case
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.history.base import begun_anew, may_be_replaced_and_expired, may_have_begun_anew, window_of
@@ -177,6 +178,7 @@ def _once(case: Case, rows: Counted) -> Wrong | Unproven | None:
 # ---------------------------------------------------------------------- P2 to P5
 
 
+@once_a_case
 def root(case: Case) -> Wrong | Unproven | None:
     """What speaks against it that the runs which are alive stand at main's end (P2), or has to be known for it,
     whatever else is open; None: they do. Rows that were not counted yet show nothing."""

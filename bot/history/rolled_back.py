@@ -5,7 +5,7 @@ that was restored since from below them reads them again. Where Flink does not k
 it commits tell: they rise along what a job reads.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -16,6 +16,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.flink import CLOCKS_DIFFER, V1_COMMITTER, JobRun
 from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, JobId
+from bot.domain.once import once_a_case
 from bot.domain.other_writers import brings_nothing
 from bot.domain.rollbacks import Rollback, rollbacks
 from bot.domain.table import Snapshot
@@ -264,9 +265,9 @@ class RolledBack:
         return None
 
 
-def rollbacks_of(case: Case) -> Iterator[tuple[Rollback, Told]]:
+@once_a_case
+def rollbacks_of(case: Case) -> tuple[tuple[Rollback, Told], ...]:
     """Each rollback of the window, by rising target, and what became of the rows that main lost there."""
     table, guests = case.observation.table, Guests(case)
-    for each in rollbacks(table):
-        if each.is_within(case.window, table):
-            yield each, RolledBack(case, each, guests).told
+    found = (each for each in rollbacks(table) if each.is_within(case.window, table))
+    return tuple((each, RolledBack(case, each, guests).told) for each in found)
