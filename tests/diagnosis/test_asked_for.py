@@ -65,6 +65,7 @@ class OneIncident:
             "runbook": SimpleNamespace(steps=(step,), step=lambda _: step),
             "outcomes": {},
             "is_stopped": False,
+            "planned": {},
         }
         return SimpleNamespace(is_open=True, runs=dict(self.runs), latest=latest, **told)
 
@@ -133,6 +134,7 @@ class Asked:
             "opened": SimpleNamespace(table=ORDERS),
             "kept_run": None,
             "is_stopped": False,
+            "planned": {},
         }
         return SimpleNamespace(is_open=True, latest=latest, runs=runs, **told, **more)
 
