@@ -128,8 +128,13 @@ def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Roll
         )
     if following is not None:
         reasons.append(
-            f"Run {short_job(writer)} went on: its next commit {short(following.snapshot_id)} carries checkpoint "
-            f"{following.checkpoint_id}, and nothing on main carries what lies between.{_restored_at(case, writer)}"
+            f"Run {short_job(writer)} went on: its next commit is {short(following.snapshot_id)}"
+            + (
+                f", checkpoint {following.checkpoint_id}, and nothing on main carries what lies between."
+                if ids
+                else "."
+            )
+            + _restored_at(case, writer)
         )
     else:
         takes_nothing = not is_forward and table.head == found.target

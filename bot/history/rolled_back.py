@@ -21,6 +21,7 @@ from bot.domain.other_writers import brings_nothing
 from bot.domain.rollbacks import Rollback, rollbacks
 from bot.domain.table import Snapshot
 from bot.history.ancestry import Ancestry, ancestry_of
+from bot.history.without_ids import who_went_on
 
 
 class Outcome(StrEnum):
@@ -270,4 +271,10 @@ def rollbacks_of(case: Case) -> tuple[tuple[Rollback, Told], ...]:
     """Each rollback of the window, by rising target, and what became of the rows that main lost there."""
     table, guests = case.observation.table, Guests(case)
     found = (each for each in rollbacks(table) if each.is_within(case.window, table))
-    return tuple((each, RolledBack(case, each, guests).told) for each in found)
+    return tuple((each, _by_time(case, each) or RolledBack(case, each, guests).told) for each in found)
+
+
+def _by_time(case: Case, rollback: Rollback) -> Told | None:
+    """Of a job whose commits carry no ids; None: it is not known, or they do."""
+    found = who_went_on(case, rollback)
+    return Told(Outcome.HELD, found[0].job_id, found[1]) if found is not None else None
