@@ -49,7 +49,8 @@ def diagnosis_message(diagnosis: Diagnosis, incident: Incident) -> tuple[str, li
 
 def _match(mode: Mode, match: Matches, incident: Incident) -> list[Block]:
     who = {planned.by for planned in incident.planned.values()}
-    reasons = "\n".join(f"• {addressed(short_paths(reason), who)}" for reason in match.reasons[:_REASONS_SHOWN])
+    shown = (short_paths(reason).replace("\n", " ") for reason in match.reasons[:_REASONS_SHOWN])
+    reasons = "\n".join(f"• {addressed(reason, who)}" for reason in shown)
     left = len(match.reasons) - _REASONS_SHOWN
     reasons += f"\n_{left} more reason{'s are' if left > 1 else ' is'} in the record._" if left > 0 else ""
     rows = ", ".join(short(row) for row in match.rows[:_ROWS_SHOWN])
