@@ -287,7 +287,7 @@ def _told(ask: Ask, finding: SchemaDriftFinding, unseen: tuple[NotSeen, ...]) ->
         sources=(
             "schemas and partition specs in the metadata",
             "null counts of the files that the job wrote",
-            *(f"{each.path}, by which {as_said(each)} the columns" for each in ask.observation.written.values),
+            *(f"columns in {each.path}" for each in ask.observation.written.values),
         ),
         could_not_look=unseen,
     )
