@@ -13,8 +13,6 @@ from tests.actions.worlds import closed, made
 from tests.evidence.conftest import Asks
 from tests.tables import CONTRACT, ORDERS
 
-pytestmark = pytest.mark.smoke
-
 CONFIRMED = {
     "checkpoint_health", "checkpoint_pairing", "contract_agreement", "duplicate_commits", "duplicate_rows",
     "extra_copies", "late_rows", "ledger", "recovery_extent", "replayed_rows",
@@ -39,7 +37,7 @@ class Asked:
         return Verdict.CONFIRMED if task in self.confirmed else Verdict.RULED_OUT
 
 
-@pytest.fixture(scope="module", params=["well", "rewound"])
+@pytest.fixture(scope="module", params=["well", pytest.param("rewound", marks=pytest.mark.smoke)])
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     """All that can be seen of the table, and a window that begins after its first commit."""
     scene, _plan = made(tmp_path_factory.mktemp(request.param), request.param)
