@@ -24,7 +24,7 @@ from tests.actions.worlds import closed, made
 from tests.evidence.slow_tasks import PATIENCE_S, SLOW
 from tests.tables import CONTRACT, ORDERS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.rotating]
 TASKS = find_tasks(spark_tasks)
 NUMBERS = itertools.count()
 

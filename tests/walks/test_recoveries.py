@@ -12,7 +12,7 @@ from bot.domain.diagnosis import Act
 from tests.lab_fixtures import FreshLab
 from tests.walks.world import incident
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 WORTH_KNOWING = {code for code, module in failure_modes().items() if module.mode.act is Act.NOTE}
 
 
