@@ -5,7 +5,7 @@ Whether a run was restored from below its own newest commit, where two clocks li
 
 from datetime import datetime, timedelta
 
-from bot.diagnosis._case import all_are_live, in_window, living, not_asked, time_in
+from bot.diagnosis._case import all_are_live, in_window, living, not_asked, rewinds_in, time_in
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding
@@ -177,7 +177,8 @@ def untold_order(case: Case) -> str | None:
     Once it has committed on, and no position is missing, it was not: a sink that skips commits would leave a hole.
     """
     inside = {s.snapshot_id for s in in_window(case)}
-    for run in living(case):
+    rewound = {rewind.run for rewind in rewinds_in(case) if rewind.keeps_job_id}
+    for run in (run for run in living(case) if run.job_id not in rewound):
         commit = untold_rewind(case.observation.table, run)
         if commit is None or commit.snapshot_id not in inside or run.restored is None:
             continue

@@ -26,9 +26,10 @@ from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen
 from bot.domain.once import once_a_case
 from bot.domain.predecessors import Switch, switches
-from bot.domain.rewinds import Rewind, rewinds
+from bot.domain.rewinds import Rewind
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
+from bot.history.rewinds import rewinds_of
 
 LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which Flink no longer lists"
 
@@ -73,7 +74,7 @@ def untold_rewinds_in(case: Case) -> tuple[Rewind, ...]:
 @once_a_case
 def _all_rewinds_in(case: Case) -> tuple[Rewind, ...]:
     ids = {s.snapshot_id for s in in_window(case)}
-    return tuple(r for r in rewinds(case.observation.table, case.runs) if r.first is None or r.first in ids)
+    return tuple(r for r in rewinds_of(case) if r.first is None or r.first in ids)
 
 
 def unlisted_switches(case: Case) -> tuple[Switch, ...]:

@@ -9,15 +9,11 @@ Flink shows only the newest restore of a run: after a failover that is of a chec
 of where it began. That the first restore is not shown does not mean that there was none.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import takewhile
 
-from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, came_before, names_run
+from bot.domain.flink import JobRun, Restored, came_before, names_run
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
-from bot.domain.kin import writer_of
-from bot.domain.other_writers import brings_nothing
-from bot.domain.predecessors import Predecessors, Switch, switch_to, switches
 from bot.domain.record import Record
 from bot.domain.table import Snapshot, TableState
 
@@ -160,177 +156,14 @@ def _latest(newest: Mapping[OperatorId | None, Snapshot]) -> Snapshot | None:
     return max(newest.values(), key=lambda s: s.committed_at, default=None)
 
 
-def rewinds(table: TableState, runs: Iterable[JobRun]) -> tuple[Rewind, ...]:
-    """Every rewind that main or Flink shows, oldest first, silent ones last. The order of `runs` is no matter.
-
-    A run without any restore is none: it started without state (F4, F15). One that goes on after a drained
-    commit is none either (F5). `runs`: those that Flink lists as the job's; a guest's commits do not count for them.
-    """
-    known = {run.job_id: run for run in runs}
-    mine = Predecessors(table, known.values())
-    by_run = {switch.run: switch for switch in switches(table)}
-    found = [_unlisted(table, switch, mine) for switch in by_run.values() if switch.run not in known]
-    for run in sorted(known.values(), key=lambda run: (run.started_at, run.job_id)):
-        if (first := mine.first_of(run.job_id)) is not None:
-            found += [_listed(table, run, first, by_run.get(run.job_id), mine), _under_one_id(table, run)]
-        else:
-            found.append(_silent(table, run, mine))
-    place = {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
-    return tuple(sorted((r for r in found if r is not None), key=lambda r: place[r.first] if r.first else len(place)))
-
-
-def _unlisted(table: TableState, switch: Switch, mine: Predecessors) -> Rewind | None:
-    """A new run that Flink does not list."""
-    commits, first = flink_commits(table), table.by_id[switch.first]
-    told = [(s, switch_to(s, first, switch.run)) for s in mine.newest_by_sink(switch, first)]
-    found = _agreed([(s, _at_switch(table, each, None, commits)) for s, each in told], mine)
-    if found is None or found.only_if_of_job is not None or mine.may_be_forgotten(first):
-        return found
-    return found.model_copy(update={"only_if_of_job": switch.run})
-
-
-def _listed(table: TableState, run: JobRun, place: int, of_sink: Switch | None, mine: Predecessors) -> Rewind | None:
-    """A new run that Flink lists; `place`: of its first commit. `of_sink`: its switch by its own sink, which counts too
-    where that was from a run of the job: another one, as of a backfill, may have come between by a sink of its own."""
-    commits = flink_commits(table)
-    told = [(s, switch_to(s, commits[place], run.job_id)) for s in mine.newest(run, place)]
-    found = _agreed([(s, _at_switch(table, each, run, filter(mine.may_be_own, commits))) for s, each in told], mine)
-    if found is None and of_sink is not None and of_sink.earlier in mine.own:
-        return _at_switch(table, of_sink, run, filter(mine.may_be_own, commits))
-    return found
-
-
-def _agreed(told: Sequence[tuple[Snapshot, Rewind | None]], mine: Predecessors) -> Rewind | None:
-    """What all of the commits say from which the run may have gone on; where they do not agree, with the unlisted run
-    that it depends on."""
-    found = [rewind for _, rewind in told if rewind is not None]
-    if not found:
-        return None
-    rewind = next((each for each in found if not each.is_interleaved), found[0])
-    unlisted = next((s.job_id for s, _ in told if s.job_id not in mine.own), None)
-    return rewind if len(found) == len(told) else rewind.model_copy(update={"only_if_of_job": unlisted})
-
-
-def _at_switch(table: TableState, switch: Switch, run: JobRun | None, held: Iterable[Snapshot]) -> Rewind | None:
-    """A new run whose first commit is there: its ids fall, or Flink says that it was restored from below. `held`: what
-    may be the job's, oldest first."""
-    first = table.by_id[switch.first]
-    started_empty = switch.first_checkpoint == 1 or (run is not None and began_without_state(run, first.committed_at))
-    listed = run.restored if run and run.restored and run.restored.at <= first.committed_at + CLOCKS_DIFFER else None
-    restored = listed.checkpoint_id if listed and listed.checkpoint_id < switch.first_checkpoint else None
-    falls = switch.first_checkpoint <= switch.reached
-    if switch.reached == DRAINED or started_empty or not (falls or _below(restored, switch.reached)):
-        return None
-    commits = flink_commits(table)
-    if restored is not None and _brought_nothing_above(table, restored, switch):
-        return None
-    own = [index for index, s in enumerate(commits) if s.job_id == switch.run]
-    return Rewind(
-        run=switch.run,
-        earlier=switch.earlier,
-        restored=restored,
-        reached=switch.reached,
-        first=switch.first,
-        last_before=SnapshotId(first.parent_id or switch.first),
-        fork=_fork(
-            takewhile(lambda s: s.job_id != switch.run, held), switch.earlier, restored, switch.first_checkpoint
-        ),
-        is_interleaved=any(s.job_id == switch.earlier for s in commits[own[0] : own[-1]]),
-    )
-
-
-def _brought_nothing_above(table: TableState, restored: CheckpointId, switch: Switch) -> bool:
-    """Whether the earlier run's commits above `restored` are all listed and carry nothing, as Flink makes them from
-    time to time: then the new run reads nothing again, and no id of a new job stands against it."""
-    mine = [s for s in flink_commits(table) if s.job_id == switch.earlier]
-    above = [s for s in mine if s.checkpoint_id is not None and s.checkpoint_id > restored]
-    return len(above) < len(mine) and all(brings_nothing(table, s) for s in above)
-
-
-def _silent(table: TableState, run: JobRun, mine: Predecessors) -> Rewind | None:
-    """A living run that has committed nothing, and was restored from below what another run had reached."""
-    if run.is_terminal or run.restored is None or table.head is None or began_without_state(run, None):
-        return None
-    commits, at = flink_commits(table), run.restored.at + CLOCKS_DIFFER
-    until = next((place for place in range(len(commits), 0, -1) if commits[place - 1].committed_at <= at), 0)
-    told = [(s, _above_silent(table, run, s, until, mine)) for s in mine.newest(run, until)]
-    found = _agreed(told, mine)
-    if found is None or found.only_if_of_job is not None or found.earlier in mine.own:
-        return found
-    return found.model_copy(update={"only_if_of_job": found.earlier}) if _is_of_none_on_main(run, table) else found
-
-
-def _is_of_none_on_main(run: JobRun, table: TableState) -> bool:
-    """Whether the run was restored from a point of a run that has no commit on main, by its path: then what others have
-    committed is the job's only where these went on from the same line."""
-    writer = writer_of(run.restored.path) if run.restored is not None else None
-    return writer is not None and not any((s.job_id or "").startswith(writer) for s in flink_commits(table))
-
-
-def _above_silent(table: TableState, run: JobRun, newest: Snapshot, until: int, mine: Predecessors) -> Rewind | None:
-    """A silent run, held against the job's newest commit before its restore; `until`: so many came before that."""
-    commits = flink_commits(table)
-    restored = run.restored.checkpoint_id if run.restored is not None else None
-    if restored is None or newest.checkpoint_id in (None, DRAINED) or not _below(restored, newest.checkpoint_id):
-        return None
-    earlier = JobId(newest.job_id or "")
-    return Rewind(
-        run=run.job_id,
-        earlier=earlier,
-        restored=restored,
-        reached=CheckpointId(newest.checkpoint_id or 0),
-        first=None,
-        last_before=table.head or newest.snapshot_id,
-        fork=_fork(filter(mine.may_be_own, commits[:until]), earlier, restored, None),
-        is_interleaved=any(
-            (s.checkpoint_id or 0) > restored and s.job_id in (earlier, *mine.own) for s in commits[until:]
-        ),
-    )
-
-
-def _under_one_id(table: TableState, run: JobRun) -> Rewind | None:
-    """A run that Flink restored, under its own job id, from below what it had committed."""
-    if run.restored is None or table.head is None:
-        return None
-    restored = run.restored.checkpoint_id
-    mine = [s for s in flink_commits(table) if s.job_id == run.job_id]
-    place = max((index for index, s in enumerate(mine) if came_before(s, run)), default=-1)
-    before = mine[: place + 1]
-    if not before or before[-1].checkpoint_id in (None, DRAINED) or not _below(restored, before[-1].checkpoint_id):
-        return None
-    if before[-1].committed_at < run.started_at and began_without_state(run, None):
-        return None
-    first = next(iter(mine[place + 1 :]), None)
-    return Rewind(
-        run=run.job_id,
-        earlier=run.job_id,
-        restored=restored,
-        reached=CheckpointId(before[-1].checkpoint_id or 0),
-        first=first.snapshot_id if first else None,
-        last_before=SnapshotId(first.parent_id or first.snapshot_id) if first else table.head,
-        fork=_fork(before, run.job_id, restored, None),
-        is_interleaved=False,
-    )
-
-
 def untold_rewind(table: TableState, run: JobRun) -> Snapshot | None:
     """The run's newest commit above what Flink restored it from, where nothing tells whether it came before the restore
     (a rewind) or after it (the run went on); None where all of them are told. Silent runs and others alike."""
-    if run.restored is None or _under_one_id(table, run) is not None:
+    if run.restored is None:
         return None
     mine = [s for s in flink_commits(table) if s.job_id == run.job_id and s.checkpoint_id != DRAINED]
     above = [s for s in mine if _below(run.restored.checkpoint_id, s.checkpoint_id)]
     return next((s for s in reversed(above) if came_before(s, run) is None), None)
-
-
-def _fork(
-    before: Iterable[Snapshot], earlier: JobId, restored: CheckpointId | None, first: CheckpointId | None
-) -> SnapshotId | None:
-    """The newest commit at or below `restored`, or below `first` where the restore point is not known."""
-    limit = restored if restored is not None else CheckpointId((first or 1) - 1)
-    held = [s for s in before if s.checkpoint_id is not None and s.checkpoint_id <= limit]
-    own = [s for s in held if s.job_id == earlier]
-    return (own or held)[-1].snapshot_id if held else None
 
 
 def _below(restored: CheckpointId | None, reached: CheckpointId | None) -> bool:

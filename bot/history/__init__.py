@@ -14,5 +14,6 @@ Read in this order; `docs/how-it-knows.md` explains the idea.
 | What became of a checkpoint, or of a Flink manifest, without a commit? | `skipped_checkpoints`, `uncommitted` |
 | Which commits stand on a branch? | `branches` |
 | Which commits of the job carry no ids, and who went on above a rollback by time? | `without_ids` |
+| Which restores went back, so that rows are read again? | `rewinds` |
 | With which window does an incident open? | `suspicion` |
 """

@@ -28,6 +28,8 @@ class Segment(NamedTuple):
     """The id from which the next one went on; inclusive."""
     since: datetime | None
     """When it was restored there; None: not known."""
+    by: datetime | None = None
+    """When the run was at work there at the latest: it was restored then, or committed."""
     is_first: bool = False
     """Whether the run began there, and was not only set back."""
     is_one: bool = True
@@ -77,8 +79,8 @@ class Ancestry(NamedTuple):
 
     def _was_elsewhere(self, commit: Snapshot) -> bool:
         """Whether the state was already in one of the segments when the commit was made."""
-        since = self.segments[-1].since if self.segments else None
-        return since is not None and commit.committed_at >= since + CLOCKS_DIFFER
+        by = self.segments[-1].by if self.segments else None
+        return by is not None and commit.committed_at >= by + CLOCKS_DIFFER
 
 
 def ancestry_of(case: Case, run: JobId, at: datetime | None = None) -> Ancestry:
@@ -89,10 +91,11 @@ def ancestry_of(case: Case, run: JobId, at: datetime | None = None) -> Ancestry:
         passed.add(name[:6])
         listed = next((r for r in case.runs if r.job_id.startswith(name)), None)
         point = listed.restored if listed is not None else None
-        if listed is not None and point is not None and (at is None or point.at <= at):
-            if segments and _may_be_older(case, listed, until, point):
+        is_before = point is not None and (at is None or point.at <= at) and point.checkpoint_id < until
+        if listed is not None and point is not None and is_before:
+            if segments and _may_be_older(case, listed, until, point.checkpoint_id, point.at):
                 return Ancestry((*segments, Segment(name, 0, until, None, is_one=False)), None)
-            is_own = is_its_own(point, listed) or names_run(point.path, listed.job_id)
+            is_own = is_its_own(point, listed) or _is_own(case, point, listed.job_id)
             segments.append(Segment(name, point.checkpoint_id, until, point.at, is_first=not is_own))
             until, at = point.checkpoint_id, point.at
             if point.path is None and not is_own and first_shown(listed) is None:
@@ -102,26 +105,52 @@ def ancestry_of(case: Case, run: JobId, at: datetime | None = None) -> Ancestry:
         if is_own:
             began = _beginning(case, name, listed, at, until)
             if began is None:
-                return Ancestry((*segments, Segment(name, 0, until, None)), None)
+                is_one = (
+                    listed is None
+                    or not segments
+                    or point is None
+                    or point.path is not None
+                    or listed.restored_count < 2
+                )
+                return _with_times(case, Ancestry((*segments, Segment(name, 0, until, None, is_one=is_one)), None))
             number, point, started = began
+            if segments and listed is not None and _may_be_older(case, listed, until, number, started):
+                return Ancestry((*segments, Segment(name, 0, until, None, is_one=False)), None)
             segments.append(Segment(name, number, until, started, is_first=True))
             until, at = number, started
         owner = writer_of(point.path) if point is not None else None
         if owner is None or until == FROM_NOTHING:
             break
         name = owner
-    return Ancestry(tuple(segments), until)
+    return _with_times(case, Ancestry(tuple(segments), until))
 
 
-def _may_be_older(case: Case, run: JobRun, number: int, point: Restored) -> bool:
-    """Whether the run had ids above that point before it was restored from there, and is not known to have completed
-    the checkpoint of this number since."""
-    mine = [s for s in case.observation.table.snapshots if s.job_id == run.job_id and s.committed_at < point.at]
-    if all((s.checkpoint_id or 0) <= point.checkpoint_id for s in mine):
+def _with_times(case: Case, line: Ancestry) -> Ancestry:
+    """The same, its last segment with the time by which the run was at work there."""
+    *newer, last = line.segments
+    snapshots = case.observation.table.snapshots if last.since is None else ()
+    mine = [s for s in snapshots if last.is_by(s) and last.above < (s.checkpoint_id or 0) <= last.until]
+    by = last.since or min((s.committed_at for s in mine), default=None)
+    return Ancestry((*newer, last._replace(by=by)), line.rest)
+
+
+def _may_be_older(case: Case, run: JobRun, number: int, began: int, at: datetime) -> bool:
+    """Whether the run had ids above `began` before it started from there, and is not known to have completed the
+    checkpoint of this number since."""
+    mine = [s for s in case.observation.table.snapshots if s.job_id == run.job_id and s.committed_at < at]
+    if all((s.checkpoint_id or 0) <= began for s in mine):
         return False
     done = [c.triggered_at for c in run.checkpoints if c.checkpoint_id == number and c.status == "COMPLETED"]
     stored = (c for c in case.observation.checkpoints.values if c.job_id == run.job_id and c.checkpoint_id == number)
-    return all(each < point.at for each in (*done, *(c.written_at for c in stored)))
+    return all(each < at for each in (*done, *(c.written_at for c in stored)))
+
+
+def _is_own(case: Case, point: Restored, run: JobId) -> bool:
+    """Whether a point is of the run itself: by its path, or because the run has committed a checkpoint up to there."""
+    mine = (s for s in case.observation.table.snapshots if s.job_id == run)
+    return names_run(point.path, run) or (
+        point.path is None and any((s.checkpoint_id or 0) <= point.checkpoint_id for s in mine)
+    )
 
 
 def _beginning(
@@ -131,7 +160,7 @@ def _beginning(
     None: not known. That it went back to a point of its own is no beginning."""
     seen = [s for s in case.observation.remembered if s.job_id.startswith(name)]
     seen = [s for s in seen if at is None or s.started_at <= at + CLOCKS_DIFFER]
-    began = [(s.restored, s.started_at) for s in seen if s.restored is None or not names_run(s.restored.path, s.job_id)]
+    began = [(s.restored, s.started_at) for s in seen if s.restored is None or not _is_own(case, s.restored, s.job_id)]
     if len({(p.checkpoint_id, p.path) if p is not None else None for p, _ in began}) == 1:
         (point, started), *_ = began
         return (FROM_NOTHING, None, started) if point is None else (point.checkpoint_id, point, point.at)
@@ -139,4 +168,6 @@ def _beginning(
         return None
     own = (s.committed_at for s in case.observation.table.of_flink if s.job_id == listed.job_id)
     number = began_from(listed, next((each for each in own if each >= listed.started_at), None))
-    return (number, None, listed.started_at) if number is not None and number < until else None
+    point = listed.restored
+    is_own = point is not None and number == point.checkpoint_id and _is_own(case, point, listed.job_id)
+    return (number, None, listed.started_at) if number is not None and number < until and not is_own else None

@@ -10,11 +10,12 @@ from bot.domain.flink import JobRun
 from bot.domain.guests import case_of
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.rewinds import Rewind, rewinds
+from bot.domain.rewinds import Rewind
 from bot.domain.rollbacks import Rollback
 from bot.domain.sentences import counted
 from bot.domain.suspicion import Suspicion
 from bot.domain.table import EMPTY, TableState, Window
+from bot.history.rewinds import rewinds_of
 from bot.history.rolled_back import Outcome, Told, rollbacks_of
 
 LOOK_BACK = 20
@@ -31,7 +32,7 @@ def propose_window(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Suspicion
     if table.head is None:
         return Suspicion(window=EMPTY, trusted=None, because=f"Main has no commits.{unasked}")
     floor = _floor(table)
-    rewound = _by_rewind(table, floor, table.head, jobs.values)
+    rewound = _by_rewind(table, floor, table.head, jobs)
     gone_back = _of_both(table, rewound, _by_rollback(table, floor, table.head, jobs))
     told = (
         _of_both(table, gone_back, _by_empty_start(table, floor, table.head, jobs.values))
@@ -54,9 +55,9 @@ def _floor(table: TableState) -> frozenset[SnapshotId]:
 
 
 def _by_rewind(
-    table: TableState, floor: frozenset[SnapshotId], head: SnapshotId, runs: Sequence[JobRun]
+    table: TableState, floor: frozenset[SnapshotId], head: SnapshotId, jobs: Seen[JobRun] | NotSeen
 ) -> Suspicion | None:
-    found = next((r for r in rewinds(table, runs) if r.first not in floor), None)
+    found = next((r for r in rewinds_of(case_of_table(table, jobs)) if r.first not in floor), None)
     if found is None:
         return None
     return Suspicion(
@@ -122,7 +123,7 @@ def _by_rollback(
     waterline = table.waterline if floor else None
     proven = floor - {waterline} if waterline is not None else floor
     near = frozenset(s.snapshot_id for s in islice(table.chain, LOOK_BACK + 1))
-    told = ((r, told) for r, told in rollbacks_of(_case_of(table, jobs)) if r.target not in proven)
+    told = ((r, told) for r, told in rollbacks_of(case_of_table(table, jobs)) if r.target not in proven)
     doubtful = ((r, told.outcome) for r, told in told if _is_unexplained(r, told, jobs))
     found = next((r for r, outcome in doubtful if outcome is not Outcome.UNTOLD or r.target in near), None)
     if found is None:
@@ -142,7 +143,7 @@ def _is_unexplained(found: Rollback, told: Told, jobs: Seen[JobRun] | NotSeen) -
     return told.outcome in {Outcome.HELD, Outcome.UNTOLD}
 
 
-def _case_of(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Case:
+def case_of_table(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Case:
     """One in which nothing but these is known."""
     nothing = NotSeen(source="nothing else", reason="It was not asked.", remedy="Ask for it.")
     return case_of(Observation(table=table, jobs=jobs, checkpoints=nothing, reads=nothing))

@@ -13,10 +13,10 @@ from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.domain.evidence import Observation
 from bot.domain.findings import RecoveryDeadline
 from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, TableName, short, short_job
 from bot.domain.listed import Listed
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.predecessors import Predecessors
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record
 from bot.domain.sentences import clock_time
@@ -24,7 +24,7 @@ from bot.domain.setup import TableSetup
 from bot.domain.table import Snapshot, TableState
 from bot.domain.watch import Sign
 from bot.history.recovery_deadline import deadline_in_short, deadline_of
-from bot.history.suspicion import LOOK_BACK, propose_window
+from bot.history.suspicion import LOOK_BACK, case_of_table, propose_window
 from bot.ports import Clock
 from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner
@@ -300,14 +300,14 @@ def tail_of(table: TableState, jobs: Seen[JobRun] | NotSeen, *, kept: int = KEPT
     wrote = {writer for writer, _operator in table.snapshots.writers if writer is not None}
     seen = {snapshot.job_id for snapshot in tail.of_flink}
     known = seen & {run.job_id for run in jobs.values}
-    mine = Predecessors(tail, jobs.values)
+    guests = Guests(case_of_table(tail, jobs))
     is_enough = (
         len(tail.chain) > LOOK_BACK
         and any(snapshot.counted("added-records") for snapshot in tail.chain)
         and (bool(seen) or not wrote)
         and all(run.is_terminal or run.job_id in seen or run.job_id not in wrote for run in jobs.values)
         and all(run.is_terminal or run.job_id in wrote or run.restored is None or known for run in jobs.values)
-        and all(_reaches(tail, run, mine) for run in jobs.values if _may_be_rewound(run, since, wrote))
+        and all(_reaches(tail, run, guests) for run in jobs.values if _may_be_rewound(run, since, wrote))
     )
     return tail if is_enough else None
 
@@ -325,7 +325,7 @@ def _may_be_rewound(run: JobRun, since: datetime, wrote: Set[str]) -> bool:
     return run.restored.at >= since or (not run.is_terminal and run.job_id not in wrote)
 
 
-def _reaches(tail: TableState, run: JobRun, mine: Predecessors) -> bool:
+def _reaches(tail: TableState, run: JobRun, guests: Guests) -> bool:
     """Whether it holds a commit from before the run's restore that the restore point covers; not a guest's, whose ids
     say nothing of it."""
     assert run.restored is not None
@@ -333,7 +333,7 @@ def _reaches(tail: TableState, run: JobRun, mine: Predecessors) -> bool:
 
     def is_covered(commit: Snapshot) -> bool:
         is_before = commit.committed_at <= point.at and (commit.checkpoint_id or 0) <= point.checkpoint_id
-        return is_before and mine.may_be_own(commit)
+        return is_before and not guests.has(commit)
 
     return any(is_covered(commit) for commit in tail.of_flink)
 
