@@ -141,6 +141,7 @@ def test_a_late_thaw_does_not_take_the_freeze_of_another(scene: Scene, monkeypat
     assert scene.table.properties["gc.enabled"] == "false"
 
 
+@pytest.mark.full
 def test_the_thaw_is_owed_until_it_is_done(scene: Scene) -> None:
     """The catalog was down when the incident was closed; the duty of a later day does it, and does it once."""
     scene.maintenance.freeze(scene.incident, by=ANA)
@@ -191,6 +192,7 @@ def test_a_freeze_whose_end_was_not_noted_is_thawed_at_the_end(scene: Scene) -> 
     assert "gc.enabled" not in scene.table.properties
 
 
+@pytest.mark.full
 def test_a_freeze_that_was_refused_owes_no_thaw(scene: Scene) -> None:
     """The record says that nothing came of it."""
 

@@ -134,6 +134,7 @@ def test_each_form_of_a_path_is_taken(check: Check, newest: Path, form: str) -> 
     assert check(ORDERS, form.format(newest)).exit_code == 0
 
 
+@pytest.mark.full
 def test_what_cannot_be_told_is_neither_yes_nor_no(check: Check, scene: Scene, newest: Path, older: Path) -> None:
     """No such path, a path that nobody can open, a file that is no state, tables without a job or without a name."""
     (older / "_metadata").write_bytes(b"not Flink's")
@@ -235,6 +236,7 @@ def served(scene: Scene, config: Path) -> Iterator[httpx.Client]:
             yield client
 
 
+@pytest.mark.full
 def test_the_api_gives_the_same_answer(served: httpx.Client, check: Check, older: Path, newest: Path) -> None:
     """In the same shape, to whoever has the token; and the command may ask it."""
     address = f"/v1/tables/{ORDERS}/restore-check"
