@@ -14,7 +14,6 @@ from bot.adapters.schedulers import HttpSchedulers
 from bot.adapters.storage import TableStorage
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.action import Plan
-from bot.domain.effects import MoveFiles
 from bot.domain.entries import (
     EffectEnded,
     EffectStarted,
@@ -314,27 +313,6 @@ def test_two_files_for_one_place_are_refused(scene: Scene) -> None:
 
     with pytest.raises(Refused, match=r"one place.*s3a?://lake/orders/data"):
         remove_orphan_files.propose(plan)
-
-
-@pytest.mark.parametrize(
-    ("there", "expected"),
-    [({"/aside/x", "/b/x"}, "/a/x"), ({"/aside/x"}, "/b/x"), ({"/aside/x", "/a/x", "/b/x"}, "/a/x")],
-    ids=["the second was left", "the second took its place", "the first was copied only"],
-)
-def test_what_an_earlier_version_moved_to_one_place_comes_back_once(
-    scene: Scene, there: set[str], expected: str
-) -> None:
-    """The file that lies there is the last one that is gone from its own place."""
-    plan = planned(scene, "/lake/orders").model_copy(
-        update={"written_at": lambda asked: {path: YEARS_AGO for path in asked if path in there}}
-    )
-    aside = MoveFiles(
-        table=ORDERS, why="", moves=(("/a/x", "/aside/x"), ("/b/x", "/aside/x")), note="/aside/moved.json"
-    )
-
-    undo = brought_back(plan, undo_proposal.ACTION, aside, "Undo")
-
-    assert move_of(undo).moves == (("/aside/x", expected),)
 
 
 FILE = f"/lake/sales/orders/data/{NAME}"
