@@ -33,7 +33,7 @@ test: install ## Run the tests of the inner loop (less than five minutes)
 	$(BIN)/pytest -m "not full" --numprocesses auto $(SHARED) $(call ENDED_AFTER,400)
 
 test-all: install ## Run the other tests: on Spark, the whole bot, real Flink clusters (half an hour)
-	WATERLINE_EXAMPLES=240 $(BIN)/pytest -m "(full or made_up) and not slow and not long and not chaos" --numprocesses auto $(SHARED) $(call ENDED_AFTER,400)
+	WATERLINE_EXAMPLES=400 $(BIN)/pytest -m "(full or made_up) and not slow and not long and not chaos" --numprocesses auto $(SHARED) $(call ENDED_AFTER,400)
 	$(BIN)/pytest -m "slow and not long" --timeout=600 --numprocesses 3 $(SHARED) $(call ENDED_AFTER,900)
 
 test-long: install ## Run one more of each kind: repairs and actions on a real Flink cluster (a quarter of an hour)

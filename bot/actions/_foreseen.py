@@ -188,7 +188,8 @@ def _not_of_run(
     found = list[Snapshot]()
     for snapshot in newer:
         checkpoint, sink = snapshot.checkpoint_id or 0, snapshot.operator_id
-        if job_id is None or snapshot.job_id != job_id or checkpoint <= reached.get(sink, -1):
+        below = max((reached[of] for of in reached if of == sink or None in (of, sink)), default=-1)
+        if job_id is None or snapshot.job_id != job_id or checkpoint <= below:
             found.append(snapshot)
         else:
             reached[sink] = checkpoint

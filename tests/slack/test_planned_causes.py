@@ -74,7 +74,7 @@ def test_a_plan_is_withdrawn_by_anybody_with_a_reason(
 def test_a_button_of_a_closed_incident_declares_nothing(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
     """The form says so before anybody fills it in."""
     shown = ana.waits_for(lambda m: PLAN in m.buttons)
-    bot.services.closing.close(WL, "It is over.", by=bot.services.store.get(WL).opened_by)
+    bot.services.closing.close(WL, "Anyway: it is over.", by=bot.services.store.get(WL).opened_by)
 
     ana.clicks(PLAN, shown)
     told = ana.reads_form()

@@ -351,9 +351,7 @@ def told_of(case: Case) -> tuple[Sign, ...]:
 @pytest.mark.parametrize(("recovers", "code"), [(True, "restarts"), (False, "no-advance")])
 def test_no_finding_shows_the_partition_that_an_exception_names(recovers: bool, code: str) -> None:
     """Neither what is kept of it nor its message; all else of the exception is told."""
-    [found] = (
-        each for each in told_of(veiled_failing(recovers=recovers)) if "Already closed files" in str(each.reasons)
-    )
+    [found] = (each for each in told_of(veiled_failing(recovers=recovers)) if "Already closed files" in str(each))
 
     _, blocks = finding_message(Sight(sighted=sighted(found), ended=None, mute=None, incident=None), People())
 
