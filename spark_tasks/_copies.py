@@ -22,7 +22,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import DataFile, orc_times, rows_in
-from spark_tasks._reading import column, columns_at, entries, operations, rows_appended, rows_at
+from spark_tasks._reading import column, columns_at, entries, held, is_small, operations, rows_appended, rows_at
 from spark_tasks._window import Reach
 
 PARTITION = "_lies_in"
@@ -225,24 +225,27 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
     whole numbers and times leave out most files, ids in text often none.
     Where it also overwrites or deletes, rows are told apart by the file that they live in (`written`: one row per file
     of the window), and what bounds them is the keys that stand in these files, deleted ones too.
-    Cost: one aggregation over the window's rows happens here.
+    Cost: one aggregation over the window's rows happens here. Of a small table all rows are fetched, and nothing bounds
+    them.
     """
+    table = ask.observation.table
     names = {f"key_{place}": name for place, name in enumerate(ask.contract.key)}
-    keys = tuple(names)
+    keys, is_bounded = tuple(names), not is_small(table)
     chosen = [*(column(name).alias(alias) for alias, name in names.items()), F.col(FILE)]
-    chosen.append(changed_at(ask.observation.table))
+    chosen.append(changed_at(table))
     if reach.since is None or not _only_appends(reach.main):
-        live = rows_at(spark, ask.observation.table, reach.until).select(*chosen, lies_in(ask, reach.until))
-        brought = keys_brought(spark, ask, reach, names) if reach.since is not None else None
-        return _at_the_end(ask, reach, live, names, written, brought)
-    inside = rows_appended(spark, ask.observation.table, reach.since, reach.until).select(*chosen, lies_in(ask))
-    older = rows_at(spark, ask.observation.table, reach.since).select(*chosen, lies_in(ask, reach.since))
-    older, bounds, window_rows = _with_a_key_of(ask, inside, older, names)
+        live = rows_at(spark, table, reach.until).select(*chosen, lies_in(ask, reach.until))
+        brought = keys_brought(spark, ask, reach, names) if is_bounded and reach.since is not None else None
+        return _at_the_end(spark, ask, reach, live, names, written, brought)
+    inside = rows_appended(spark, table, reach.since, reach.until).select(*chosen, lies_in(ask))
+    older = rows_at(spark, table, reach.since).select(*chosen, lies_in(ask, reach.since))
+    older, bounds, rows = _with_a_key_of(ask, inside, older, names) if is_bounded else (older, (), None)
     both = inside.withColumn(IN_WINDOW, F.lit(True)).unionByName(older.withColumn(IN_WINDOW, F.lit(False)))
+    both = held(spark, table, both)
     return Copies(
         frame=both,
         keys=keys,
-        window_rows=window_rows,
+        window_rows=both.where(F.col(IN_WINDOW)).count() if rows is None else rows,
         sources=(
             "rows that the window appended",
             f"older rows{_in_range(bounds, names)}" if bounds else "all older rows",
@@ -276,7 +279,13 @@ def _with_a_key_of(
 
 
 def _at_the_end(
-    ask: Ask, reach: Reach, live: DataFrame, names: Mapping[str, str], written: DataFrame, brought: DataFrame | None
+    spark: SparkSession,
+    ask: Ask,
+    reach: Reach,
+    live: DataFrame,
+    names: Mapping[str, str],
+    written: DataFrame,
+    brought: DataFrame | None,
 ) -> Copies:
     keys, bounds = tuple(names), tuple[str, ...]()
     if brought is not None:
@@ -285,6 +294,7 @@ def _at_the_end(
     marked = live.join(files, F.col(FILE) == F.col("_written"), "left").select(
         *keys, FILE, PARTITION, CHANGED_AT, F.col("_written").isNotNull().alias(IN_WINDOW)
     )
+    marked = held(spark, ask.observation.table, marked)
     return Copies(
         frame=marked,
         keys=keys,

@@ -16,7 +16,7 @@ EVIDENCE = (
     "Missing positions",
     "Restore points",
 )
-SPARK_MS = 90_000
+SPARK_MS = 240_000
 
 
 def test_a_replayed_table_is_recovered_by_two_people_in_the_page(demo: Demo, slack: SlackPage) -> None:

@@ -12,6 +12,7 @@ from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
 from bot.domain.evidence import Answer, Ask
 from bot.evidence import check_answer, find_tasks
+from spark_tasks import _reading
 from tests.tables import OrdersTable
 
 Asks = Callable[[str, Ask], Answer]
@@ -47,3 +48,9 @@ def orders(tmp_path: Path) -> Iterator[OrdersTable]:
     table = OrdersTable(tmp_path)
     yield table
     table.close()
+
+
+@pytest.fixture
+def is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No table counts as small, so each is read as a large one is."""
+    monkeypatch.setattr(_reading, "_HELD_ROWS", -1)

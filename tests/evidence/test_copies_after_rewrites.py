@@ -20,7 +20,7 @@ from tests.merges import MergedTable
 from tests.tables import OrdersTable, rows
 from tests.upserts import upserts
 
-pytestmark = [pytest.mark.slow, pytest.mark.rotating]
+pytestmark = [pytest.mark.slow, pytest.mark.rotating, pytest.mark.usefixtures("is_large")]
 
 _NAME = "0000{}-0-11111111-2222-3333-4444-555555555555-00001.parquet"
 FIRST, SECOND = _NAME.format(0), _NAME.format(1)

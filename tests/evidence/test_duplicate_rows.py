@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 import pytest
-from pyiceberg.types import LongType, PrimitiveType
+from pyiceberg.types import DoubleType, LongType, PrimitiveType
 
 from bot.domain.contract import CopyRule, TableContract
 from bot.domain.evidence import Answer, Verdict
@@ -20,11 +20,13 @@ from bot.domain.findings import (
 from bot.domain.ids import SnapshotId, short
 from bot.domain.ledger import SourceRange
 from bot.domain.looked import NotSeen
-from spark_tasks import _copies, duplicate_commits, extra_copies
+from spark_tasks import _copies, _reading, duplicate_commits, extra_copies
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_commits import BY_PARTITION, repeats
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
 from tests.upserts import upserts
+
+pytestmark = pytest.mark.usefixtures("is_large")
 
 BY_TEXT = TableContract(key=("customer",), event_time="event_time", position="source_position")
 
@@ -503,6 +505,32 @@ def test_counts_are_those_of_a_read_of_the_whole_table(
     whole = [asks("duplicate_rows", ask) for ask in asked]
 
     assert [(each.finding, each.rows) for each in narrow] == [(each.finding, each.rows) for each in whole]
+
+
+@pytest.mark.parametrize(
+    ("window", "key"), [("appends", "weight"), ("upserts", "order_id"), ("brings nothing again", "customer")]
+)
+def test_a_small_table_is_read_at_once_and_tells_the_same(
+    orders: OrdersTable, asks: Asks, key: str, window: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nulls and NaN included, whatever the key's type."""
+    orders.adds_column("weight", DoubleType())
+    weights = [1.5, float("nan"), None, 0.0]
+    older = rows(range(4)).append_column("weight", pa.array(weights))
+    before = orders.appends(older)
+    places = range(10, 14) if window == "brings nothing again" else range(4)
+    newer = [9.5, 8.5, 7.5, 6.5] if window == "brings nothing again" else weights
+    orders.appends(rows(places).append_column("weight", pa.array(newer)))
+    if window == "upserts":
+        upserts(orders, "a", 2, [20], keys=[3], deletes=[1])
+    ask = orders.ask(before, contract=CONTRACT.model_copy(update={"key": (key,)}))
+
+    large = [asks(task, ask) for task in ("duplicate_rows", "extra_copies")]
+    _copies._SINGLE.clear()
+    monkeypatch.setattr(_reading, "_HELD_ROWS", 100)
+    small = [asks(task, ask) for task in ("duplicate_rows", "extra_copies")]
+
+    assert [(a.verdict, a.finding, a.rows) for a in small] == [(a.verdict, a.finding, a.rows) for a in large]
 
 
 def test_a_window_with_deletes_reads_only_the_range_of_its_keys(orders: OrdersTable, asks: Asks) -> None:

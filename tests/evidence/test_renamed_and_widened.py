@@ -36,7 +36,7 @@ from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
 from tests.merges import MergedTable
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
 
-pytestmark = [pytest.mark.slow, pytest.mark.rotating]
+pytestmark = [pytest.mark.slow, pytest.mark.rotating, pytest.mark.usefixtures("is_large")]
 
 BY_PLACE = CONTRACT.model_copy(update={"position": "place"})
 BY_LINE = CONTRACT.model_copy(update={"key": ("order_id", "line")})
