@@ -4,7 +4,7 @@ Whatever main has that the state does not hold (`restore`) is written a second t
 comes back. Files that the state still owes are committed first, and the job fails for want of one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -15,7 +15,7 @@ from pydantic import Field
 from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import CheckpointKind, RememberedStart, StoredCheckpoint, names_run
+from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName, short_job
 from bot.domain.ledger import SourceRange
 from bot.domain.looked import NotSeen
@@ -25,6 +25,7 @@ from bot.domain.record import Record, Utc
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.trust import ExactId
+from bot.history.ancestry import Ancestry, ancestry_of
 from bot.history.restore import RestorePoint, Restores
 from bot.history.source_records import records_lost
 
@@ -240,7 +241,13 @@ class _Start:
         repair = self._table.by_id.get(self._pair.brings_again) if self._pair.brings_again is not None else None
         if not after and not lost and repair is None:
             return self._right(self._pair.reason)
-        return self._wrong(self._pair.reason, [*after, *([repair] if repair is not None else [])], lost[::-1])
+        below = () if all(s.job_id == self._stored.job_id for s in after) else self._never_passed(held)
+        return self._wrong(self._pair.reason, [*below, *after, *([repair] if repair is not None else [])], lost[::-1])
+
+    def _never_passed(self, line: Set[SnapshotId]) -> list[Snapshot]:
+        """The commits of `line` that the state is known not to hold: its run, or one before it, began further down. As
+        another run went on in its place, it may never have read them all again."""
+        return [s for s in self._of.binding if s.snapshot_id in line and self._has(s) is False]
 
     def _is_copy(self, commit: Snapshot, state: Snapshot) -> bool:
         """Whether it brought what `state` had brought, once more: put back, or committed twice (F1). Under one job id
@@ -312,13 +319,12 @@ class _Start:
         """What would fit, unless its state holds commits that main has lost since: nobody writes those again."""
         lost = [s for s in self._table.rolled_back if s.job_id is not None and not self._is_back(s)]
         lost = [s for s in lost if not self._of.guests.has_run(s.job_id)]
-        reached, is_whole = self._path() if lost else ({}, True)
-        held = [s for s in lost if (s.checkpoint_id or 0) <= reached.get(s.job_id or JobId(""), -1)]
+        held = [s for s in lost if self._has(s)]
         if held:
             if self._may_be_repaired(held[0]):
                 return self._open(f"{found.reason} {_MAY_BE_BACK}", self._diagnose)
             return self._wrong("Main was rolled back below commits that this state holds", lost=held)
-        others = [s for s in lost if s.job_id not in reached and not is_whole]
+        others = [s for s in lost if self._has(s) is None]
         if not others:
             return found
         return self._open(
@@ -327,23 +333,18 @@ class _Start:
             "Let Flink or its history server show from where each run of the job was started.",
         )
 
-    def _path(self) -> tuple[dict[JobId, CheckpointId], bool]:
-        """(Run -> the checkpoint up to which the state goes back to it, whether that is all of them)."""
-        began = {start.job_id: start.restored for start in self._of.seen.remembered if not _is_of_its_own(start)}
-        began |= {run.job_id: run.restored for run in self._of.case.runs if run.job_id not in began}
-        commits = {s.job_id for s in self._table.snapshots if s.job_id is not None}
-        reached: dict[JobId, CheckpointId] = {}
-        job, checkpoint = self._stored.job_id, self._stored.checkpoint_id
-        while job is not None and checkpoint is not None and job not in reached:
-            reached[job] = checkpoint
-            if job not in began:
-                return reached, False
-            point = began[job]
-            if point is None:
-                return reached, True
-            wrote = [each for each in {*began, *commits} if each != job and names_run(point.path, each)]
-            job, checkpoint = (wrote[0] if len(wrote) == 1 else None), point.checkpoint_id
-        return reached, False
+    def _has(self, commit: Snapshot) -> bool | None:
+        """Whether the state has the rows of a commit of the job behind it; None: that is not known."""
+        return self._ancestry.has(commit, commit.checkpoint_id or 0) if self._ancestry is not None else None
+
+    @cached_property
+    def _ancestry(self) -> Ancestry | None:
+        """Of the state; None: nothing tells which run wrote it, or at which checkpoint."""
+        run, checkpoint = self._stored.job_id, self._stored.checkpoint_id
+        if run is None or checkpoint is None:
+            return None
+        (own, *before), rest = ancestry_of(self._of.case, run, self._until)
+        return Ancestry((own._replace(until=checkpoint), *before), rest)
 
     def _is_back(self, commit: Snapshot) -> bool:
         """Whether main holds the rows of a commit that it lost: under the same keys, or by a repair that names them."""
@@ -480,8 +481,3 @@ def _joined(ranges: Iterable[SourceRange], goes_on: Mapping[str | None, int]) ->
 
 def _is_above(commit: Snapshot, checkpoint: CheckpointId | None) -> bool:
     return commit.checkpoint_id is not None and checkpoint is not None and commit.checkpoint_id > checkpoint
-
-
-def _is_of_its_own(start: RememberedStart) -> bool:
-    """Whether it is a restart of a run that had begun before."""
-    return start.restored is not None and names_run(start.restored.path, start.job_id)

@@ -102,6 +102,17 @@ def test_commits_that_another_run_made_since_are_doubled_at_most() -> None:
     assert (found.verdict, extent(found.repeated)) == (WRONG, (20, True, 3, 4))
 
 
+def test_what_its_run_had_yet_to_read_again_is_doubled_too() -> None:
+    """Run b began two commits below main's end and had not read them all again when another run took its place."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FAILED")
+    tale.flink_runs("b", restored=1, of="a").commits("b", 2).becomes("b", "FAILED")
+    tale.flink_runs("c", restored=3, of="a").commits("c", 4).becomes("c", "FAILED")
+
+    found = predicted(tale, point("b", 2))
+
+    assert (found.verdict, extent(found.repeated)) == (WRONG, (30, True, 2, 4))
+
+
 def test_a_state_of_an_unknown_run_that_is_older_than_commits_repeats_them_at_most() -> None:
     """Its own commit may be among those that came right after it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FINISHED")
