@@ -17,7 +17,7 @@ from bot.adapters.lineage import AllLineage
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
-from bot.bootstrap.outside import filed_contracts, job_ports, lineage, replays, schedulers, spark_runner
+from bot.bootstrap.outside import Outside, filed_contracts, job_ports, outside_of
 from bot.bootstrap.watching import findings_of, with_watch
 from bot.diagnosis._examine import ModeModule
 from bot.diagnosis._examine import scan as find_modes
@@ -78,12 +78,13 @@ def build(
     keep_record: bool = True,
     record: Store | None = None,
     alone_with: AloneWith | None = None,
+    outside: Callable[[Settings, Clock, ExitStack], Outside] = outside_of,
 ) -> Iterator[Built]:
     """Everything but the surfaces, closed in the opposite order at the end. Raises BadConfiguration.
 
     `keep_record` False is for commands that open no incident: they work on an empty record that is thrown away.
     `record`: the settings' record, opened already; it stays open. With `alone_with`, which then says what this process
-    may do, nobody joins those who work on it: a bot may be running.
+    may do, nobody joins those who work on it: a bot may be running. `outside`: what makes the outermost ports.
     """
     with ExitStack() as stack:
         store = record or stack.enter_context(record_of(settings, keep=keep_record))
@@ -92,21 +93,16 @@ def build(
             store.presence.join()
         tasks = find_tasks(spark_tasks)
         incidents = IncidentStore(store.journal, now)
-        catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
-        runner = spark_runner(settings, catalog.storage.properties_of)
-        stack.callback(runner.close)
-        collector = Collector(tasks, runner, now)
-        logins = Logins(settings.logins)
+        world = outside(settings, now, stack)
+        collector = Collector(tasks, world.runner, now)
         observer = Observer(
-            catalog=catalog,
+            catalog=world.catalog,
             tables=setups_of(settings),
-            jobs={
-                name: job_ports(job, stack, logins, settings.catalog.properties) for name, job in settings.jobs.items()
-            },
-            reads=lineage(settings, stack),
-            files=FolderOfTable(catalog.storage),
-            replays=replays(settings, runner),
-            schedulers=schedulers(settings, stack),
+            jobs=world.jobs,
+            reads=world.reads,
+            files=world.files,
+            replays=world.replays,
+            schedulers=world.schedulers,
             starts=Starts(store.starts, now),
         )
         services = assemble(
@@ -131,7 +127,7 @@ def build(
         if isinstance(store.clock, DatabaseClock):
             store.clock.goes_on(timers)
         stack.callback(timers.close)
-        yield Built(services=services, store=store, timers=timers, runner=runner)
+        yield Built(services=services, store=store, timers=timers, runner=world.runner)
 
 
 def setups_of(settings: Settings) -> dict[TableName, TableSetup]:

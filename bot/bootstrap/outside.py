@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.flink_starting import UID_SUFFIX, JarStart, SqlGatewayStart, Starter
 from bot.adapters.http import Logins
+from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.kafka import Kafka
 from bot.adapters.kubernetes import as_pod, by_kubeconfig, flink_resource
 from bot.adapters.lineage import AllLineage, OpenLineageFile
@@ -24,11 +26,51 @@ from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drive
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import RemoteSpark
 from bot.adapters.spark_storage import AccessOf
+from bot.adapters.table_files import FolderOfTable
 from bot.domain.contract import TableContract
 from bot.domain.ids import TableName
 from bot.evidence import find_tasks
-from bot.ports import JobPorts, ReadEvents, SourceReplays
+from bot.ports import (
+    Clock,
+    EvidenceRunner,
+    JobPorts,
+    ReadEvents,
+    Schedulers,
+    SourceReplays,
+    TableCatalog,
+    TableFiles,
+)
 from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, Settings, SqlGatewayStartSettings
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Everything beyond this process that is asked or acted on, but for Slack and the record."""
+
+    catalog: TableCatalog
+    runner: EvidenceRunner
+    jobs: Mapping[str, JobPorts]
+    reads: ReadEvents
+    files: TableFiles
+    schedulers: Schedulers
+    replays: SourceReplays | None = None
+
+
+def outside_of(settings: Settings, clock: Clock, stack: ExitStack) -> Outside:
+    """As the settings say; closed with the stack. Raises BadConfiguration."""
+    catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, clock)
+    runner = spark_runner(settings, catalog.storage.properties_of)
+    stack.callback(runner.close)
+    logins = Logins(settings.logins)
+    return Outside(
+        catalog=catalog,
+        runner=runner,
+        jobs={name: job_ports(job, stack, logins, settings.catalog.properties) for name, job in settings.jobs.items()},
+        reads=lineage(settings, stack),
+        files=FolderOfTable(catalog.storage),
+        schedulers=schedulers(settings, stack),
+        replays=replays(settings, runner),
+    )
 
 
 def job_ports(

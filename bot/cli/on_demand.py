@@ -74,6 +74,11 @@ LATE: Mapping[str, Late] = {
         "doctor",
         "Check everything that Waterline needs. Changes nothing. Exit code 1: something is missing. 2: could not tell.",
     ),
+    "tour": Late(
+        "bot.cli.tour",
+        "tour",
+        "Play a recorded incident in a page that works like Slack. It needs no Java.",
+    ),
     "demo": Late(
         "bot.cli.demo", "app", "Break a real table and recover it, in a page that works like Slack.", "bot.lab"
     ),

@@ -4,8 +4,8 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Mapping, MutableMapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,12 +18,14 @@ from bot.adapters.journal_sql.store import Store, record_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking
+from bot.ports import Clock
 from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.app import check_identity
 from bot.slack.front_door import FrontDoor
 
 if TYPE_CHECKING:
     from bot.bootstrap import Built
+    from bot.bootstrap.outside import Outside
 
 _SETTLE_EVERY_S = 20.0
 _DUE_EVERY_S = 5.0
@@ -56,19 +58,40 @@ def serve(
 
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, stop)
+    with running(settings, secrets, stopping) as (name, built):
+        if warm:
+            threading.Thread(target=_warm, args=(built,), daemon=True).start()
+        Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
+        stopping.wait()
+
+
+@contextmanager
+def running(
+    settings: Settings,
+    secrets: SlackSecrets,
+    stopping: threading.Event,
+    *,
+    outside: Callable[[Settings, Clock, ExitStack], "Outside"] | None = None,
+    clock: Clock | None = None,
+) -> Iterator[tuple[str, "Built"]]:
+    """The whole bot, by the name that it has in Slack, until the block ends. `outside`: other ports than the settings'.
+
+    `clock`: another than the machine's. Raises BadConfiguration."""
     assert secrets.slack_bot_token is not None
     client = WebClient(token=secrets.slack_bot_token.get_secret_value(), base_url=settings.slack.base_url)
     name = check_identity(client, lambda what: f"Check {what}. `waterline doctor` checks everything.")
     with ExitStack() as stack:
-        door, store = _opened(settings, secrets, client, stack, stopping)
+        door, store = _opened(settings, secrets, client, stack, stopping, clock)
 
         # Behind the door: all that is not needed for taking deliveries takes longer to import than the door to open.
         from bot.bootstrap import build
+        from bot.bootstrap.outside import outside_of
         from bot.bootstrap.ways import bring_notices
         from bot.slack.directory import SlackDirectory
         from bot.slack.surface import SlackSurface
 
-        built = stack.enter_context(build(settings, SlackDirectory(client), record=store))
+        made = build(settings, SlackDirectory(client), record=store, outside=outside or outside_of)
+        built = stack.enter_context(made)
         surface = SlackSurface(
             client,
             door=door,
@@ -86,8 +109,6 @@ def serve(
         built.timers.every("settle", _SETTLE_EVERY_S, built.services.duties.settle_all)
         if built.services.watch is not None:
             built.services.watch.start(built.timers)
-        if warm:
-            threading.Thread(target=_warm, args=(built,), daemon=True).start()
         if settings.web is not None:
             from bot.cli.web import serving_pages
             from bot.service.alerts import AlertDesk
@@ -104,15 +125,19 @@ def serve(
             restores = RestoreDesk(services.observer, services.clock)
             address = stack.enter_context(serving_pages(settings.web, services.trust, restores, names.of, alerts))
             Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)
-        Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
-        stopping.wait()
+        yield name, built
 
 
 def _opened(
-    settings: Settings, secrets: SlackSecrets, client: WebClient, stack: ExitStack, stopping: threading.Event
+    settings: Settings,
+    secrets: SlackSecrets,
+    client: WebClient,
+    stack: ExitStack,
+    stopping: threading.Event,
+    clock: Clock | None,
 ) -> tuple[FrontDoor, Store]:
     """The record, and the door to it: from here on every click of Slack is acknowledged and kept."""
-    store = stack.enter_context(record_of(settings, keep=True))
+    store = stack.enter_context(record_of(settings, keep=True, machine=clock))
     secret = secrets.slack_signing_secret.get_secret_value() if secrets.slack_signing_secret else None
     is_http = settings.slack.mode == "http"
     door = FrontDoor(client, store.inbox, store.outbox, store.clock, signing_secret=secret if is_http else None)

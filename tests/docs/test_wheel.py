@@ -26,11 +26,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
     """Templates, styles and words as well; runbooks and messages within the package."""
     packed = set(ZipFile(wheel).namelist())
-    assert not [name for name in packed if name.startswith(("bot/lab/", "bot/workspace/"))]
+    assert not [name for name in packed if name.startswith("bot/lab/")]
     moved = {"runbooks": "bot/_content/runbooks", "messages": "bot/_content/messages"}
     for folder in ("bot", "spark_tasks", *moved):
         for path in (PROJECT / folder).rglob("*"):
-            of_checkout = {"lab", "workspace"} & {path.relative_to(PROJECT / folder).parts[0]}
+            of_checkout = {"lab"} & {path.relative_to(PROJECT / folder).parts[0]}
             if path.is_file() and "__pycache__" not in path.parts and not of_checkout:
                 name = f"{moved.get(folder, folder)}/{path.relative_to(PROJECT / folder)}"
                 assert name in packed

@@ -63,7 +63,7 @@ class Host:
 
     def on_real_parts(self) -> None:
         """What commands and bot reach from here; deeds in the world are counted."""
-        damaged, catalog = Damaged(self.folder), bot.bootstrap.PyIcebergCatalog
+        damaged, catalog = Damaged(self.folder), bot.bootstrap.outside.PyIcebergCatalog
         self.flink = damaged.flink
         ports = JobPorts(damaged.flink, damaged.checkpoints, None)
 
@@ -73,9 +73,9 @@ class Host:
             return made
 
         self.deeds.around(damaged.flink, "stop", "start")
-        self.monkeypatch.setattr(bot.bootstrap, "PyIcebergCatalog", counted)
-        self.monkeypatch.setattr(bot.bootstrap, "job_ports", lambda *_args: ports)
-        self.monkeypatch.setattr(bot.bootstrap, "spark_runner", lambda *_args: _Runner())
+        self.monkeypatch.setattr(bot.bootstrap.outside, "PyIcebergCatalog", counted)
+        self.monkeypatch.setattr(bot.bootstrap.outside, "job_ports", lambda *_args: ports)
+        self.monkeypatch.setattr(bot.bootstrap.outside, "spark_runner", lambda *_args: _Runner())
 
     def power_is_cut_at(self, entry: int) -> None:
         """Of the command's own entries."""

@@ -271,8 +271,8 @@ def existing_record(settings: Settings) -> Iterator[Store]:
 
 
 @contextmanager
-def record_of(settings: Settings, *, keep: bool) -> Iterator[Store]:
-    """The settings' own, or an empty one that is thrown away. Raises BadConfiguration."""
+def record_of(settings: Settings, *, keep: bool, machine: Clock | None = None) -> Iterator[Store]:
+    """The settings' own, or an empty one that is thrown away. `machine`: see `open_store`. Raises BadConfiguration."""
     if keep:
         try:
             settings.home.mkdir(parents=True, exist_ok=True)
@@ -282,7 +282,7 @@ def record_of(settings: Settings, *, keep: bool) -> Iterator[Store]:
                 f"Expected a folder that you may write into; found {type(error).__name__}: {error.strerror}.",
                 "Correct `home` in the configuration, or the permissions.",
             ) from error
-        with closing(open_store(settings.journal_url, masking(settings))) as store:
+        with closing(open_store(settings.journal_url, masking(settings), machine)) as store:
             yield store
     else:
         with (

@@ -1,0 +1,167 @@
+"""Plays a recording: ports that answer as recorded, and take only the effects that were recorded."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, Protocol, cast
+
+from pydantic import JsonValue
+from pydantic_core import to_jsonable_python
+
+from bot.actions._effects.kind import NO_SCHEDULERS
+from bot.bootstrap.outside import Outside
+from bot.domain.errors import CommitRefused, CouldNotLook, EvidenceCancelled, EvidenceFailed
+from bot.domain.ids import short_job
+from bot.ports import (
+    CheckpointStore,
+    Clock,
+    EvidenceRunner,
+    FlinkJobs,
+    JobPorts,
+    ReadEvents,
+    TableCatalog,
+    TableFiles,
+)
+from bot.settings import Settings
+from bot.tour.recording import EFFECTS, PORTS, Answer, PlayedClock, Recording, key_of, signature_of
+
+_LONGEST_S = 1.5
+"""So long a played call takes at most."""
+_FASTER = 4
+_REMEDY = "Run `make demo` in a checkout: there the world is real, and answers whatever you ask."
+_SHORTEST = 16
+"""Letters of a name that the bot chose anew, such as a run's id, and that stands wherever the recorded one stood."""
+
+
+class Answering(Protocol):
+    """What stands behind ports."""
+
+    def answer(self, call: str, arguments: dict[str, Any]) -> Any:
+        """`call` is `port.method`."""
+
+
+class Replay:
+    """The recorded world, at one of its moments."""
+
+    def __init__(
+        self, recording: Recording, clock: PlayedClock, *, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._recording = recording
+        self._clock = clock
+        self._pause = pause
+        self._index = 0
+        self._renamed: dict[str, str] = {}
+        self._cancelled: set[str] = set()
+        self._lock = threading.Lock()
+
+    def outside(self, _settings: Settings, _clock: Clock, _stack: ExitStack) -> Outside:
+        """Every port of the recorded world."""
+        return ports_of(self, self._recording)
+
+    def answer(self, call: str, arguments: dict[str, Any]) -> Any:
+        """What the recorded port answered at this moment."""
+        if call == "runner.cancel":
+            self._cancelled.add(arguments["tag"])
+            return True
+        if call in EFFECTS:
+            return self._play(call, arguments)
+        with self._lock:
+            recorded = self._recording.moments[self._index].answers.get(key_of(call, self._as_recorded(arguments)))
+            renamed = dict(self._renamed)
+        if recorded is None:
+            kind = EvidenceFailed if call.startswith("runner.") else CouldNotLook
+            raise kind(
+                "This is a recording, and nobody asked this when it was made.",
+                f"Expected a recorded answer of {call}; found none for this question.",
+                _REMEDY,
+            )
+        if call == "runner.run":
+            self._takes(recorded.took_s)
+            if arguments["tag"] in self._cancelled:
+                raise EvidenceCancelled("The task was stopped.", "", "Run it again when you want its answer.")
+        return _with_names(recorded, renamed).given(call)
+
+    def _play(self, call: str, arguments: dict[str, Any]) -> Any:
+        with self._lock:
+            effect = self._recording.moments[self._index].effect
+            if effect is None or effect.call != call:
+                raise CommitRefused(
+                    "This is a recording, and this step is not part of it. Nothing was changed.",
+                    f"Expected {effect.call if effect else 'no further step'}; found {call}.",
+                    _REMEDY,
+                )
+            self._renamed.update(_pairs(effect.arguments, to_jsonable_python(list(arguments.values()))))
+            renamed = dict(self._renamed)
+        self._takes(effect.answer.took_s)
+        with self._lock:
+            self._index += 1
+            self._clock.jumps_to(self._recording.moments[self._index].at)
+        return _with_names(effect.answer, renamed).given(call)
+
+    def _takes(self, took_s: float) -> None:
+        self._pause(min(took_s / _FASTER, _LONGEST_S))
+        self._clock.passes(took_s)
+
+    def _as_recorded(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        back = {new: old for old, new in self._renamed.items()}
+        return {name: back.get(value, value) if isinstance(value, str) else value for name, value in arguments.items()}
+
+
+class Port:
+    """Every method of one port, answered by one function of a world."""
+
+    def __init__(self, world: "Answering", name: str) -> None:
+        self._world = world
+        self._name = name
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        call = f"{self._name}.{method}"
+
+        def answer(*args: Any, **named: Any) -> Any:
+            bound = signature_of(call).bind(None, *args, **named)
+            bound.apply_defaults()
+            return self._world.answer(call, {key: value for key, value in bound.arguments.items() if key != "self"})
+
+        return answer
+
+
+def ports_of(world: Answering, recording: Recording) -> Outside:
+    """Every port that a recording has, answered by this world."""
+    port = {name: Port(world, name) for name in PORTS}
+    job = JobPorts(
+        flink=cast(FlinkJobs, port["flink"]),
+        checkpoints=cast(CheckpointStore, port["checkpoints"]),
+        is_sql=recording.is_sql,
+    )
+    return Outside(
+        catalog=cast(TableCatalog, port["catalog"]),
+        runner=cast(EvidenceRunner, port["runner"]),
+        jobs=dict.fromkeys(cast(dict[str, Any], recording.settings["jobs"]), job),
+        reads=cast(ReadEvents, port["reads"]),
+        files=cast(TableFiles, port["files"]),
+        schedulers=NO_SCHEDULERS,
+    )
+
+
+def _pairs(recorded: JsonValue, now: JsonValue) -> Iterator[tuple[str, str]]:
+    """Names of the recorded effect -> those of the one that is played."""
+    match recorded, now:
+        case str(), str() if recorded != now and len(recorded) >= _SHORTEST:
+            yield recorded, now
+        case list(), list():
+            for one, other in zip(recorded, now, strict=False):
+                yield from _pairs(one, other)
+        case dict(), dict():
+            for key in recorded.keys() & now.keys():
+                yield from _pairs(recorded[key], now[key])
+
+
+def _with_names(answer: Answer, renamed: dict[str, str]) -> Answer:
+    if not renamed:
+        return answer
+    text = json.dumps(answer.model_dump(mode="json"))
+    for old, new in renamed.items():
+        text = text.replace(old, new).replace(short_job(old), short_job(new))
+    return Answer.model_validate_json(text)

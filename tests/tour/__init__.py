@@ -1,0 +1,1 @@
+"""The tour: recorded incidents, played."""
