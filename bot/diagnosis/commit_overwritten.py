@@ -27,7 +27,7 @@ MODE = Mode(
         "F18": "There nobody ever wrote the rows. Here files of a commit hold them.",
     },
     act=Act.REPAIR,
-    remedies=(Remedy.RESTORE_LOST_COMMITS,),
+    remedies=(Remedy.REPLAY_SOURCE_RANGE,),
 )
 
 
@@ -87,8 +87,8 @@ def _matches(case: Case, lost: tuple[UnnamedCommit, ...]) -> Matches:
         rows=(by.snapshot_id,) if by is not None else (),
         last_good=made.parent_id if made.parent_id in case.observation.table.chain_ids else None,
         wrong_run=None,
-        remedy=Remedy.RESTORE_LOST_COMMITS,
-        how="bring its rows back by hand, from the metadata file that names it, or replay them from the source",
+        remedy=Remedy.REPLAY_SOURCE_RANGE,
+        how="replay its rows from the source, or bring them back by hand from the metadata file that names it",
     )
 
 

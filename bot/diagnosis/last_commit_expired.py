@@ -112,6 +112,7 @@ def _not_listed(case: Case, run: JobRun, gone: LastCommit) -> Matches:
                 "listed again; tag that one, and keep the newest snapshot of each run from expiry.",
             ),
             Remedy.PROTECT_LAST_COMMIT,
+            how="wait for its next commit, then tag that before maintenance expires it",
         )
     return _match(
         case,
@@ -125,7 +126,7 @@ def _not_listed(case: Case, run: JobRun, gone: LastCommit) -> Matches:
     )
 
 
-def _match(case: Case, headline: str, reasons: tuple[str, ...], remedy: Remedy) -> Matches:
+def _match(case: Case, headline: str, reasons: tuple[str, ...], remedy: Remedy, how: str | None = None) -> Matches:
     return Matches(
         headline=headline,
         reasons=reasons,
@@ -133,4 +134,5 @@ def _match(case: Case, headline: str, reasons: tuple[str, ...], remedy: Remedy) 
         last_good=case.observation.table.head,
         wrong_run=None,
         remedy=remedy,
+        how=how,
     )

@@ -26,9 +26,10 @@ MODE = Mode(
         "F26": "There the catalog names a good file, which leaves a commit out. Here that file is gone.",
     },
     act=Act.MAKE_READABLE,
-    remedies=(Remedy.RESTORE_METADATA, Remedy.REPAIR_UNREADABLE_FILES),
+    remedies=(Remedy.RESTORE_METADATA,),
 )
 _LISTS = ("metadata", "manifest-list")
+_OLDER = "restore these manifest lists from the storage's own versions, or expire the snapshots; the head can be read"
 _ROWS = 20
 """So many snapshots are shown."""
 
@@ -104,7 +105,8 @@ def _unlisted(case: Case, found: UnreadableFilesFinding) -> Matches:
         rows=tuple(c for c in commits if c in table.by_id)[:_ROWS],
         last_good=last,
         wrong_run=None,
-        remedy=Remedy.RESTORE_METADATA if is_head else Remedy.REPAIR_UNREADABLE_FILES,
+        remedy=Remedy.RESTORE_METADATA,
+        how=None if is_head else _OLDER,
     )
 
 

@@ -345,7 +345,8 @@ def test_an_older_snapshot_without_its_manifest_list_leaves_the_head_readable() 
     found = mode.examine(tale.looked_at(unreadable=unreadable(gone(tale.at("a", 2)))))
 
     assert isinstance(found, Matches)
-    assert (Remedy.REPAIR_UNREADABLE_FILES, tale.head) == (found.remedy, found.last_good)
+    assert (Remedy.RESTORE_METADATA, tale.head) == (found.remedy, found.last_good)
+    assert found.what_to_do.startswith("restore these manifest lists")
 
 
 def without_lists(tale: Tale, checkpoints: range, *, named: int = 20, **told: object) -> Case:

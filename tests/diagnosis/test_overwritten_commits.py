@@ -44,7 +44,7 @@ def test_a_commit_that_its_run_took_for_made_is_named_with_its_file() -> None:
     found = commit_overwritten.examine(case)
 
     assert isinstance(found, Matches)
-    assert (Remedy.RESTORE_LOST_COMMITS, case.observation.table.chain[-1].snapshot_id) == (
+    assert (Remedy.REPLAY_SOURCE_RANGE, case.observation.table.chain[-1].snapshot_id) == (
         found.remedy,
         found.last_good,
     )

@@ -1,0 +1,75 @@
+"""What a diagnosis of a real run asks for can be proposed: no mode offers an action that refuses by construction."""
+
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import bot.actions
+import bot.diagnosis
+from bot.actions._completing import scan as scan_actions
+from bot.adapters.saved_case import read_case
+from bot.diagnosis._examine import diagnose, scan
+from bot.domain.action import Plan
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.diagnosis import Case, Matches, Mode
+from bot.domain.errors import WaterlineError
+from bot.domain.file_changes import FileList, FileSources, FileSurvey
+from bot.domain.ids import IncidentId, ProposalId
+from tests.matrix.asking import CASES
+from tests.rewound import ANA, BEN
+
+MODES, ACTIONS = scan(bot.diagnosis), scan_actions(bot.actions)
+NOT_SAVED = {
+    ("F1", "drop_duplicated_commit"): "which rows the two commits share",
+    ("F2", "deduplicate_rows"): "extra_copies",
+    ("F7", "restore_lost_commits"): "a restore point on storage",
+    ("F8", "change_operator_uid"): "older metadata files",
+    ("F16", "deduplicate_rows"): "extra_copies",
+    ("F17", "deduplicate_rows"): "extra_copies",
+    ("F18", "replay_source_range"): "a declared replay",
+}
+"""(Mode, action) -> what the action needs and the saved cases do not hold."""
+
+
+@pytest.mark.full
+def test_what_a_diagnosis_asks_for_is_proposed_for_some_real_case() -> None:
+    """But where an action needs what is not saved with a case."""
+    answers = defaultdict[tuple[str, str], list[bool]](list)
+    for path in sorted(CASES.glob("*.json.gz")):
+        case = read_case(path).case
+        for mode, match in diagnose(case, MODES).matches:
+            action = match.remedy.value.replace("-", "_")
+            if action in ACTIONS:
+                answers[mode.code, action].append(_is_proposed(action, case, mode, match))
+
+    refused = {asked for asked, found in answers.items() if not any(found)}
+
+    assert refused == NOT_SAVED.keys()
+    assert len(answers) > 2 * len(refused)
+
+
+def _is_proposed(action: str, case: Case, mode: Mode, match: Matches) -> bool:
+    plan = Plan(
+        incident=IncidentId("20261121-a1b2"),
+        proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"),
+        case=case,
+        mode=mode,
+        match=match,
+        evidence=(),
+        policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
+        by=ANA,
+        at=datetime(2026, 11, 21, tzinfo=UTC),
+        renames_sink=True,
+        survey=lambda add, remove: FileSurvey(add=_whole(add), remove=_whole(remove)),
+    )
+    try:
+        ACTIONS[action].propose(plan)
+    except WaterlineError:
+        return False
+    return True
+
+
+def _whole(sources: FileSources | None) -> FileList | None:
+    """Each of their files is on storage."""
+    return FileList(sources=sources, files=1, rows=10, bytes=1, digest="e" * 64) if sources is not None else None
