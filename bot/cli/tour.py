@@ -25,6 +25,7 @@ from bot.workspace import Workspace
 from bot.workspace.people import BotApp
 
 if TYPE_CHECKING:
+    from bot.bootstrap import Built
     from bot.bootstrap.outside import Outside
 
 FIRST = "rows-twice"
@@ -75,8 +76,8 @@ def playing(
 
             return Replay(recording, clock, pause=pause).outside(settings, now, stack)
 
-        with bot_in(workspace, recording.settings, stopping, outside, clock):
-            _welcome(workspace, recording)
+        with bot_in(workspace, recording.settings, stopping, outside, clock) as built:
+            _welcome(workspace, recording, built.services.opening.runbooks[recording.runbook].title)
             yield workspace
 
 
@@ -87,7 +88,7 @@ def bot_in(
     stopping: threading.Event,
     outside: Callable[[Settings, Clock, ExitStack], "Outside"],
     clock: Clock,
-) -> Iterator[None]:
+) -> Iterator["Built"]:
     """The bot in this process, with a record that is thrown away. `settings`: its jobs and tables."""
     from bot.cli.serve import running
 
@@ -103,15 +104,16 @@ def bot_in(
         secrets = SlackSecrets(
             slack_bot_token=SecretStr(workspace.bot_token), slack_app_token=SecretStr(workspace.app_token)
         )
-        with running(made, secrets, stopping, outside=outside, clock=clock):
-            yield
+        with running(made, secrets, stopping, outside=outside, clock=clock) as (_, built):
+            yield built
 
 
-def _welcome(workspace: Workspace, recording: Recording) -> None:
+def _welcome(workspace: Workspace, recording: Recording, symptom: str) -> None:
     channel = next(each.id for each in workspace.cast.channels if each.name == CHANNEL)
     text = (
-        f":movie_camera: *This is a recording of a real incident.* {recording.title}\n"
+        f":information_source: *This is a recording of a real incident.* {recording.title}\n"
         "The bot is real: it diagnoses what was recorded, and asks for real approval. No table and no job is touched.\n"
-        f"Type `/waterline open` and choose _{recording.runbook}_. Approve as Ben (switch people at the top left)."
+        f"You are Ana, on call. Type `/waterline open` and choose “{symptom}”. "
+        "Approve as Ben, and read the notices as Dana: switch people at the top left."
     )
     WebClient(token=workspace.bot_token, base_url=workspace.api_url).chat_postMessage(channel=channel, text=text)

@@ -57,6 +57,23 @@ def test_an_installed_bot_finds_its_runbooks_and_messages(wheel: Path, tmp_path:
     assert told.stdout.rstrip().endswith(" 0 problems.")
 
 
+def test_an_installed_bot_has_recorded_incidents(wheel: Path, tmp_path: Path) -> None:
+    """`waterline tour` needs no checkout."""
+    with ZipFile(wheel) as packed:
+        packed.extractall(tmp_path)
+
+    told = subprocess.run(
+        [sys.executable, "-m", "bot.cli", "tour", "--list"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "rows-twice" in told.stdout
+
+
 def test_an_installed_bot_offers_no_command_that_needs_a_checkout(wheel: Path, tmp_path: Path) -> None:
     """Lab and demo are for trying it out."""
     with ZipFile(wheel) as packed:

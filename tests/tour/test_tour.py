@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -18,13 +19,13 @@ from bot.cli.tour import CHANNEL, playing
 from bot.cli.walk import Walk
 from bot.tour.recording import find_recording, recordings
 from bot.workspace import SeenMessage, Workspace
+from tests.slack.people import eventually
 
 
 @contextmanager
 def tour(name: str) -> Iterator[Workspace]:
     """The recorded incident, played without its pauses."""
-    stopping = threading.Event()
-    with playing(find_recording(name), stopping, pause=lambda _s: None) as workspace:
+    with playing(find_recording(name), threading.Event(), pause=lambda _s: None) as workspace:
         yield workspace
 
 
@@ -34,21 +35,37 @@ def said(workspace: Workspace, channel: str = CHANNEL, person: str = "ana") -> s
     return "\n".join(message.plain for each in seen for message in (each, *each.replies))
 
 
+def are_rejected(workspace: Workspace, number: int) -> bool:
+    """So many proposals."""
+    return number == sum("Rejected by" in message.plain for message in workspace.person("ana").messages(CHANNEL))
+
+
 def can_be_approved(message: SeenMessage) -> bool:
     return "Approve" in message.buttons
 
 
-def test_rows_that_are_there_twice_are_taken_off_and_the_incident_is_closed() -> None:
+@pytest.mark.parametrize(
+    ("name", "cause", "is_repaired"),
+    [
+        ("rows-twice", "F2", True),
+        pytest.param("rows-missing", "F6", True, marks=pytest.mark.full),
+        pytest.param("planned-restart", "healthy", False, marks=pytest.mark.full),
+    ],
+)
+def test_a_recorded_incident_is_walked_to_its_end(name: str, cause: str, is_repaired: bool) -> None:
     """Card, evidence, diagnosis, proposal, approval, execution, notices and record, as `make walk` does it."""
-    with tour("rows-twice") as workspace:
-        clicked = Walk(workspace, find_recording("rows-twice").runbook, lambda _line: None).run()
+    with tour(name) as workspace:
+        clicked = Walk(workspace, find_recording(name).runbook, lambda _line: None).run()
 
         assert "This is a recording" in said(workspace)
-        assert "Propose" in clicked
-        assert "Verified at head" in said(workspace)
+        assert f"Name what happened: {cause}." in said(workspace)
+        assert is_repaired == ("Propose" in clicked)
+        assert is_repaired == ("Verified at head" in said(workspace))
+        assert "could not look" not in said(workspace)
         assert len(workspace.person("dana").messages("revenue-analytics")) == 2
 
 
+@pytest.mark.full
 def test_a_proposal_that_was_refused_twice_can_be_made_again() -> None:
     """Nothing is executed, and each refusal is answered."""
     with tour("rows-twice") as workspace:
@@ -56,12 +73,12 @@ def test_a_proposal_that_was_refused_twice_can_be_made_again() -> None:
         opens(workspace, "duplicate-rows")
         ana.waits_for(lambda m: "Propose" in m.buttons, CHANNEL, timeout=60)
         ana.clicks("Propose")
-        for _ in range(2):
+        for number in (1, 2):
             proposed = ben.waits_for(can_be_approved, CHANNEL, timeout=60)
             ben.clicks("Reject…", proposed)
             ben.fills({"reason": "I want to look at it first."})
             ben.submits()
-            ana.waits_for(lambda m, ts=proposed.ts: m.ts == ts and "Rejected" in m.plain, CHANNEL, timeout=60)
+            eventually(partial(are_rejected, workspace, number), timeout_s=60)
             ana.types("/waterline propose rewind_table_and_job", CHANNEL)
 
         again = ben.waits_for(can_be_approved, CHANNEL, timeout=60)
@@ -70,6 +87,7 @@ def test_a_proposal_that_was_refused_twice_can_be_made_again() -> None:
         assert "Started by" not in said(workspace)
 
 
+@pytest.mark.full
 def test_what_was_not_recorded_is_said_to_be_not_recorded() -> None:
     """It is never answered from another moment, and never as "nothing found"."""
     with tour("rows-twice") as workspace:
@@ -83,8 +101,13 @@ def test_what_was_not_recorded_is_said_to_be_not_recorded() -> None:
 
 def opens(workspace: Workspace, runbook: str) -> None:
     """Ana opens an incident and sends the first warning."""
-    walk = Walk(workspace, runbook, lambda _line: None)
-    walk._open()
+    _Opening(workspace, runbook, lambda _line: None).run()
+
+
+class _Opening(Walk):
+    def run(self) -> list[str]:
+        self._open()
+        return []
 
 
 @pytest.mark.parametrize("name", recordings())
@@ -114,6 +137,7 @@ def test_a_name_that_is_not_there_is_answered_with_those_that_are() -> None:
     assert "waterline tour --list" in refused.stderr
 
 
+@pytest.mark.full
 def test_it_needs_no_java_and_leaves_nothing_behind(tmp_path: Path) -> None:
     """It starts no process, and Ctrl-C ends it with its folder."""
     environment = {**os.environ, "PATH": str(tmp_path), "TMPDIR": str(tmp_path)}
