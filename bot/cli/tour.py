@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from slack_sdk import WebClient
 
+from bot.domain.errors import BadConfiguration
 from bot.ports import Clock
 from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import EVENTS, SCOPES
@@ -66,7 +67,12 @@ def playing(
     recording: Recording, stopping: threading.Event, *, port: int = 0, pause: Callable[[float], None] = time.sleep
 ) -> Iterator[Workspace]:
     """A workspace with the bot in it, which works on the recorded world. Raises BadConfiguration."""
-    with Workspace(app=BotApp(events=frozenset(EVENTS)), scopes=frozenset(SCOPES)).serve(port=port) as workspace:
+    with ExitStack() as stack:
+        served = Workspace(app=BotApp(events=frozenset(EVENTS)), scopes=frozenset(SCOPES)).serve(port=port)
+        try:
+            workspace = stack.enter_context(served)
+        except OSError as error:
+            raise BadConfiguration("The page was not started.", str(error), "Choose another `--port`.") from error
         set_back = workspace.world.clock.advance
         clock = PlayedClock(recording.moments[0].at, set_back)
         set_back(recording.moments[0].at - datetime.now(UTC))

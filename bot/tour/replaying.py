@@ -105,8 +105,16 @@ class Replay:
         self._clock.passes(took_s)
 
     def _as_recorded(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        back = {new: old for old, new in self._renamed.items()}
-        return {name: back.get(value, value) if isinstance(value, str) else value for name, value in arguments.items()}
+        """With the recorded names in place of those of now, as far as questions are told apart by them."""
+
+        def recorded(value: Any) -> Any:
+            if isinstance(value, str):
+                for old, new in self._renamed.items():
+                    value = value.replace(new, old)
+                return value
+            return [recorded(each) for each in value] if isinstance(value, list | tuple | frozenset) else value
+
+        return {name: recorded(value) for name, value in arguments.items()}
 
 
 class Port:

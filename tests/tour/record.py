@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 from bot.adapters.clock import SystemClock
 from bot.bootstrap.outside import Outside, outside_of
 from bot.cli.demo import SYMPTOMS, write_config
-from bot.cli.tour import bot_in
+from bot.cli.tour import CHANNEL, bot_in
 from bot.cli.walk import Walk
 from bot.domain.errors import WaterlineError
 from bot.lab.lab import Lab
@@ -39,7 +39,7 @@ from bot.tour.recording import (
     write_recording,
 )
 from bot.tour.replaying import ports_of
-from bot.workspace import Workspace
+from bot.workspace import SeenMessage, Workspace
 
 SETTLES_S = {"flink.start": 25.0, "flink.stop": 2.0}
 """So long the world goes on after an effect, before it stands still again."""
@@ -55,6 +55,7 @@ class Recorder:
         self._answers: dict[str, Answer] = {}
         self._gave: dict[str, Any] = {}
         self._asking: dict[str, threading.Lock] = {}
+        self._are_asked = 0
         self.moments: list[Moment] = []
         self.recording = recording
 
@@ -85,6 +86,14 @@ class Recorder:
         while known and len(self.moments) == known and time.monotonic() < deadline:
             time.sleep(0.2)
 
+    def waits_until_quiet(self, for_s: float = 12) -> None:
+        """Nothing is being asked, and nothing new has been."""
+        since, known = time.monotonic(), -1
+        while time.monotonic() - since < for_s:
+            if known != (now := len(self._answers)) or self._are_asked:
+                since, known = time.monotonic(), now
+            time.sleep(0.2)
+
     def end(self, tables: Iterable[str], jobs: Iterable[str]) -> tuple[Moment, ...]:
         """All moments; in the last one, table and job can be asked."""
         for table in tables:
@@ -95,10 +104,13 @@ class Recorder:
 
     def _asked(self, call: str, ask: Any, arguments: dict[str, Any]) -> tuple[Answer, Any]:
         began = time.monotonic()
+        self._are_asked += 1
         try:
             value = ask(**arguments)
         except WaterlineError as error:
             return Answer(error=error_parts(error), took_s=round(time.monotonic() - began, 2)), error
+        finally:
+            self._are_asked -= 1
         took_s = round(time.monotonic() - began, 2)
         if call == "runner.run":
             self._clock.passes(took_s)
@@ -113,6 +125,20 @@ class Recorder:
         self._began, self._answers, self._gave, self._asking = datetime.now(UTC), {}, {}, {}
         self._clock.jumps_to(self._began)
         return _or_raised(value)
+
+
+class _CuriousWalk(Walk):
+    """Also asks what a visitor may ask before the incident is closed."""
+
+    def __init__(self, recorder: Recorder, workspace: Workspace, runbook: str) -> None:
+        super().__init__(workspace, runbook, _say)
+        self._recorder = recorder
+
+    def _close(self, label: str, card: SeenMessage) -> None:
+        for command in ("diagnose", "undo", "ledger"):
+            self._ana.types(f"/waterline {command}", CHANNEL)
+            self._recorder.waits_until_quiet()
+        super()._close(label, card)
 
 
 def _say(line: str) -> None:
@@ -151,7 +177,7 @@ def record(story: str, name: str, title: str, sink: Any) -> None:
         lab.tell(story)
         recorder.begins()
         with bot_in(workspace, settings, threading.Event(), recorder.outside, clock):
-            Walk(workspace, recording.runbook, _say).run()
+            _CuriousWalk(recorder, workspace, recording.runbook).run()
             recorder.waits_for_the_end()
         moments = recorder.end(told["tables"], told["jobs"])
         write_recording(

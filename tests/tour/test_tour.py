@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -135,6 +136,18 @@ def test_a_name_that_is_not_there_is_answered_with_those_that_are() -> None:
     assert "There is no recorded incident rows-thrice." in refused.stderr
     assert "Expected one of" in refused.stderr
     assert "waterline tour --list" in refused.stderr
+
+
+def test_a_port_that_is_taken_is_answered_with_what_to_do() -> None:
+    """Not with a traceback."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        refused = waterline("tour", "--no-browser", "--port", str(taken.getsockname()[1]))
+
+    assert refused.returncode == 1
+    assert "The page was not started." in refused.stderr
+    assert "Choose another `--port`." in refused.stderr
 
 
 @pytest.mark.full
