@@ -1,6 +1,7 @@
 """Plays a recording: ports that answer as recorded, and take only the effects that were recorded."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,8 +32,8 @@ _LONGEST_S = 1.5
 """So long a played call takes at most."""
 _FASTER = 4
 _REMEDY = "Run `make demo` in a checkout: there the world is real, and answers whatever you ask."
-_SHORTEST = 16
-"""Letters of a name that the bot chose anew, such as a run's id, and that stands wherever the recorded one stood."""
+_NAME = re.compile(r"wl-\d+-.+|.{16,}", re.DOTALL)
+"""What the bot may choose anew, such as a run's id or a tag: it then stands wherever the recorded one stood."""
 
 
 class Answering(Protocol):
@@ -86,13 +87,17 @@ class Replay:
     def _play(self, call: str, arguments: dict[str, Any]) -> Any:
         with self._lock:
             effect = self._recording.moments[self._index].effect
-            if effect is None or effect.call != call:
+            asked = to_jsonable_python([call, *arguments.values()])
+            try:
+                if effect is None:
+                    raise _AnotherEffect
+                self._renamed |= dict(_pairs([effect.call, *cast(list[JsonValue], effect.arguments)], asked))
+            except _AnotherEffect:
                 raise CommitRefused(
                     "This is a recording, and this step is not part of it. Nothing was changed.",
-                    f"Expected {effect.call if effect else 'no further step'}; found {call}.",
+                    f"Expected {effect.call if effect else 'no further step'}, as recorded; found another {call}.",
                     _REMEDY,
-                )
-            self._renamed.update(_pairs(effect.arguments, to_jsonable_python(list(arguments.values()))))
+                ) from None
             renamed = dict(self._renamed)
         self._takes(effect.answer.took_s)
         with self._lock:
@@ -153,17 +158,22 @@ def ports_of(world: Answering, recording: Recording) -> Outside:
     )
 
 
+class _AnotherEffect(Exception):
+    """Raised where an effect is not the recorded one."""
+
+
 def _pairs(recorded: JsonValue, now: JsonValue) -> Iterator[tuple[str, str]]:
-    """Names of the recorded effect -> those of the one that is played."""
+    """Names of the recorded effect -> those of the one that is played. Raises _AnotherEffect."""
     match recorded, now:
-        case str(), str() if recorded != now and len(recorded) >= _SHORTEST:
+        case str(), str() if recorded != now and _NAME.fullmatch(recorded) and _NAME.fullmatch(now):
             yield recorded, now
-        case list(), list():
-            for one, other in zip(recorded, now, strict=False):
+        case list(), list() if len(recorded) == len(now):
+            for one, other in zip(recorded, now, strict=True):
                 yield from _pairs(one, other)
         case dict(), dict():
-            for key in recorded.keys() & now.keys():
-                yield from _pairs(recorded[key], now[key])
+            yield from _pairs([[*each] for each in sorted(recorded.items())], [[*each] for each in sorted(now.items())])
+        case _ if recorded != now:
+            raise _AnotherEffect
 
 
 def _with_names(answer: Answer, renamed: dict[str, str]) -> Answer:

@@ -56,6 +56,7 @@ class Recorder:
         self._gave: dict[str, Any] = {}
         self._asking: dict[str, threading.Lock] = {}
         self._are_asked = 0
+        self._counting = threading.Lock()
         self.moments: list[Moment] = []
         self.recording = recording
 
@@ -104,13 +105,15 @@ class Recorder:
 
     def _asked(self, call: str, ask: Any, arguments: dict[str, Any]) -> tuple[Answer, Any]:
         began = time.monotonic()
-        self._are_asked += 1
+        with self._counting:
+            self._are_asked += 1
         try:
             value = ask(**arguments)
         except WaterlineError as error:
             return Answer(error=error_parts(error), took_s=round(time.monotonic() - began, 2)), error
         finally:
-            self._are_asked -= 1
+            with self._counting:
+                self._are_asked -= 1
         took_s = round(time.monotonic() - began, 2)
         if call == "runner.run":
             self._clock.passes(took_s)

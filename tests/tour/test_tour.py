@@ -18,7 +18,11 @@ import pytest
 
 from bot.cli.tour import CHANNEL, playing
 from bot.cli.walk import Walk
-from bot.tour.recording import find_recording, recordings
+from bot.domain.errors import CommitRefused
+from bot.domain.ids import TableName
+from bot.ports import TableChange
+from bot.tour.recording import PlayedClock, find_recording, recordings
+from bot.tour.replaying import Replay, ports_of
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.people import eventually
 
@@ -98,6 +102,21 @@ def test_what_was_not_recorded_is_said_to_be_not_recorded() -> None:
         ana.types("/waterline run orphan_files", CHANNEL)
 
         ana.waits_for(lambda m: any("nobody asked this" in reply.plain for reply in m.replies), CHANNEL, timeout=60)
+
+
+def test_an_effect_that_was_not_recorded_is_refused() -> None:
+    """A visitor may propose something else; it is not taken for the recorded step."""
+    recording = find_recording("rows-twice")
+    catalog = ports_of(Replay(recording, PlayedClock(recording.moments[0].at)), recording).catalog
+    table = catalog.load(TableName("sales.orders"))
+    change = TableChange(
+        expected_uuid=str(table.uuid), expected_head=table.head, move_main_to=table.chain[1].snapshot_id
+    )
+
+    with pytest.raises(CommitRefused, match="this step is not part of it"):
+        catalog.commit(table.name, change)
+
+    assert table == catalog.load(table.name)
 
 
 def opens(workspace: Workspace, runbook: str) -> None:
