@@ -17,7 +17,7 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._effects import checks
-from bot.actions._effects.job import source_kept
+from bot.actions._effects.job import Began
 from bot.actions._requirements import World
 from bot.domain.action import Plan
 from bot.domain.effects import StartJob
@@ -359,7 +359,7 @@ def test_the_source_went_on_or_began_anew(world: OneRun, passed: bool | None, sa
     """By its operator id, which the restore point must hold."""
     ports = {"orders": JobPorts(flink=world, checkpoints=world)}  # type: ignore[arg-type]
 
-    check = source_kept(START, job("b"), World(table=None, jobs=ports))  # type: ignore[arg-type]
+    check = Began(START, job("b"), World(table=None, jobs=ports)).source_kept()  # type: ignore[arg-type]
 
     assert check.passed is passed
     assert said in check.sentence

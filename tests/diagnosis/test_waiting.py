@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.actions._effects.job import run_check, standing
+from bot.actions._effects.job import Began, standing
 from bot.bootstrap import failure_modes
 from bot.diagnosis import checkpoints_failed, flink_is_recovering, no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis import commit_not_made_yet as mode
@@ -651,8 +651,8 @@ def test_a_start_of_such_a_job_is_proven() -> None:
     run = tale.runs["b"]
     later = tuple(each.model_copy(update={"status": "INITIALIZING"}) for each in run.vertices[1:])
     flink: Any = SimpleNamespace(run=lambda _: run)
-    world: Any = SimpleNamespace(jobs={JOB: SimpleNamespace(flink=flink)})
+    world: Any = SimpleNamespace(table=None, jobs={JOB: SimpleNamespace(flink=flink)})
     effect = StartJob(job=JOB, path="s3://state/3", checkpoint_id=CheckpointId(3))
 
-    assert run_check(effect, job_id("b"), world).passed
+    assert Began(effect, job_id("b"), world).came_up().passed
     assert "operator Source is INITIALIZING" in standing(run.model_copy(update={"vertices": (READ, *later)}))

@@ -1,7 +1,6 @@
 """Stop a run for good, keeping its last state, and start the job from a restore point, exactly once."""
 
 import uuid
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import takewhile
@@ -12,7 +11,7 @@ from bot.actions._foreseen import case_with_owners, committer
 from bot.actions._requirements import World
 from bot.actions._restore_points import asked_before, newest_that_pairs
 from bot.domain.checkpoint_pace import PROPERTY, empty_commits_allowed
-from bot.domain.effects import StartFromStop, StartJob, StopFork, StopJob
+from bot.domain.effects import Owed, StartFromStop, StartJob, StopFork, StopJob
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import JobRun
@@ -117,84 +116,186 @@ class StoppingFork(_Stopping[StopFork]):
 
 
 _SOURCE = "Source"
-
-
-def other_operator(effect: StartJob, ancestors: Sequence[Snapshot], commits: Sequence[Snapshot], run: JobId) -> Check:
-    """The sink's new uid shows in its commits. `ancestors`: of the snapshot on which the run began."""
-    before = {s.operator_id for s in ancestors} | {effect.leaves_operator}
-    found = ", ".join(dict.fromkeys(short_job(s.operator_id) for s in commits if s.operator_id)) or "none"
-    return Check(
-        name="It commits under another operator id",
-        passed=bool(commits) and all(s.operator_id not in before for s in commits),
-        sentence=f"Run {short_job(run)} commits under operator {found}.",
-    )
-
-
-def source_kept(effect: StartJob, run: JobId, world: World) -> Check:
-    """Flink leaves behind every state that no operator of the new graph takes, a source's too, and says so nowhere: a
-    source that was given another id begins anew."""
-    name = "The source continued from the restore point's state"
-    ports = world.jobs[effect.job]
-    try:
-        graph, stored = ports.flink.run(run), ports.checkpoints.read(effect.path)
-    except (CouldNotLook, NotThere) as error:
-        return Check(name=name, passed=None, sentence=str(error))
-    sources = [each for each in (graph.vertices if graph else ()) if each.name.startswith(_SOURCE)]
-    if not sources or stored.not_understood is not None:
-        why = stored.not_understood or "Flink's graph names no source."
-        return Check(name=name, passed=None, sentence=f"This could not be checked: {why}")
-    anew = [each.name for each in sources if each.vertex_id not in stored.operator_ids]
-    return Check(
-        name=name,
-        passed=not anew,
-        sentence=f"{effect.path} holds no state for {', '.join(anew)}, which started from the beginning. Its rows "
-        "may be duplicated."
-        if anew
-        else f"The state of {', '.join(each.name.split(' -> ')[0] for each in sources)} was found in {effect.path}.",
-    )
-
-
 _NAMED = 3
 
 
-def _came_between(job: str, run: JobId, base: SnapshotId, first: Snapshot, world: World) -> tuple[bool, str]:
-    """(Whether what others committed between `base` and the run's `first` commit above it may hold what the run reads
-    again, who they are; empty where nobody has). A commit by Flink binds, unless it is a guest's that surely wrote
-    beside the job; one by another engine, a compaction among them, does not. Raises CouldNotLook."""
-    below = list(world.table.ancestors(first.snapshot_id))[1:]
-    others = list(takewhile(lambda s: s.snapshot_id != base, below))[::-1]
-    by_flink = frozenset(each.job_id for each in others if each.job_id is not None)
-    binding: list[Snapshot] = []
-    if by_flink:
-        case = case_with_owners(world, job, run, world.jobs[job].flink.runs(job), by_flink)
-        bound = {s.snapshot_id for s in commits_that_bind(case)}
-        binding = [each for each in others if each.job_id is not None and each.snapshot_id in bound]
-    who = _named(binding or others)
-    if binding:
-        return True, (
-            f"Before that came {who}. It is not known to be of another job, so it may have written the same rows."
+class Began:
+    """The run that a start began, as Flink and the table show it; Flink is asked once for it."""
+
+    def __init__(self, start: StartJob, asked: JobId, world: World) -> None:
+        self._start, self._world, self._table = start, world, world.table
+        self.run: JobRun | None = None
+        self.unseen: str | None = None
+        """Why Flink did not tell of it; None: it answered."""
+        try:
+            self.run = world.jobs[start.job].flink.run(asked)
+        except CouldNotLook as error:
+            self.unseen = str(error)
+        self.job_id = self.run.job_id if self.run is not None else asked
+        """Under which it commits, see `own_id`; `asked` where Flink was not seen: then its commits are not found."""
+
+    @property
+    def commits(self) -> tuple[Snapshot, ...]:
+        """Its own on main after the snapshot on which it was started, oldest first; none where that is not known."""
+        base = self._start.on_top_of
+        return tuple(s for s in _after(self._table, base) if s.job_id == self.job_id) if base is not None else ()
+
+    def progress(self) -> tuple[Check, ...]:
+        """What was owed is there, and the run goes on from where it was started."""
+        if self._start.on_top_of is not None:
+            return (self._first_commit(self._start.on_top_of),)
+        return *([self._paid(self._start.owes)] if self._start.owes is not None else []), self._goes_on()
+
+    def came_up(self) -> Check:
+        """It was restored there, and runs with every operator. A failover of its own since then is restored from a
+        later checkpoint."""
+        start, run = self._start, self.run
+        name = f"The job runs from checkpoint {start.checkpoint_id}"
+        if self.unseen is not None:
+            return Check(name=name, passed=None, sentence=self.unseen)
+        if run is None:
+            return Check(name=name, passed=False, sentence=f"Flink does not know run {short_job(self.job_id)}.")
+        if run.restored is None:
+            return Check(name=name, passed=False, sentence=f"{standing(run)} It shows no restore.")
+        restored = run.restored.checkpoint_id
+        is_from_there = restored == start.checkpoint_id
+        has_failed_over = run.restored_count > 1 and restored > start.checkpoint_id and not run.restored.is_savepoint
+        found = f"{standing(run)} It was restored from checkpoint {restored}"
+        return Check(
+            name=name,
+            passed=run.is_settled and (is_from_there or has_failed_over),
+            sentence=f"{found}, one of its own, after a failure since the start." if has_failed_over else f"{found}.",
         )
-    return False, f"Before that came {who}, which is not of this job." if others else ""
 
+    def other_operator(self) -> Check:
+        """The sink's new uid shows in its commits."""
+        before = {s.operator_id for s in self._table.ancestors(self._start.on_top_of)} | {self._start.leaves_operator}
+        found = ", ".join(dict.fromkeys(short_job(s.operator_id) for s in self.commits if s.operator_id)) or "none"
+        return Check(
+            name="It commits under another operator id",
+            passed=bool(self.commits) and all(s.operator_id not in before for s in self.commits),
+            sentence=f"Run {short_job(self.job_id)} commits under operator {found}.",
+        )
 
-def _named(commits: list[Snapshot]) -> str:
-    told = ", ".join(f"{short(each.snapshot_id)} by {committer(each)}" for each in commits[:_NAMED])
-    return told if len(commits) <= _NAMED else f"{told} and {len(commits) - _NAMED} more"
+    def source_kept(self) -> Check:
+        """Flink leaves behind every state that no operator of the new graph takes, a source's too, and says so nowhere:
+        a source that was given another id begins anew."""
+        name, path = "The source continued from the restore point's state", self._start.path
+        if self.unseen is not None:
+            return Check(name=name, passed=None, sentence=self.unseen)
+        try:
+            stored = self._world.jobs[self._start.job].checkpoints.read(path)
+        except (CouldNotLook, NotThere) as error:
+            return Check(name=name, passed=None, sentence=str(error))
+        sources = [each for each in (self.run.vertices if self.run else ()) if each.name.startswith(_SOURCE)]
+        if not sources or stored.not_understood is not None:
+            why = stored.not_understood or "Flink's graph names no source."
+            return Check(name=name, passed=None, sentence=f"This could not be checked: {why}")
+        anew = [each.name for each in sources if each.vertex_id not in stored.operator_ids]
+        if anew:
+            began = f"{path} holds no state for {', '.join(anew)}, which started from the beginning."
+            return Check(name=name, passed=False, sentence=f"{began} Its rows may be duplicated.")
+        kept = ", ".join(each.name.split(" -> ")[0] for each in sources)
+        return Check(name=name, passed=True, sentence=f"The state of {kept} was found in {path}.")
+
+    def _paid(self, owed: Owed) -> Check:
+        """What the restore point held beyond the table is committed first, under the id of the run that wrote it."""
+        numbers = range(owed.checkpoint_id, self._start.checkpoint_id + 1)
+        after = _after(self._table, owed.head)
+        paid = [s for s in after if s.job_id not in {None, self.job_id} and s.checkpoint_id in numbers]
+        return Check(
+            name=f"Main has the pending files of checkpoint {owed.checkpoint_id}, after {short(owed.head)}",
+            passed=bool(paid),
+            sentence=f"Commit {short(paid[0].snapshot_id)} added them, as checkpoint {paid[0].checkpoint_id}."
+            if paid
+            else f"No commit after {short(owed.head)} has added them.",
+        )
+
+    def _goes_on(self) -> Check:
+        """A checkpoint after the restore point is completed or committed: a run that only came up shows none."""
+        name, own = f"The job has continued after checkpoint {self._start.checkpoint_id}", short_job(self.job_id)
+        if self.unseen is not None:
+            return Check(name=name, passed=None, sentence=self.unseen)
+        committed = [s.checkpoint_id for s in self._table.chain if s.job_id == self.job_id and s.checkpoint_id]
+        completed = [c.checkpoint_id for c in self.run.checkpoints if c.status == "COMPLETED"] if self.run else []
+        newest = max((*committed, *completed), default=CheckpointId(0))
+        if newest <= self._start.checkpoint_id:
+            return Check(name=name, passed=False, sentence=f"Run {own} has completed no checkpoint yet.")
+        did = "committed" if newest in committed else "completed"
+        return Check(name=name, passed=True, sentence=f"Run {own} has {did} checkpoint {newest}.")
+
+    def _first_commit(self, base: SnapshotId) -> Check:
+        """It is of a checkpoint after the restore point, on top of the snapshot that pairs. Between the two may lie
+        what does not bind the job: commits of other engines, and of guests. Ids in between are those of checkpoints
+        that failed, or had no files: the sink leaves these out for a while."""
+        at, own, commits = self._start.checkpoint_id, short_job(self.job_id), self.commits
+        name = f"The first commit is of a later checkpoint than {at}, on top of {short(base)}"
+        if not commits:
+            return Check(name=name, passed=False, sentence=f"Run {own} has not committed yet.")
+        first, ids = commits[0], ", ".join(str(s.checkpoint_id) for s in commits[:6])
+        said = f"Run {own} committed checkpoints {ids} on top of {short(first.parent_id)}."
+        if base not in self._table.chain_ids or first.checkpoint_id is None or first.checkpoint_id <= at:
+            return Check(name=name, passed=False, sentence=said)
+        try:
+            is_bound, between = self._came_between(base, first)
+        except CouldNotLook as error:
+            return Check(name=name, passed=None, sentence=str(error))
+        said = f"{said} {between}".rstrip()
+        skipped = range(at + 1, first.checkpoint_id)
+        if is_bound or not skipped:
+            return Check(name=name, passed=not is_bound, sentence=said)
+        completed, told = self._told_of(skipped)
+        allowed = empty_commits_allowed(self._table.properties)
+        if completed > allowed:
+            told += f" By `{PROPERTY}` at most {allowed} in a row may be without files, so some commits were dropped."
+        return Check(name=name, passed=completed <= allowed, sentence=f"{said} {told}")
+
+    def _came_between(self, base: SnapshotId, first: Snapshot) -> tuple[bool, str]:
+        """(Whether what others committed between `base` and the run's `first` commit above it may hold what the run
+        reads again, who they are; empty where nobody has). A commit by Flink binds, unless it is a guest's that surely
+        wrote beside the job; one by another engine, a compaction among them, does not. Raises CouldNotLook."""
+        below = list(self._table.ancestors(first.snapshot_id))[1:]
+        others = list(takewhile(lambda s: s.snapshot_id != base, below))[::-1]
+        job, by_flink = self._start.job, frozenset(each.job_id for each in others if each.job_id is not None)
+        binding: list[Snapshot] = []
+        if by_flink:
+            runs = self._world.jobs[job].flink.runs(job)
+            bound = {
+                s.snapshot_id
+                for s in commits_that_bind(case_with_owners(self._world, job, self.job_id, runs, by_flink))
+            }
+            binding = [each for each in others if each.job_id is not None and each.snapshot_id in bound]
+        told = [f"{short(each.snapshot_id)} by {committer(each)}" for each in binding or others]
+        who = ", ".join(told[:_NAMED]) + (f" and {len(told) - _NAMED} more" if len(told) > _NAMED else "")
+        if binding:
+            return True, (
+                f"Before that came {who}. It is not known to be of another job, so it may have written the same rows."
+            )
+        return False, f"Before that came {who}, which is not of this job." if others else ""
+
+    def _told_of(self, skipped: range) -> tuple[int, str]:
+        """(how many of these checkpoints Flink calls completed, what is known of all of them)."""
+        listed = {c.checkpoint_id: c.status for c in self.run.checkpoints} if self.run is not None else {}
+        completed, failed = (
+            sum(listed.get(CheckpointId(each)) == status for each in skipped) for status in ("COMPLETED", "FAILED")
+        )
+        parts = (
+            (completed, "completed, with no files to commit"),
+            (failed, "failed"),
+            (len(skipped) - completed - failed, "no longer listed by Flink; one without files is not committed"),
+        )
+        between = f"checkpoint {skipped[0]}" if len(skipped) == 1 else f"checkpoints {skipped[0]} to {skipped[-1]}"
+        return completed, f"Before that, of {between}: {'; '.join(f'{n} {what}' for n, what in parts if n)}."
 
 
 def own_id(flink: FlinkJobs, asked: JobId) -> JobId:
     """The id under which the run commits: `asked`, or the one that the cluster chose for that start (an operator
-    chooses its own). `asked` where Flink cannot be asked: then its commits are not found, and that is said."""
+    chooses its own). `asked` where Flink cannot be asked."""
     try:
         run = flink.run(asked)
     except CouldNotLook:
         return asked
     return run.job_id if run is not None else asked
-
-
-def commits_after(table: TableState, base: SnapshotId, job_id: JobId) -> tuple[Snapshot, ...]:
-    """Commits of run `job_id` on main after `base`, oldest first."""
-    return tuple(s for s in _after(table, base) if s.job_id == job_id)
 
 
 def standing(run: JobRun) -> str:
@@ -205,118 +306,6 @@ def standing(run: JobRun) -> str:
         said += f", and its operator {waiting.name} is {waiting.status}"
     newest = None if run.is_settled else max(run.failures, key=lambda each: each.at, default=None)
     return f"{said}." if newest is None else f"{said}. Flink says: {newest.exception}: {newest.message.rstrip('.')}."
-
-
-def run_check(effect: StartJob, job_id: JobId, world: World) -> Check:
-    """It was restored there, and runs with every operator. A failover of its own since then is restored from a later
-    checkpoint."""
-    name = f"The job runs from checkpoint {effect.checkpoint_id}"
-    try:
-        run = world.jobs[effect.job].flink.run(job_id)
-    except CouldNotLook as error:
-        return Check(name=name, passed=None, sentence=str(error))
-    if run is None:
-        return Check(name=name, passed=False, sentence=f"Flink does not know run {short_job(job_id)}.")
-    if run.restored is None:
-        return Check(name=name, passed=False, sentence=f"{standing(run)} It shows no restore.")
-    restored = run.restored.checkpoint_id
-    is_from_there = restored == effect.checkpoint_id
-    has_failed_over = run.restored_count > 1 and restored > effect.checkpoint_id and not run.restored.is_savepoint
-    found = f"{standing(run)} It was restored from checkpoint {restored}"
-    return Check(
-        name=name,
-        passed=run.is_settled and (is_from_there or has_failed_over),
-        sentence=f"{found}, one of its own, after a failure since the start." if has_failed_over else f"{found}.",
-    )
-
-
-def owed_check(effect: StartJob, job_id: JobId, table: TableState) -> Check | None:
-    """What the restore point held beyond the table is committed first, under the id of the run that wrote it. None
-    where nothing is owed, or the record does not say."""
-    owed = effect.owes
-    if owed is None:
-        return None
-    paid = [
-        s
-        for s in _after(table, owed.head)
-        if s.job_id not in {None, job_id}
-        and s.checkpoint_id is not None
-        and owed.checkpoint_id <= s.checkpoint_id <= effect.checkpoint_id
-    ]
-    return Check(
-        name=f"Main has the pending files of checkpoint {owed.checkpoint_id}, after {short(owed.head)}",
-        passed=bool(paid),
-        sentence=f"Commit {short(paid[0].snapshot_id)} added them, as checkpoint {paid[0].checkpoint_id}."
-        if paid
-        else f"No commit after {short(owed.head)} has added them.",
-    )
-
-
-def goes_on_check(effect: StartJob, job_id: JobId, world: World) -> Check:
-    """A checkpoint after the restore point is completed or committed: a run that only came up shows none."""
-    name = f"The job has continued after checkpoint {effect.checkpoint_id}"
-    flink, run = world.jobs[effect.job].flink, None
-    try:
-        run = flink.run(job_id)
-    except CouldNotLook as error:
-        return Check(name=name, passed=None, sentence=str(error))
-    own = run.job_id if run is not None else job_id
-    committed = [s.checkpoint_id for s in world.table.chain if s.job_id == own and s.checkpoint_id is not None]
-    completed = [c.checkpoint_id for c in run.checkpoints if c.status == "COMPLETED"] if run is not None else []
-    newest = max((*committed, *completed), default=CheckpointId(0))
-    if newest <= effect.checkpoint_id:
-        return Check(name=name, passed=False, sentence=f"Run {short_job(own)} has completed no checkpoint yet.")
-    did = "committed" if newest in committed else "completed"
-    return Check(name=name, passed=True, sentence=f"Run {short_job(own)} has {did} checkpoint {newest}.")
-
-
-def commit_check(effect: StartJob, base: SnapshotId, job_id: JobId, world: World) -> Check:
-    """The first commit is of a checkpoint after the restore point, on top of the snapshot that pairs. Between the two
-    may lie what does not bind the job: commits of other engines, and of guests. Ids in between are those of checkpoints
-    that failed, or had no files: the sink leaves these out for a while."""
-    name = f"The first commit is of a later checkpoint than {effect.checkpoint_id}, on top of {short(base)}"
-    commits = commits_after(world.table, base, job_id)
-    if not commits:
-        return Check(name=name, passed=False, sentence=f"Run {short_job(job_id)} has not committed yet.")
-    first = commits[0]
-    ids = ", ".join(str(s.checkpoint_id) for s in commits[:6])
-    said = f"Run {short_job(job_id)} committed checkpoints {ids} on top of {short(first.parent_id)}."
-    if base not in world.table.chain_ids or first.checkpoint_id is None or first.checkpoint_id <= effect.checkpoint_id:
-        return Check(name=name, passed=False, sentence=said)
-    try:
-        is_bound, between = _came_between(effect.job, job_id, base, first, world)
-    except CouldNotLook as error:
-        return Check(name=name, passed=None, sentence=str(error))
-    said = f"{said} {between}".rstrip()
-    if is_bound:
-        return Check(name=name, passed=False, sentence=said)
-    skipped = range(effect.checkpoint_id + 1, first.checkpoint_id)
-    if not skipped:
-        return Check(name=name, passed=True, sentence=said)
-    completed, told = _told_of(skipped, effect.job, job_id, world)
-    allowed = empty_commits_allowed(world.table.properties)
-    if completed > allowed:
-        told += f" By `{PROPERTY}` at most {allowed} in a row may be without files, so some commits were dropped."
-    return Check(name=name, passed=completed <= allowed, sentence=f"{said} {told}")
-
-
-def _told_of(skipped: range, job: str, job_id: JobId, world: World) -> tuple[int, str]:
-    """(how many of these checkpoints Flink calls completed, what is known of all of them)."""
-    try:
-        run = world.jobs[job].flink.run(job_id)
-    except CouldNotLook:
-        run = None
-    listed = {c.checkpoint_id: c.status for c in run.checkpoints} if run is not None else {}
-    completed = [each for each in skipped if listed.get(CheckpointId(each)) == "COMPLETED"]
-    failed = [each for each in skipped if listed.get(CheckpointId(each)) == "FAILED"]
-    others = len(skipped) - len(completed) - len(failed)
-    parts = (
-        (len(completed), "completed, with no files to commit"),
-        (len(failed), "failed"),
-        (others, "no longer listed by Flink; one without files is not committed"),
-    )
-    between = f"checkpoint {skipped[0]}" if len(skipped) == 1 else f"checkpoints {skipped[0]} to {skipped[-1]}"
-    return len(completed), f"Before that, of {between}: {'; '.join(f'{n} {what}' for n, what in parts if n)}."
 
 
 def _after(table: TableState, base: SnapshotId) -> tuple[Snapshot, ...]:
@@ -368,46 +357,35 @@ class _Starting(Kind[T]):
     def awaits(self, effect: T, intent: EffectStarted, world: World) -> Awaited | None:
         """That the run has settled, has brought what was owed, and has committed twice: the second commit shows that
         the first was not the last. Nothing of a run that has ended."""
-        start = _as_start(effect, intent)
-        job_id = _chosen(intent)
-        try:
-            run = world.jobs[effect.job].flink.run(job_id)
-        except CouldNotLook as error:
-            return Awaited(sentence=str(error))
+        began = _began(effect, intent, world)
+        run = began.run
+        if began.unseen is not None:
+            return Awaited(sentence=began.unseen)
         if run is None:
-            return Awaited(sentence=f"Flink does not know run {short_job(job_id)} yet.")
+            return Awaited(sentence=f"Flink does not know run {short_job(began.job_id)} yet.")
         if run.is_terminal:
             return None
         every = timedelta(milliseconds=run.checkpoint_interval_ms) if run.checkpoint_interval_ms else None
         if not run.is_settled:
             return Awaited(sentence=standing(run), every=every)
-        open_ones = [check for check in _progress(start, job_id, run.job_id, world) if not check.passed]
-        has_committed = start.on_top_of and commits_after(world.table, start.on_top_of, run.job_id)
-        if open_ones and not has_committed:
+        open_ones = [check for check in began.progress() if not check.passed]
+        if open_ones and not began.commits:
             return Awaited(sentence=open_ones[0].sentence, every=every)
-        if not has_committed or len(has_committed) > 1:
+        if len(began.commits) != 1:
             return None
         return Awaited(sentence=f"Run {short_job(run.job_id)} has committed once.", is_needed=False)
 
     def checks(self, effect: T, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """What was owed is there, the first commit stands on the snapshot that pairs, the run was restored there, runs,
         and has gone on."""
-        start = _as_start(effect, intent)
-        asked = _chosen(intent)
-        job_id = own_id(world.jobs[effect.job].flink, asked)
-        found = (*_progress(start, asked, job_id, world), run_check(start, asked, world))
+        began, start = _began(effect, intent, world), _as_start(effect, intent)
         if start.on_top_of is None or not (start.allow_non_restored and start.uid_suffix):
-            return found
-        commits = commits_after(world.table, start.on_top_of, job_id)
-        other = other_operator(start, tuple(world.table.ancestors(start.on_top_of)), commits, job_id)
-        return *found[:-1], other, source_kept(start, asked, world), found[-1]
+            return *began.progress(), began.came_up()
+        return *began.progress(), began.other_operator(), began.source_kept(), began.came_up()
 
 
-def _progress(effect: StartJob, asked: JobId, own: JobId, world: World) -> tuple[Check, ...]:
-    if effect.on_top_of is not None:
-        return (commit_check(effect, effect.on_top_of, own, world),)
-    owed = owed_check(effect, own, world.table)
-    return *([owed] if owed is not None else []), goes_on_check(effect, asked, world)
+def _began(effect: StartJob | StartFromStop, intent: EffectStarted, world: World) -> Began:
+    return Began(_as_start(effect, intent), _chosen(intent), world)
 
 
 def _chosen(intent: EffectStarted) -> JobId:
