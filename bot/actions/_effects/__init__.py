@@ -15,9 +15,8 @@ from bot.actions._effects.branch import (
     MakingBranch,
     ReplayingRows,
 )
-from bot.actions._effects.job import StartingFromStop, StartingJob, StoppingFork, StoppingJob
+from bot.actions._effects.job import KeepingSavepoint, StartingFromStop, StartingJob, StoppingFork, StoppingJob
 from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
-from bot.actions._effects.savepoint import KeepingSavepoint
 from bot.actions._effects.table import FreezingMaintenance, MarkingTable, MovingFiles, MovingTable, PublishingBranch
 from bot.actions._requirements import check_all
 from bot.actions._world import looked_at
