@@ -7,6 +7,7 @@ from bot.domain.effects import Effect
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short_job
+from bot.domain.looked import NotSeen, Seen
 from bot.domain.proposal import AffectedRun, OtherRows, Preview, Proposal, Term
 from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent, TableIs
 from bot.domain.table import Snapshot
@@ -32,29 +33,24 @@ def job_and_head(plan: Plan, action: Action) -> tuple[str, SnapshotId]:
 
 def living(plan: Plan) -> tuple[JobRun, ...]:
     """The job's runs that are not at their end. Raises CouldNotLook while Flink cannot be asked."""
-    jobs = plan.case.observation.jobs
-    if jobs.state == "not-seen":
-        raise CouldNotLook(
-            "Nothing can be proposed about the job while Flink does not answer.",
-            f"Expected an answer from {jobs.source}; found: {jobs.reason}",
-            jobs.remedy,
-        )
-    return tuple(run for run in jobs.values if not run.is_terminal)
+    return _living(plan.case.observation.jobs, "the job")
 
 
 def living_others(plan: Plan) -> tuple[JobRun, ...]:
     """Runs of the other jobs that the table declares, as far as they are not at their end. Raises CouldNotLook while
     one of their clusters cannot be asked."""
     others = plan.case.observation.others
-    if others is None:
-        return ()
-    if others.state == "not-seen":
+    return _living(others, "another job of the table") if others is not None else ()
+
+
+def _living(runs: Seen[JobRun] | NotSeen, whose: str) -> tuple[JobRun, ...]:
+    if isinstance(runs, NotSeen):
         raise CouldNotLook(
-            "Nothing can be proposed about another job of the table while its Flink does not answer.",
-            f"Expected an answer from {others.source}; found: {others.reason}",
-            others.remedy,
+            f"Nothing can be proposed about {whose} while its Flink does not answer.",
+            f"Expected an answer from {runs.source}; found: {runs.reason}",
+            runs.remedy,
         )
-    return tuple(run for run in others.values if not run.is_terminal)
+    return tuple(run for run in runs.values if not run.is_terminal)
 
 
 def others_to_pause(plan: Plan, *, until: str) -> tuple[str, ...]:

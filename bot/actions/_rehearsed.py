@@ -207,10 +207,11 @@ def goes_on(plan: Plan, case: Case) -> GoesOn:
 
 
 def goes_on_published(plan: Plan, done: Rehearsed) -> GoesOn:
-    """The same where main ends once the repair is published; from nothing where storage was not seen."""
+    """The same where main ends once the repair is published; from nothing where storage was not seen. A repair may put
+    a run's own commits back under its keys: then its state pairs with these, and nothing older does."""
     if done.stopped is None:
         return GoesOn(None)
-    case = published(plan, done)
+    case = main_at(plan.case, done.head, done.stopped)
     is_seen = plan.case.observation.checkpoints.state == "seen"
     return goes_on(plan, case) if is_seen else GoesOn(None, stays_down(case))
 
@@ -222,12 +223,6 @@ def _barred(point: RestorePoint, doubled: Doubled) -> tuple[str, str]:
         f"stopped, two people {doubled.back}. Then collect evidence again and diagnose: that says from where to "
         "restore the job. Start it by hand only from a state that pairs with the head of each of its tables.",
     )
-
-
-def published(plan: Plan, done: Rehearsed) -> Case:
-    """The case as it is with main at the repair, and with the stopped run among the job's. A repair may put a run's own
-    commits back under its keys: then its state pairs with these, and nothing older does."""
-    return main_at(plan.case, done.head, done.stopped)
 
 
 def main_at(case: Case, head: SnapshotId, run: JobId | None) -> Case:

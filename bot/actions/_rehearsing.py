@@ -5,7 +5,7 @@ still meanwhile, because a commit of it on main would make the fast-forward impo
 """
 
 import math
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
 from bot.actions._draft import (
     NOTHING_STOPPED,
@@ -60,35 +60,32 @@ def rehearsal(
     Raises Refused for a table that cannot be repaired so and while another rehearsal is open, CouldNotLook when Flink
     was not seen.
     """
-
-    def change(branch: str) -> Effect:
-        return ChangeFiles(
-            table=plan.case.observation.table.name,
-            branch=branch,
-            incident=plan.incident,
-            why=why,
-            add=survey.add,
-            remove=survey.remove,
-            carries=dict(carries or {}),
-            gone_on=gone_on,
-        )
-
+    change = ChangeFiles(
+        table=plan.case.observation.table.name,
+        branch=branch_for(plan),
+        incident=plan.incident,
+        why=why,
+        add=survey.add,
+        remove=survey.remove,
+        carries=dict(carries or {}),
+        gone_on=gone_on,
+    )
     return rehearsal_of(plan, action, change, title=title, sentences=sentences, proof=proof)
 
 
 def rehearsal_of(
-    plan: Plan, action: Action, repair_on: Callable[[str], Effect], *, title: str, sentences: Sequence[str], proof: str
+    plan: Plan, action: Action, repair: Effect, *, title: str, sentences: Sequence[str], proof: str
 ) -> Proposal:
-    """The same for any repair: `repair_on(branch)` is its effect. Raises as above."""
+    """The same for any repair on the branch `branch_for` the plan. Raises as above."""
     table = plan.case.observation.table
     must_be_writable(table)
     _must_be_the_only_one(plan)
     _must_be_provable(action, plan.case.contract)
     job, head = job_and_head(plan, action)
     live = live_run(plan)
-    branch = _free_name(plan)
+    branch = branch_for(plan)
     effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, needs_state=True)] if live else []
-    effects += [MakeBranch(table=table.name, branch=branch), repair_on(branch)]
+    effects += [MakeBranch(table=table.name, branch=branch), repair]
     stood = plan.stood_still if live is None else None
     run, waits = live.job_id if live else None, stood.run if stood else None
     requirements: list[Requirement] = [
@@ -226,8 +223,8 @@ def listed(snapshots: Sequence[int]) -> str:
     return ", ".join(short(each) for each in snapshots[:FILES_TOLD]) + more
 
 
-def _free_name(plan: Plan) -> str:
-    """One that no earlier rehearsal had: evidence, undo and proof find a rehearsal by it."""
+def branch_for(plan: Plan) -> str:
+    """The name of its repair's branch, which no earlier one had: evidence, undo and proof find a rehearsal by it."""
     name = f"recovery-{plan.incident}"
     taken = name in plan.branches or plan.case.observation.table.ref(name) is not None
     return f"{name}-{plan.proposal[-4:].lower()}" if taken else name
@@ -285,15 +282,13 @@ def replay_rehearsal(
         digest=found.digest,
     )
 
-    def write(branch: str) -> ReplayRows:
-        return ReplayRows(
-            table=plan.case.observation.table.name,
-            branch=branch,
-            incident=plan.incident,
-            why="Replay from the source",
-            replay=replay,
-        )
-
+    write = ReplayRows(
+        table=plan.case.observation.table.name,
+        branch=branch_for(plan),
+        incident=plan.incident,
+        why="Replay from the source",
+        replay=replay,
+    )
     return rehearsal_of(
         plan,
         action,

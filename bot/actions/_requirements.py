@@ -79,11 +79,11 @@ def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa:
             return unforeseen(requirement, world)
         case RunIsCurrent():
             live = world.live_runs(requirement.job)
-            return _other_run(requirement, [run.job_id for run in live]) or _rescaled(requirement, live[0])
+            return _others_alive(requirement.job, [requirement.job_id], live) or _rescaled(requirement, live[0])
         case RunsAlive():
-            return _other_runs(requirement, world.live(requirement.job))
+            return _others_alive(requirement.job, requirement.job_ids, world.live_runs(requirement.job))
         case NobodyWrites():
-            return _somebody_writes(requirement, world.live(requirement.job))
+            return _others_alive(requirement.job, (), world.live_runs(requirement.job))
         case StartPossible():
             return _start_problem(requirement, world)
         case RestorePointIntact():
@@ -121,11 +121,15 @@ def _other_ref(requirement: RefIs, table: TableState) -> str | None:
     return f"Expected {requirement.ref} {expected}; {there}."
 
 
-def _other_run(requirement: RunIsCurrent, live: Sequence[JobId]) -> str | None:
-    if list(live) == [requirement.job_id]:
+def _others_alive(job: str, expected: Sequence[JobId], live: Sequence[JobRun]) -> str | None:
+    ids = [run.job_id for run in live]
+    if sorted(ids) == sorted(expected):
         return None
-    found = ", ".join(short_job(job_id) for job_id in live) or "no run"
-    return f"Expected only run {short_job(requirement.job_id)} of {requirement.job} to be alive; found {found}."
+    found = ", ".join(map(short_job, ids)) or "no run"
+    if not expected:
+        return f"Expected no run of {job} to be alive; found {found}. Stop that run first."
+    wanted = f"run{'s' if len(expected) > 1 else ''} {' and '.join(map(short_job, expected))}"
+    return f"Expected only {wanted} of {job} to be alive; found {found}."
 
 
 def _rescaled(requirement: RunIsCurrent, run: JobRun) -> str | None:
@@ -142,21 +146,6 @@ def _rescaled(requirement: RunIsCurrent, run: JobRun) -> str | None:
         f"Expected run {short_job(run.job_id)} at the approved parallelism; somebody has rescaled it: "
         f"{', '.join(changed)}."
     )
-
-
-def _other_runs(requirement: RunsAlive, live: Sequence[JobId]) -> str | None:
-    if set(live) == set(requirement.job_ids):
-        return None
-    expected = " and ".join(short_job(job_id) for job_id in requirement.job_ids)
-    found = ", ".join(short_job(job_id) for job_id in live) or "no run"
-    return f"Expected runs {expected} of {requirement.job} to be alive, and no other; found {found}."
-
-
-def _somebody_writes(requirement: NobodyWrites, live: Sequence[JobId]) -> str | None:
-    if not live:
-        return None
-    found = ", ".join(short_job(job_id) for job_id in live)
-    return f"Expected no run of {requirement.job} to be alive; found {found}. Stop that run first."
 
 
 def _day_passed(requirement: PlanCounts, table: TableState) -> str | None:

@@ -11,7 +11,6 @@ from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import JobRun, names_run, with_kinds
 from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.requirements import HeadDescends, Requirement
 from bot.domain.unread_points import beside
 from bot.history.ranking import Ranking, for_rewind, for_start, in_evidence, on_main, ranked
 from bot.history.restore import RestorePoint, Restores, pair_of
@@ -162,14 +161,6 @@ def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
     """What an approver must know of restore points that could not be read before starting from this one, sentences."""
     said = beside(case.observation.checkpoints, point.path)
     return (said,) if said is not None else ()
-
-
-def asked_before(requirement: Requirement) -> Requirement:
-    """As an effect relies on it that asks `newest_that_pairs`: who has committed since the stop is no matter then, as
-    long as nobody has rolled the table back. What binds is found by that look."""
-    if isinstance(requirement, HeadDescends):
-        return requirement.model_copy(update={"by_anybody": True})
-    return requirement
 
 
 def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:

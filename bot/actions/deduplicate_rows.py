@@ -7,7 +7,7 @@ no data file is written anew, so that no row rises above a delete by key that ca
 from collections.abc import Mapping
 
 from bot.actions._passed import must_have_passed
-from bot.actions._rehearsing import must_be_writable, rehearsal_of
+from bot.actions._rehearsing import branch_for, must_be_writable, rehearsal_of
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import DeleteRows
@@ -77,17 +77,14 @@ def propose(plan: Plan) -> Proposal:
     table = plan.case.observation.table
     must_be_writable(table)
     found = _extra(plan.case)
-
-    def delete(branch: str) -> DeleteRows:
-        return DeleteRows(
-            table=table.name,
-            branch=branch,
-            incident=plan.incident,
-            why="Delete extra copies",
-            rows=found.places,
-            carries=said_of_copies(plan.case, found),
-        )
-
+    delete = DeleteRows(
+        table=table.name,
+        branch=branch_for(plan),
+        incident=plan.incident,
+        why="Delete extra copies",
+        rows=found.places,
+        carries=said_of_copies(plan.case, found),
+    )
     untold, files = must_have_passed(plan), len(found.places)
     return rehearsal_of(
         plan,

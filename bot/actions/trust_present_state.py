@@ -9,10 +9,9 @@ from bot.domain.action import Action, Plan
 from bot.domain.doubt import accuses
 from bot.domain.effects import MarkTable
 from bot.domain.errors import Refused
-from bot.domain.flink import JobRun
 from bot.domain.ids import short
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, Requirement
+from bot.domain.requirements import HeadDescends
 
 ACTION = Action(
     name="trust_present_state",
@@ -33,7 +32,12 @@ def propose(plan: Plan) -> Proposal:
     head = table.head
     if head is None:
         raise Refused("There is nothing to trust yet.", f"Table {table.name} has no snapshot.", "Look at the job.")
-    _must_count_nothing(plan)
+    if wrong := next((each for each in plan.case.evidence if accuses(each)), None):
+        raise Refused(
+            "The table cannot be trusted as it is.",
+            f"The newest evidence says: {wrong.headline}",
+            "Fix that first. If it is already fixed, run this evidence again, then propose again.",
+        )
     live = live_run(plan) if job is not None else None
     tag = f"proven-{plan.incident}-{plan.at:%Y%m%d-%H%M%S}"
     return drafted(
@@ -41,7 +45,10 @@ def propose(plan: Plan) -> Proposal:
         ACTION,
         title=f"{ACTION.title}: {short(head)} and what follows it",
         effects=(MarkTable(table=table.name, why="Tag the state to be proven", new_tags={tag: head}),),
-        requirements=_as_it_was_shown(job, live, head),
+        requirements=(
+            *((alone(job, live),) if job is not None else ()),
+            HeadDescends(head=head, job_id=live.job_id if live else None),
+        ),
         sentences=(
             f"Tag {short(head)} as {tag}. Neither main nor the job is changed.",
             "Verify at the head of that moment: each key occurs once, no source position is missing, and no "
@@ -54,19 +61,3 @@ def propose(plan: Plan) -> Proposal:
         undo="`/waterline undo` removes the tag. The table loses its trust again when main is changed once more, a "
         "fault is found, or a new incident is opened.",
     )
-
-
-def _must_count_nothing(plan: Plan) -> None:
-    wrong = [each for each in plan.case.evidence if accuses(each)]
-    if wrong:
-        raise Refused(
-            "The table cannot be trusted as it is.",
-            f"The newest evidence says: {wrong[0].headline}",
-            "Fix that first. If it is already fixed, run this evidence again, then propose again.",
-        )
-
-
-def _as_it_was_shown(job: str | None, live: JobRun | None, head: int) -> tuple[Requirement, ...]:
-    """That nobody but the job goes on writing."""
-    grown = HeadDescends(head=head, job_id=live.job_id if live else None)
-    return (grown,) if job is None else (alone(job, live), grown)

@@ -8,7 +8,7 @@ from pyiceberg.table import Table
 
 from bot.actions import drop_repair_branch, forward_job, protect_last_commit, publish_repair, take_savepoint
 from bot.actions._completing import ActionModule
-from bot.actions._rehearsing import rehearsal_of
+from bot.actions._rehearsing import branch_for, rehearsal_of
 from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
 from bot.domain.diagnosis import CannotTell, Case, Diagnosis, Examined, Excluded, ModeResult
@@ -41,9 +41,7 @@ def changed(scene: Scene, change: Callable[[Table], object]) -> None:
 def repair(plan: Plan) -> Proposal:
     """A rehearsal."""
     mark = MarkTable(table=ORDERS, why="Repair", set_properties={"repaired": "yes"})
-    return rehearsal_of(
-        plan, protect_last_commit.ACTION, lambda _b: mark, title="Repair", sentences=(), proof="nothing"
-    )
+    return rehearsal_of(plan, protect_last_commit.ACTION, mark, title="Repair", sentences=(), proof="nothing")
 
 
 def rehearsed(scene: Scene, plan: Plan | None = None, branch: str = BRANCH) -> None:
@@ -201,9 +199,7 @@ def test_a_repair_that_was_refused_once_its_branch_was_there_can_be_given_up(sce
         why="Repair",
         rows=(RowsOfFile(path="file:/gone.parquet", spans=((0, 1),)),),
     )
-    made = rehearsal_of(
-        plan, protect_last_commit.ACTION, lambda _b: gone, title="Repair", sentences=(), proof="nothing"
-    )
+    made = rehearsal_of(plan, protect_last_commit.ACTION, gone, title="Repair", sentences=(), proof="nothing")
     assert scene.carries_out(made, plan).state is not ProposalState.APPLIED
     assert scene.table.ref(BRANCH) in scene.table.chain_ids
 
@@ -392,8 +388,7 @@ def test_a_step_on_which_nothing_right_can_be_proposed_ends_with_the_reason(scen
 def rehearsing(scene: Scene, plan: Plan) -> str:
     """The branch on which a repair would be rehearsed."""
 
-    def nothing(branch: str) -> DeleteRows:
-        return DeleteRows(table=ORDERS, branch=branch, incident=scene.incident, why="Nothing", rows=())
+    nothing = DeleteRows(table=ORDERS, branch=branch_for(plan), incident=scene.incident, why="Nothing", rows=())
 
     proposal = rehearsal_of(plan, protect_last_commit.ACTION, nothing, title="Nothing", sentences=(), proof="nothing")
     assert proposal.rehearses_on is not None
@@ -414,9 +409,7 @@ def test_only_what_was_begun_has_taken_its_name(scene: Scene) -> None:
     """A proposal that waits has made no branch."""
     plan = scene.plan()
     effect = DeleteRows(table=ORDERS, branch="recovery-wl-1", incident=scene.incident, why="Nothing", rows=())
-    proposal = rehearsal_of(
-        plan, protect_last_commit.ACTION, lambda _b: effect, title="Nothing", sentences=(), proof="nothing"
-    )
+    proposal = rehearsal_of(plan, protect_last_commit.ACTION, effect, title="Nothing", sentences=(), proof="nothing")
     made = scene.approved(proposal, plan)
     waiting = branches_begun(scene.store.get(scene.incident))
     scene.executions.begin(scene.incident, made.id, by=plan.by)

@@ -7,7 +7,7 @@ import pytest
 from bot.actions import drop_repair_branch, forward_job, publish_repair, rewind_table_and_job
 from bot.actions._completing import completed
 from bot.actions._foreseen import knowing
-from bot.actions._rehearsing import rehearsal_of
+from bot.actions._rehearsing import branch_for, rehearsal_of
 from bot.actions._requirements import check_all
 from bot.actions._restore_points import newest_pair, pair_with_head
 from bot.actions.deduplicate_rows import ACTION
@@ -54,9 +54,8 @@ def beside(scene: Scene) -> LittleFlink:
 def repair(plan: Plan) -> Proposal:
     """One that would take out a row."""
 
-    def delete(branch: str) -> DeleteRows:
-        only = (RowsOfFile(path="x", spans=((0, 0),)),)
-        return DeleteRows(table=ORDERS, branch=branch, incident=plan.incident, why="Delete", rows=only)
+    only = (RowsOfFile(path="x", spans=((0, 0),)),)
+    delete = DeleteRows(table=ORDERS, branch=branch_for(plan), incident=plan.incident, why="Delete", rows=only)
 
     return completed(rehearsal_of(plan, ACTION, delete, title="Repair", sentences=(), proof="nothing"), plan)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.actions import drop_repair_branch, publish_repair, undo_proposal
-from bot.actions._rehearsing import rehearsal_of
+from bot.actions._rehearsing import branch_for, rehearsal_of
 from bot.actions.deduplicate_rows import ACTION
 from bot.domain.action import Plan
 from bot.domain.effects import DeleteRows, StartFromStop, StartJob, StopJob
@@ -42,9 +42,10 @@ def rehearsed(scene: Scene) -> ProposalView:
     """The repeated row is taken out on a branch, by proposal number 1, which stops the job."""
     path, plan = repeats_a_row(scene), scene.plan()
 
-    def delete(branch: str) -> DeleteRows:
-        only = (RowsOfFile(path=path, spans=((0, 0),)),)
-        return DeleteRows(table=ORDERS, branch=branch, incident=plan.incident, why="Delete extra copies", rows=only)
+    only = (RowsOfFile(path=path, spans=((0, 0),)),)
+    delete = DeleteRows(
+        table=ORDERS, branch=branch_for(plan), incident=plan.incident, why="Delete extra copies", rows=only
+    )
 
     proposal = rehearsal_of(plan, ACTION, delete, title="Repair", sentences=(), proof="nothing")
     view = scene.carries_out(proposal, plan)
@@ -197,9 +198,10 @@ def rehearses(scene: Scene, path: str, number: int) -> ProposalView:
     incident = scene.store.get(scene.incident)
     plan = scene.plan(number=number).model_copy(update={"stood_still": left_by_stop(incident, JOB)})
 
-    def delete(branch: str) -> DeleteRows:
-        only = (RowsOfFile(path=path, spans=((0, 0),)),)
-        return DeleteRows(table=ORDERS, branch=branch, incident=plan.incident, why="Delete extra copies", rows=only)
+    only = (RowsOfFile(path=path, spans=((0, 0),)),)
+    delete = DeleteRows(
+        table=ORDERS, branch=branch_for(plan), incident=plan.incident, why="Delete extra copies", rows=only
+    )
 
     return scene.carries_out(rehearsal_of(plan, ACTION, delete, title="Repair", sentences=(), proof="nothing"), plan)
 

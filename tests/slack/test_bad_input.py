@@ -41,7 +41,7 @@ def test_without_flink_nothing_is_proposed(collected: SeenMessage, ana: Responde
     flink.is_down = False
     proposed = ana.proposes()
 
-    assert "Nothing can be proposed about the job while Flink does not answer." in answer
+    assert "Nothing can be proposed about the job while its Flink does not answer." in answer
     assert "the connection was refused" in answer
     assert "Approve" in proposed.buttons
 

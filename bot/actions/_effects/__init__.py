@@ -42,7 +42,7 @@ from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook
 from bot.domain.execution import ProposalView
 from bot.domain.proposal import Proposal
-from bot.domain.requirements import Requirement
+from bot.domain.requirements import HeadDescends, Requirement
 
 KINDS: Mapping[type, Kind[Any]] = {
     StopJob: StoppingJob(),
@@ -80,7 +80,10 @@ def standing(proposal: Proposal, index: int) -> tuple[Requirement, ...]:
         kind = kind_of(effect)
         held = [each for each in held if each.kind not in kind.uses_up]
         held += kind.leaves(effect)
-    return tuple(kind_of(proposal.effects[index]).asks(each) for each in held)
+    if not kind_of(proposal.effects[index]).finds_its_point:
+        return tuple(held)
+    by_anybody = {"by_anybody": True}
+    return tuple(each.model_copy(update=by_anybody) if isinstance(each, HeadDescends) else each for each in held)
 
 
 def prepare(hands: Hands, proposal: Proposal, index: int, *, earlier: EffectStarted | None = None) -> EffectStarted:

@@ -12,7 +12,7 @@ from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked, tag_che
 from bot.actions._foreseen import case_with_owners, committer
 from bot.actions._maintenance import commit_marks
 from bot.actions._requirements import World
-from bot.actions._restore_points import asked_before, newest_that_pairs
+from bot.actions._restore_points import newest_that_pairs
 from bot.domain.checkpoint_pace import PROPERTY, empty_commits_allowed
 from bot.domain.effects import KeepSavepoint, Owed, StartFromStop, StartJob, StopFork, StopJob
 from bot.domain.entries import Check, EffectStarted
@@ -421,9 +421,7 @@ class StartingJob(_Starting[StartJob]):
 class StartingFromStop(_Starting[StartFromStop]):
     """The restore point is looked for on storage, after the stop: what Flink said of it may have been lost."""
 
-    def asks(self, requirement: Requirement) -> Requirement:
-        """See Kind: a commit that does not bind matters to no start."""
-        return asked_before(requirement)
+    finds_its_point = True
 
     def describe(self, effect: StartFromStop) -> str:
         return f"Start from where run {short_job(effect.job_id)} stopped"
@@ -441,10 +439,7 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
     """The tag outlives every expiry, and with it the one table state that this savepoint may be restored against."""
 
     uses_up = frozenset({"savepoint-name-free"})
-
-    def asks(self, requirement: Requirement) -> Requirement:
-        """See Kind: a commit that does not bind matters to no start."""
-        return asked_before(requirement)
+    finds_its_point = True
 
     def describe(self, effect: KeepSavepoint) -> str:
         return "Prove the savepoint and tag its snapshot"

@@ -114,10 +114,9 @@ class Kind(ABC, Generic[E]):
 
     uses_up: frozenset[str] = frozenset()
     """Kinds of requirement that the effect makes untrue on purpose: not asked of the effects after it."""
-
-    def asks(self, requirement: Requirement) -> Requirement:
-        """A requirement as this very effect relies on it; as it is, unless `prepare` looks for more."""
-        return requirement
+    finds_its_point: bool = False
+    """Whether `prepare` asks `newest_that_pairs`: that finds what binds, so who has committed since the stop is no
+    matter, as long as nobody has rolled the table back."""
 
     def leaves(self, effect: E) -> tuple[Requirement, ...]:
         """What must hold from then on, because of it."""
