@@ -16,6 +16,7 @@ from bot.domain import errors
 from bot.domain.errors import BadConfiguration, WaterlineError
 from bot.domain.evidence import Ask, Task
 from bot.domain.record import Record, Utc
+from bot.domain.written import WriterSource
 from bot.ports import CheckpointStore, EvidenceRunner, FlinkJobs, ReadEvents, TableCatalog, TableFiles
 
 FOLDER = Path(__file__).parent / "recordings"
@@ -109,9 +110,9 @@ def result_of(call: str) -> TypeAdapter[Any]:
     return TypeAdapter(get_type_hints(getattr(PORTS[port], method))["return"])
 
 
-def key_of(call: str, arguments: Mapping[str, Any]) -> str:
-    """A call with what tells its question from others. Records and times follow from the moment, and are left out, and
-    so is the name of a run."""
+def key_of(call: str, arguments: Mapping[str, Any], as_recorded: Callable[[str], str] = str) -> str:
+    """A call with what tells its question from others: not the table, the time and the name of a run, which follow
+    from the moment. `as_recorded`: puts recorded names in the place of those of now."""
     asked: list[Any] = []
     for name, value in arguments.items():
         match value:
@@ -121,10 +122,14 @@ def key_of(call: str, arguments: Mapping[str, Any]) -> str:
                 asked.append(value.name)
             case Ask():
                 asked += [value.branch, value.window.model_dump(mode="json")]
-            case str() | int() | None:
+            case WriterSource():
+                asked.append(as_recorded(value.model_dump_json(exclude={"commit"})))
+            case str():
+                asked.append(as_recorded(value))
+            case int() | None:
                 asked.append(value)
             case tuple() | list() | frozenset():
-                asked.append(sorted(map(str, value)))
+                asked.append(sorted(as_recorded(str(each)) for each in value))
             case _:
                 pass
     return f"{call} {json.dumps(asked)}"

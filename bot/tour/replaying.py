@@ -69,7 +69,7 @@ class Replay:
         if call in EFFECTS:
             return self._play(call, arguments)
         with self._lock:
-            recorded = self._recording.moments[self._index].answers.get(key_of(call, self._as_recorded(arguments)))
+            recorded = self._recording.moments[self._index].answers.get(key_of(call, arguments, self._as_recorded))
             renamed = dict(self._renamed)
         if recorded is None:
             kind = EvidenceFailed if call.startswith("runner.") else CouldNotLook
@@ -109,17 +109,11 @@ class Replay:
         self._pause(min(took_s / _FASTER, _LONGEST_S))
         self._clock.passes(took_s)
 
-    def _as_recorded(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """With the recorded names in place of those of now, as far as questions are told apart by them."""
-
-        def recorded(value: Any) -> Any:
-            if isinstance(value, str):
-                for old, new in self._renamed.items():
-                    value = value.replace(new, old)
-                return value
-            return [recorded(each) for each in value] if isinstance(value, list | tuple | frozenset) else value
-
-        return {name: recorded(value) for name, value in arguments.items()}
+    def _as_recorded(self, text: str) -> str:
+        """With the recorded names in place of those of now."""
+        for old, new in self._renamed.items():
+            text = text.replace(new, old)
+        return text
 
 
 class Port:
