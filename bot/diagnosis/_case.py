@@ -14,7 +14,7 @@ from datetime import datetime
 from bot.domain import empty_starts as on_main
 from bot.domain.checkpoint_pace import empty_commits_allowed
 from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.empty_starts import EmptyStart
 from bot.domain.evidence import Verdict
 from bot.domain.findings import GapsFinding, LeakedManifest, LeakedManifestsFinding, LeakStanding, RepeatedCommit
@@ -24,7 +24,6 @@ from bot.domain.guests import Guests
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen
-from bot.domain.once import once_a_case
 from bot.domain.predecessors import Switch, switches
 from bot.domain.rewinds import Rewind
 from bot.domain.sentences import clock_time

@@ -27,9 +27,8 @@ from bot.diagnosis._leaks import came_again, can_be_appended, in_doubt, in_words
 from bot.diagnosis._never_let_in import runs_never_let_in
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rightness import root_in_doubt
-from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.diagnosis._upsert import why_upsert
-from bot.diagnosis._wrong_rows import overlap
+from bot.diagnosis._wrong_rows import open_rewinds, overlap, whose_run
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun

@@ -19,9 +19,8 @@ from bot.diagnosis._case import (
 )
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rightness import did_no_harm, not_known_yet, proven, root_in_doubt
-from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.diagnosis._upsert import why_upsert
-from bot.diagnosis._wrong_rows import is_replayed
+from bot.diagnosis._wrong_rows import is_replayed, open_rewinds, whose_run
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen

@@ -8,9 +8,11 @@ What is known of the rows up to the snapshot that a match names as the newest be
 looked at and found clean may it be called good.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum, StrEnum
-from typing import Annotated, Literal
+from functools import wraps
+from typing import Annotated, Literal, TypeVar
+from weakref import ref
 
 from pydantic import AfterValidator, Field, field_validator
 
@@ -385,3 +387,23 @@ class SavedCase(Record):
     case: Case
     diagnosis: Diagnosis
     """The answer as it was given then."""
+
+
+T = TypeVar("T")
+
+
+def once_a_case(make: Callable[[Case], T]) -> Callable[[Case], T]:
+    """What follows from a case alone is worked out once, however many failure modes ask, and kept while the case lives.
+    A case never changes; two threads may both work it out."""
+    kept: dict[int, tuple[ref[Case], T]] = {}
+
+    @wraps(make)
+    def of(case: Case) -> T:
+        found = kept.get(id(case))
+        if found is not None and found[0]() is case:
+            return found[1]
+        value, key = make(case), id(case)
+        kept[key] = (ref(case, lambda _: kept.pop(key, None)), value)
+        return value
+
+    return of

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
-from bot.domain.once import once_a_case
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState, Window
 

@@ -1,9 +1,11 @@
 """Rollbacks of main, told by the snapshot log."""
 
 from bisect import bisect_left
+from collections.abc import Set
+from itertools import pairwise
 
 from bot.domain.ids import JobId, SnapshotId
-from bot.domain.record import Record
+from bot.domain.record import Record, Utc
 from bot.domain.table import Snapshot, TableState, Window
 
 
@@ -19,6 +21,8 @@ class Rollback(Record):
     """The commits that main lost there, oldest first."""
     runs: tuple[JobId, ...]
     """The Flink runs that wrote them."""
+    at: Utc | None
+    """When main went back from them last, by its log; None where that does not tell."""
 
     def is_within(self, window: Window, table: TableState) -> bool:
         """Whether main lost these commits at or above the window's lower edge."""
@@ -41,6 +45,7 @@ def rollbacks(table: TableState) -> tuple[Rollback, ...]:
             target=target,
             left=tuple(s.snapshot_id for s in by_ends[target, fork]),
             runs=tuple(dict.fromkeys(s.job_id for s in by_ends[target, fork] if s.job_id)),
+            at=_went_back_at(table, {s.snapshot_id for s in by_ends[target, fork]}),
         )
         for target, fork in rising
     )
@@ -54,3 +59,9 @@ def _target(table: TableState, lost: Snapshot) -> SnapshotId | None:
     place = table.place_of(lost.snapshot_id)
     older = bisect_left(table.chain, -place, key=lambda s: -table.place_of(s.snapshot_id))
     return table.chain[older].snapshot_id if older < len(table.chain) else None
+
+
+def _went_back_at(table: TableState, left: Set[SnapshotId]) -> Utc | None:
+    moves = pairwise(table.head_moves)
+    gone = [move.at for before, move in moves if before.snapshot_id in left and move.snapshot_id not in left]
+    return gone[-1] if gone else None

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from bot.domain.contract import why_by_key
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.gone_commits import gone_since, way_back_since
 from bot.domain.ids import DRAINED, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.once import once_a_case
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.history.base import begun_anew, may_be_replaced_and_expired, may_have_begun_anew, window_of

@@ -7,11 +7,10 @@ itself (facts 0.1). A start without state is none of them (F4, F15), nor is one 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.flink import CLOCKS_DIFFER, JobRun, came_before
 from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId
-from bot.domain.once import once_a_case
 from bot.domain.other_writers import brings_nothing
 from bot.domain.predecessors import switches
 from bot.domain.rewinds import FROM_NOTHING, Rewind

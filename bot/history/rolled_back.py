@@ -6,17 +6,14 @@ it commits tell: they rise along what a job reads.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.flink import CLOCKS_DIFFER, V1_COMMITTER, JobRun
 from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, JobId
-from bot.domain.once import once_a_case
 from bot.domain.other_writers import brings_nothing
 from bot.domain.rollbacks import Rollback, rollbacks
 from bot.domain.table import Snapshot
@@ -51,12 +48,13 @@ class Told(NamedTuple):
 class RolledBack:
     """One rollback, and what the job did since."""
 
-    def __init__(self, case: Case, rollback: Rollback, guests: Guests) -> None:
-        self.case, self.rollback, self.table = case, rollback, case.observation.table
-        self._guests = guests
+    def __init__(self, case: Case, rollback: Rollback, lost: Sequence[tuple[Snapshot, int]] | None = None) -> None:
+        """`lost`: only what became of these is asked for; None: of all that main lost there."""
+        self.case, self.rollback, self.table, self.at = case, rollback, case.observation.table, rollback.at
+        self._guests = Guests(case)
+        self.lost = self._lost() if lost is None else lost
 
-    @cached_property
-    def lost(self) -> Sequence[tuple[Snapshot, int]]:
+    def _lost(self) -> Sequence[tuple[Snapshot, int]]:
         """The job's commits that main lost, and which change rows, with their checkpoint ids, oldest first. What a
         drain leaves came right after the newest of its run."""
         newest: dict[JobId | None, int] = {}
@@ -83,10 +81,10 @@ class RolledBack:
             if told.outcome is Outcome.HELD:
                 return told if untold is None or self._lost_some(told.run) else untold
             if told.outcome is Outcome.READ_AGAIN:
-                rest = [each for each in self.lost if each[0].job_id != commit.job_id]
-                if not rest or len(rest) == len(self.lost):
+                others = [each for each in self.lost if each[0].job_id != commit.job_id]
+                if not others or len(others) == len(self.lost):
                     return self._restored_later(commit) or told
-                self.lost = rest
+                return RolledBack(self.case, self.rollback, others).told
             untold = untold or (told if told.outcome is Outcome.UNTOLD else None)
         living = [self._of_run(run, None) for run in self._open_runs]
         order = (Outcome.HELD, Outcome.UNTOLD, Outcome.READ_AGAIN)
@@ -142,25 +140,16 @@ class RolledBack:
         ids = (s.checkpoint_id or 0 for s in self._below if self._is_theirs(s))
         return next((each for each in ids if each < DRAINED), 0)
 
-    @cached_property
-    def _at(self) -> datetime | None:
-        """When main went back, by its log; None where that does not tell."""
-        left, at = set(self.rollback.left), None
-        for before, move in pairwise(self.table.head_moves):
-            if before.snapshot_id in left and move.snapshot_id not in left:
-                at = move.at
-        return at
-
     @property
     def _open_runs(self) -> Sequence[JobRun]:
         """Those that are alive; where none is, the newest, if main went back under it: a restart from its newest
         checkpoint goes on from there. One that was stopped first is as a rewind asks for."""
         alive = [run for run in self.case.runs if not run.is_terminal]
         last = max(self.case.runs, key=lambda run: run.started_at, default=None)
-        if alive or last is None or last.ended_at is None or self._at is None:
+        if alive or last is None or last.ended_at is None or self.at is None:
             return alive
         until = last.ended_at + CLOCKS_DIFFER if last.state == "FAILED" else last.ended_at - CLOCKS_DIFFER
-        return [last] if last.started_at <= self._at < until else []
+        return [last] if last.started_at <= self.at < until else []
 
     def _lost_some(self, run: JobId | None) -> bool:
         return any(commit.job_id == run for commit, _ in self.lost)
@@ -238,10 +227,10 @@ class RolledBack:
         """Whether the run, restored below its own lost commits, had completed checkpoints up to them before main went
         back: the sink took them for committed, and brings their rows no more (F3). The V1 sink keeps them until its ids
         have passed what it found on main."""
-        if run.restored is None or self._at is None or any(V1_COMMITTER in vertex.name for vertex in run.vertices):
+        if run.restored is None or self.at is None or any(V1_COMMITTER in vertex.name for vertex in run.vertices):
             return False
         last = max((number for s, number in self.lost if s.job_id == run.job_id), default=0)
-        done = (c for c in run.checkpoints if c.status == "COMPLETED" and c.triggered_at < self._at - CLOCKS_DIFFER)
+        done = (c for c in run.checkpoints if c.status == "COMPLETED" and c.triggered_at < self.at - CLOCKS_DIFFER)
         return any(
             run.restored.at <= c.triggered_at and run.restored.checkpoint_id < c.checkpoint_id <= last for c in done
         )
@@ -269,9 +258,9 @@ class RolledBack:
 @once_a_case
 def rollbacks_of(case: Case) -> tuple[tuple[Rollback, Told], ...]:
     """Each rollback of the window, by rising target, and what became of the rows that main lost there."""
-    table, guests = case.observation.table, Guests(case)
+    table = case.observation.table
     found = (each for each in rollbacks(table) if each.is_within(case.window, table))
-    return tuple((each, _by_time(case, each) or RolledBack(case, each, guests).told) for each in found)
+    return tuple((each, _by_time(case, each) or RolledBack(case, each).told) for each in found)
 
 
 def _by_time(case: Case, rollback: Rollback) -> Told | None:

@@ -4,10 +4,8 @@ Their summaries say `engine-name=flink` and no more: neither run nor checkpoint.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
-from itertools import pairwise
 
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.flink import CLOCKS_DIFFER, JobRun
 from bot.domain.ids import short
 from bot.domain.rollbacks import Rollback
@@ -16,6 +14,7 @@ from bot.domain.table import Snapshot
 from bot.history.base import window_of
 
 
+@once_a_case
 def without_ids(case: Case) -> Sequence[Snapshot]:
     """The window's commits on main that may be the job's, oldest first. Empty where no job is declared, and where any
     commit of the table carries a run: then the job's would, too."""
@@ -37,7 +36,7 @@ def who_went_on(case: Case, rollback: Rollback) -> tuple[JobRun, Snapshot | None
     """By time alone: the one run that lived when main went back, was not restored since, and so has behind it what main
     lost; with its first commit above, if there is one. None where commits carry ids, no row was lost, or nothing shows
     that it was this run."""
-    table, at = case.observation.table, _went_back_at(case, rollback)
+    table, at = case.observation.table, rollback.at
     lost = [table.by_id[each] for each in rollback.left]
     if at is None or not without_ids(case) or not any(_is_flinks(each) and each.adds_rows for each in lost):
         return None
@@ -60,11 +59,3 @@ def who_went_on(case: Case, rollback: Rollback) -> tuple[JobRun, Snapshot | None
 
 def _is_flinks(commit: Snapshot) -> bool:
     return commit.engine == "flink" and commit.operation != "replace" and not commit.is_repair
-
-
-def _went_back_at(case: Case, rollback: Rollback) -> datetime | None:
-    left, at = set(rollback.left), None
-    for before, move in pairwise(case.observation.table.head_moves):
-        if before.snapshot_id in left and move.snapshot_id not in left:
-            at = move.at
-    return at
