@@ -70,8 +70,9 @@ class RolledBack:
 
     @cached_property
     def told(self) -> Told:
-        """By the first run that went on above the target, or else by those that are alive. One that lost some itself
-        and repeats them settles no more than these. A run that read the rows again settles it only until one is
+        """By the first run that went on above the target, or else by those that are alive. Ids of a run that Flink does
+        not list settle nothing after one of which nothing tells. One that lost some itself and repeats them settles no
+        more than these. A run that read the rows again settles it only until one is
         restored from the state that has them behind it."""
         if not self.lost:
             return Told(Outcome.NO_ROWS)
@@ -80,7 +81,7 @@ class RolledBack:
             told = self._of_commit(commit)
             if told.outcome is Outcome.HELD:
                 return told if untold is None or self._lost_some(told.run) else untold
-            if told.outcome is Outcome.READ_AGAIN:
+            if told.outcome is Outcome.READ_AGAIN and (untold is None or self._is_listed(commit.job_id)):
                 others = [each for each in self.lost if each[0].job_id != commit.job_id]
                 if not others or len(others) == len(self.lost):
                     return self._restored_later(commit) or told
@@ -150,6 +151,9 @@ class RolledBack:
             return alive
         until = last.ended_at + CLOCKS_DIFFER if last.state == "FAILED" else last.ended_at - CLOCKS_DIFFER
         return [last] if last.started_at <= self.at < until else []
+
+    def _is_listed(self, run: JobId | None) -> bool:
+        return any(each.job_id == run for each in self.case.runs)
 
     def _lost_some(self, run: JobId | None) -> bool:
         return any(commit.job_id == run for commit, _ in self.lost)
@@ -239,7 +243,7 @@ class RolledBack:
         """Of the first run that was restored after that commit, which had read the rows again, and whose state has them
         behind it; None: there is none. Where Flink does not list the run of that commit, ids alone say that it had, and
         no more than doubt is said by ids against it."""
-        is_listed = any(run.job_id == after.job_id for run in self.case.runs)
+        is_listed = self._is_listed(after.job_id)
         for run in sorted(self.case.runs, key=lambda run: run.started_at):
             point, line = run.restored, ancestry_of(self.case, run.job_id)
             if point is None or not self._holds(line, surely=is_listed):

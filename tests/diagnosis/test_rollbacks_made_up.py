@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import HealthCheck, assume, event, example, given, settings
 from hypothesis import strategies as st
 
 from bot.diagnosis import rolled_back_while_running
@@ -126,6 +126,7 @@ PLANS = st.builds(
 
 @settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(PLANS, st.sampled_from(["all", "the last", "none"]))
+@example(Plan(IDS[0], False, 4, False, 0, 1, False, "none", None, "last", 2), "none")  # ids of another job
 def test_no_hole_is_hidden_and_no_right_rollback_is_one(plan: Plan, knows: str) -> None:
     """Before anybody has looked for positions. A guest under the job's own uid is told only by when the job's runs
     lived, so Flink has to list them; a job that is down is left out, as nobody knows what it will read."""
