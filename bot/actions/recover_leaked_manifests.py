@@ -99,7 +99,7 @@ def _nowhere(case: Case, lost: tuple[LeakedManifest, ...]) -> tuple[LeakedManife
 
 
 def _instead(case: Case, lost: tuple[LeakedManifest, ...], there: Sequence[LeakedManifest]) -> str:
-    whole = [leak for leak in there if case.gaps is not None and all_are_live(leak, case.gaps)]
+    whole = [leak for leak in there if all_are_live(leak, case.gaps, case.contract)]
     if len(whole) == len(lost):
         return "The table has all of these rows, so nothing needs to be recovered. Diagnose again."
     if there[0] in whole:

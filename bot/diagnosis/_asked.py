@@ -5,7 +5,7 @@ Whether a run was restored from below its own newest commit, where two clocks li
 
 from datetime import datetime, timedelta
 
-from bot.diagnosis._case import all_are_live, in_window, living, not_asked, rewinds_in, time_in
+from bot.diagnosis._case import has_all_that_is_untold, in_window, living, not_asked, rewinds_in, time_in
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding
@@ -93,7 +93,7 @@ def why_again(case: Case, task: str) -> str | None:
 def rows_were_read_again(case: Case) -> bool:
     """Whether there are Flink manifests that are untold by themselves, and missing_positions, whose answer still
     holds, found every position of theirs in the table."""
-    return case.leaked is not None and all_are_live(case.leaked, case) and answers(case, "missing_positions")
+    return has_all_that_is_untold(case) and answers(case, "missing_positions")
 
 
 def gave_nothing(case: Case, task: str) -> bool:

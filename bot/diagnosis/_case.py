@@ -13,11 +13,10 @@ from datetime import datetime
 
 from bot.domain import empty_starts as on_main
 from bot.domain.checkpoint_pace import empty_commits_allowed
-from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.empty_starts import EmptyStart
 from bot.domain.evidence import Verdict
-from bot.domain.findings import GapsFinding, LeakedManifest, LeakedManifestsFinding, LeakStanding, RepeatedCommit
+from bot.domain.findings import LeakedManifest, LeakStanding, RepeatedCommit
 from bot.domain.flink import V1_COMMITTER, JobRun
 from bot.domain.gone_commits import Sinks
 from bot.domain.guests import Guests
@@ -28,6 +27,7 @@ from bot.domain.predecessors import Switch, switches
 from bot.domain.rewinds import Rewind
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
+from bot.domain.unread_points import all_are_live
 from bot.history.rewinds import rewinds_of
 
 LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which Flink no longer lists"
@@ -203,19 +203,10 @@ def leaves_out_empty_ones(case: Case, run: JobRun, operator: OperatorId | None) 
     return Sinks(case.observation.jobs.values).of_run(run.job_id, operator) is Sink.FLINK_DYNAMIC
 
 
-def is_live(leak: LeakedManifest, gaps: GapsFinding | None, contract: TableContract) -> bool:
-    """Whether every position between those of the manifest is in a live row: then its rows were read again. Bounds of
-    a file with several source partitions are of all of them together, and tell nothing of each."""
-    low, high = leak.position_from, leak.position_until
-    if gaps is None or gaps.missing or contract.position_partition is not None or low is None or high is None:
-        return False
-    return gaps.lowest is not None and gaps.highest is not None and gaps.lowest <= low and high <= gaps.highest
-
-
-def all_are_live(leaked: LeakedManifestsFinding, case: Case) -> bool:
-    """Whether that holds of each untold manifest, of which there is one at least."""
-    untold = leaked.of(LeakStanding.UNTOLD)
-    return bool(untold) and all(is_live(leak, case.gaps, case.contract) for leak in untold)
+def has_all_that_is_untold(case: Case) -> bool:
+    """Whether main has every position of each untold manifest, of which there is one at least."""
+    untold = case.leaked.of(LeakStanding.UNTOLD) if case.leaked is not None else ()
+    return bool(untold) and all(all_are_live(leak, case.gaps, case.contract) for leak in untold)
 
 
 def may_be_missing(case: Case) -> tuple[LeakedManifest, ...]:

@@ -121,19 +121,13 @@ def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Roll
             f"It had been set to {short(found.fork)} before, where these were committed, and then forward again to "
             f"{short(found.target)}, which does not stand on them."
         )
-    if told.outcome is not Outcome.HELD:
-        reasons.append(
-            f"Where run {short_job(writer)} was first restored is no longer shown; positions that the lost commits had "
-            "brought are missing, so it began beyond the target."
-        )
+    reasons += _told_by_positions(told)
+    is_held = told.outcome is Outcome.HELD
     if following is not None:
+        between = ", and nothing on main carries what lies between" if is_held else ""
         reasons.append(
             f"Run {short_job(writer)} went on: its next commit is {short(following.snapshot_id)}"
-            + (
-                f", checkpoint {following.checkpoint_id}, and nothing on main carries what lies between."
-                if ids
-                else "."
-            )
+            + (f", checkpoint {following.checkpoint_id}{between}." if ids else ".")
             + _restored_at(case, writer)
         )
     else:
@@ -153,11 +147,11 @@ def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Roll
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
     reasons.append(_rows_said(case, found, told))
     lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
-    how = (
-        f" while run {short_job(writer)} was running"
-        if writer in found.runs
-        else f", and run {short_job(writer)} went on from beyond it"
-    )
+    how = ", and rows that it lost have not come again"
+    if writer in found.runs:
+        how = f" while run {short_job(writer)} was running"
+    elif is_held:
+        how = f", and run {short_job(writer)} went on from beyond it"
     return Matches(
         headline=f"Main was rolled back to {short(found.target)}{how}.",
         reasons=tuple(reasons),
@@ -170,6 +164,25 @@ def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Roll
         else None,
         remedy=Remedy.REWIND_TABLE_AND_JOB,
     )
+
+
+def _told_by_positions(told: Told) -> list[str]:
+    """How a hole is known that the job's state does not tell."""
+    missing = "Positions that the lost commits had brought are missing"
+    match told.outcome, told.run:
+        case Outcome.READ_AGAIN, run if run is not None:
+            return [
+                f"Run {short_job(run)} went on from the target or below, and should have read these rows again. "
+                f"{missing} all the same."
+            ]
+        case Outcome.UNTOLD, run if run is not None:
+            return [
+                f"Where run {short_job(run)} was restored from is no longer shown. {missing}, so it passed them over."
+            ]
+        case Outcome.HELD, _:
+            return []
+        case _:
+            return [f"{missing}."]
 
 
 def _what_leaves_the_hole(case: Case, writer: JobId | None) -> str:

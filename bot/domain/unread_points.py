@@ -75,10 +75,12 @@ def some_are_live(leak: LeakedManifest, gaps: GapsFinding | None, contract: Tabl
     return here < min(leak.rows or 0, high - low + 1) - beside
 
 
-def all_are_live(leak: LeakedManifest, gaps: GapsFinding) -> bool:
+def all_are_live(leak: LeakedManifest, gaps: GapsFinding | None, contract: TableContract) -> bool:
     """Whether every position between those of the manifest was looked at, and none is missing; bounds as above."""
     low, high = leak.position_from, leak.position_until
-    if low is None or high is None or gaps.lowest is None or gaps.highest is None or not gaps.lowest <= low:
+    if gaps is None or contract.position_partition is not None or low is None or high is None:
+        return False
+    if gaps.lowest is None or gaps.highest is None or not gaps.lowest <= low:
         return False
     is_missing = any(gap.first <= high and low <= gap.last for gap in gaps.gaps)
     return high <= _named_until(gaps, gaps.highest, low) and not is_missing

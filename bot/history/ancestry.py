@@ -4,15 +4,18 @@ The run's own checkpoints belong to it since the run was restored; then those of
 up to the point's id; and so on, down to a start without state or to where nothing is known any more.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from bot.domain.diagnosis import Case
+from bot.domain.findings import LeakStanding
 from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, names_run
 from bot.domain.ids import DRAINED, JobId
 from bot.domain.kin import writer_of
 from bot.domain.rewinds import FROM_NOTHING, began_from, first_shown, is_its_own
 from bot.domain.table import Snapshot
+from bot.domain.unread_points import all_are_live
 
 _OPEN = DRAINED + 1
 
@@ -90,39 +93,53 @@ def ancestry_of(case: Case, run: JobId, at: datetime | None = None) -> Ancestry:
     while name not in passed:
         passed.add(name[:6])
         listed = next((r for r in case.runs if r.job_id.startswith(name)), None)
-        point = listed.restored if listed is not None else None
-        is_before = point is not None and (at is None or point.at <= at) and point.checkpoint_id < until
-        if listed is not None and point is not None and is_before:
-            if segments and _may_be_older(case, listed, until, point.checkpoint_id, point.at):
+        starts = _starts(case, name, listed, at, until)
+        for start in starts:
+            if segments and listed is not None and _may_be_older(case, listed, until, start):
                 return Ancestry((*segments, Segment(name, 0, until, None, is_one=False)), None)
-            is_own = is_its_own(point, listed) or _is_own(case, point, listed.job_id)
-            segments.append(Segment(name, point.checkpoint_id, until, point.at, is_first=not is_own))
-            until, at = point.checkpoint_id, point.at
-            if point.path is None and not is_own and first_shown(listed) is None:
-                return Ancestry(tuple(segments), None)
-        else:
-            is_own = True
-        if is_own:
-            began = _beginning(case, name, listed, at, until)
-            if began is None:
-                is_one = (
-                    listed is None
-                    or not segments
-                    or point is None
-                    or point.path is not None
-                    or listed.restored_count < 2
-                )
-                return _with_times(case, Ancestry((*segments, Segment(name, 0, until, None, is_one=is_one)), None))
-            number, point, started = began
-            if segments and listed is not None and _may_be_older(case, listed, until, number, started):
-                return Ancestry((*segments, Segment(name, 0, until, None, is_one=False)), None)
-            segments.append(Segment(name, number, until, started, is_first=True))
-            until, at = number, started
+            segments.append(Segment(name, start.number, until, start.at, is_first=start.is_first))
+            until, at = start.number, start.at
+        if not starts or not starts[-1].is_first:
+            is_one = not segments or _lived_once(case, name, listed, until)
+            return _with_times(case, Ancestry((*segments, Segment(name, 0, until, None, is_one=is_one)), None))
+        point = starts[-1].point
+        if listed is not None and point is not None and point == listed.restored and _may_be_any(listed, point):
+            return Ancestry(tuple(segments), None)
         owner = writer_of(point.path) if point is not None else None
         if owner is None or until == FROM_NOTHING:
             break
         name = owner
     return _with_times(case, Ancestry(tuple(segments), until))
+
+
+def _may_be_any(run: JobRun, point: Restored) -> bool:
+    """Whether nothing tells whose that restore point is: it has no path, and the run was restored more than once."""
+    return point.path is None and first_shown(run) is None
+
+
+class _Start(NamedTuple):
+    """A start of a run, or a restore of it since."""
+
+    number: int
+    """The checkpoint id from which it went on; `FROM_NOTHING`."""
+    point: Restored | None
+    at: datetime
+    is_first: bool
+    """Whether the run began there, and was not only set back."""
+
+
+def _starts(case: Case, name: str, listed: JobRun | None, at: datetime | None, until: int) -> Sequence[_Start]:
+    """Those of the run that came to `until`, newest first: the last restore before that moment, and below it the
+    beginning, as far as they are known."""
+    point, restored = listed.restored if listed is not None else None, list[_Start]()
+    if listed is not None and point is not None and (at is None or point.at <= at) and point.checkpoint_id < until:
+        is_own = is_its_own(point, listed) or _is_own(case, point, listed.job_id)
+        restored.append(_Start(point.checkpoint_id, point, point.at, not is_own))
+        if not is_own:
+            return restored
+        until, at = point.checkpoint_id, point.at
+    began = _beginning(case, name, listed, at, until)
+    return [*restored, began] if began is not None else restored
 
 
 def _with_times(case: Case, line: Ancestry) -> Ancestry:
@@ -134,11 +151,29 @@ def _with_times(case: Case, line: Ancestry) -> Ancestry:
     return Ancestry((*newer, last._replace(by=by)), line.rest)
 
 
-def _may_be_older(case: Case, run: JobRun, number: int, began: int, at: datetime) -> bool:
-    """Whether the run had ids above `began` before it started from there, and is not known to have completed the
-    checkpoint of this number since."""
+def _lived_once(case: Case, name: str, listed: JobRun | None, until: int) -> bool:
+    """Whether no second start of a run is seen that may have come to `until` as well. What its sink passed over the
+    second time is left on storage (facts 0.7); that of a checkpoint which a failover broke off was read again."""
+    if listed is not None:
+        point = listed.restored
+        return point is None or point.path is not None or listed.restored_count < 2
+    on_main = (s.checkpoint_id or 0 for s in case.observation.table.of_flink if (s.job_id or "").startswith(name))
+    ids = {each for each in on_main if each <= until}
+    left = case.leaked.of(LeakStanding.UNTOLD, LeakStanding.DROPPED) if case.leaked is not None else ()
+    mine = (each for each in left if each.job_id.startswith(name) and not each.is_empty)
+    return not any(
+        each.checkpoint_id in ids
+        or (each.checkpoint_id < max(ids, default=0) and not all_are_live(each, case.gaps, case.contract))
+        for each in mine
+    )
+
+
+def _may_be_older(case: Case, run: JobRun, number: int, start: _Start) -> bool:
+    """Whether the run had ids above those of that start before it, and is not known to have completed the checkpoint of
+    this number since."""
+    at = start.at
     mine = [s for s in case.observation.table.snapshots if s.job_id == run.job_id and s.committed_at < at]
-    if all((s.checkpoint_id or 0) <= began for s in mine):
+    if all((s.checkpoint_id or 0) <= start.number for s in mine):
         return False
     done = [c.triggered_at for c in run.checkpoints if c.checkpoint_id == number and c.status == "COMPLETED"]
     stored = (c for c in case.observation.checkpoints.values if c.job_id == run.job_id and c.checkpoint_id == number)
@@ -153,21 +188,23 @@ def _is_own(case: Case, point: Restored, run: JobId) -> bool:
     )
 
 
-def _beginning(
-    case: Case, name: str, listed: JobRun | None, at: datetime | None, until: int
-) -> tuple[int, Restored | None, datetime] | None:
-    """The checkpoint id from which the run began that came to `until`, its restore point if that is known, and when;
-    None: not known. That it went back to a point of its own is no beginning."""
+def _beginning(case: Case, name: str, listed: JobRun | None, at: datetime | None, until: int) -> _Start | None:
+    """From where the run began that came to `until`; None: not known. That it went back to a point of its own is no
+    beginning."""
     seen = [s for s in case.observation.remembered if s.job_id.startswith(name)]
     seen = [s for s in seen if at is None or s.started_at <= at + CLOCKS_DIFFER]
     began = [(s.restored, s.started_at) for s in seen if s.restored is None or not _is_own(case, s.restored, s.job_id)]
     if len({(p.checkpoint_id, p.path) if p is not None else None for p, _ in began}) == 1:
         (point, started), *_ = began
-        return (FROM_NOTHING, None, started) if point is None else (point.checkpoint_id, point, point.at)
+        if point is None:
+            return _Start(FROM_NOTHING, None, started, is_first=True)
+        return _Start(point.checkpoint_id, point, point.at, is_first=True)
     if listed is None or began or (at is not None and listed.started_at > at + CLOCKS_DIFFER):
         return None
     own = (s.committed_at for s in case.observation.table.of_flink if s.job_id == listed.job_id)
     number = began_from(listed, next((each for each in own if each >= listed.started_at), None))
     point = listed.restored
     is_own = point is not None and number == point.checkpoint_id and _is_own(case, point, listed.job_id)
-    return (number, None, listed.started_at) if number is not None and number < until and not is_own else None
+    if number is None or number >= until or is_own:
+        return None
+    return _Start(number, None, listed.started_at, is_first=True)

@@ -48,11 +48,11 @@ class Told(NamedTuple):
 class RolledBack:
     """One rollback, and what the job did since."""
 
-    def __init__(self, case: Case, rollback: Rollback, lost: Sequence[tuple[Snapshot, int]] | None = None) -> None:
-        """`lost`: only what became of these is asked for; None: of all that main lost there."""
+    def __init__(self, case: Case, rollback: Rollback, but: frozenset[JobId | None] = frozenset()) -> None:
+        """`but`: what these runs lost, and what they committed since, is left out."""
         self.case, self.rollback, self.table, self.at = case, rollback, case.observation.table, rollback.at
-        self._guests = Guests(case)
-        self.lost = self._lost() if lost is None else lost
+        self._guests, self._but = Guests(case), but
+        self.lost = [each for each in self._lost() if each[0].job_id not in but]
 
     def _lost(self) -> Sequence[tuple[Snapshot, int]]:
         """The job's commits that main lost, and which change rows, with their checkpoint ids, oldest first. What a
@@ -72,8 +72,8 @@ class RolledBack:
     def told(self) -> Told:
         """By the first run that went on above the target, or else by those that are alive. Ids of a run that Flink does
         not list settle nothing after one of which nothing tells. One that lost some itself and repeats them settles no
-        more than these. A run that read the rows again settles it only until one is
-        restored from the state that has them behind it."""
+        more than these. A run that read its own rows again settles nothing of those of others; and one that read them
+        again settles it only until one is restored from the state that has them behind it."""
         if not self.lost:
             return Told(Outcome.NO_ROWS)
         untold = None
@@ -82,10 +82,10 @@ class RolledBack:
             if told.outcome is Outcome.HELD:
                 return told if untold is None or self._lost_some(told.run) else untold
             if told.outcome is Outcome.READ_AGAIN and (untold is None or self._is_listed(commit.job_id)):
-                others = [each for each in self.lost if each[0].job_id != commit.job_id]
-                if not others or len(others) == len(self.lost):
+                of_others = sum(lost.job_id != commit.job_id for lost, _ in self.lost)
+                if of_others in (0, len(self.lost)):
                     return self._restored_later(commit) or told
-                return RolledBack(self.case, self.rollback, others).told
+                return RolledBack(self.case, self.rollback, self._but | {commit.job_id}).told
             untold = untold or (told if told.outcome is Outcome.UNTOLD else None)
         living = [self._of_run(run, None) for run in self._open_runs]
         order = (Outcome.HELD, Outcome.UNTOLD, Outcome.READ_AGAIN)
@@ -116,7 +116,8 @@ class RolledBack:
         one lived that it does: they are another job's, whatever the uid of their sink."""
         first: dict[JobId | None, Snapshot] = {}
         for commit in self._above:
-            first.setdefault(commit.job_id, commit)
+            if commit.job_id not in self._but:
+                first.setdefault(commit.job_id, commit)
         known = {run.job_id for run in self.case.runs}
         return [s for s in first.values() if s.job_id in known or (self._is_theirs(s) and not self._is_beside(s))]
 

@@ -256,11 +256,21 @@ def looked_at(tale: Tale, gaps: GapsFinding, standing: LeakStanding, rows: int =
 
 
 def test_an_id_that_the_writer_of_main_came_to_twice_does_not_tell_which_state_was_restored() -> None:
-    """Nobody is told to wait for rows that may never come."""
+    """Nobody is told to wait for rows that may never come, and F6 is not excluded."""
     case = looked_at(rewound_to_an_id_of_two(), TO_COME, LeakStanding.UNTOLD)
 
+    assert isinstance(rolled_back_while_running.examine(case), CannotTell)
     assert not isinstance(flink_is_recovering.examine(case), Matches)
     assert not isinstance(recovered_by_itself.examine(case), Matches)
+
+
+def test_nor_does_its_first_commit_before_positions_are_looked_for() -> None:
+    """Then they tell."""
+    early = looked_at(rewound_to_an_id_of_two().commits("b", 2), TO_COME, LeakStanding.UNTOLD)
+    later = looked_at(rewound_to_an_id_of_two().commits("b", 2), WHOLE, LeakStanding.UNTOLD)
+
+    assert isinstance(rolled_back_while_running.examine(early), CannotTell)
+    assert isinstance(rolled_back_while_running.examine(later), Excluded)
 
 
 @pytest.mark.parametrize(
