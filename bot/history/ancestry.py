@@ -35,6 +35,8 @@ class Segment(NamedTuple):
     """When the run was at work there at the latest: it was restored then, or committed."""
     is_first: bool = False
     """Whether the run began there, and was not only set back."""
+    point: Restored | None = None
+    """The restore point, where the run went on from one that is known."""
     is_one: bool = True
     """Whether it is known which start of the run that was, where it had several."""
 
@@ -97,7 +99,7 @@ def ancestry_of(case: Case, run: JobId, at: datetime | None = None) -> Ancestry:
         for start in starts:
             if segments and listed is not None and _may_be_older(case, listed, until, start):
                 return Ancestry((*segments, Segment(name, 0, until, None, is_one=False)), None)
-            segments.append(Segment(name, start.number, until, start.at, is_first=start.is_first))
+            segments.append(Segment(name, start.number, until, start.at, is_first=start.is_first, point=start.point))
             until, at = start.number, start.at
         if not starts or not starts[-1].is_first:
             is_one = not segments or _lived_once(case, name, listed, until)

@@ -25,9 +25,10 @@ from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
-from bot.domain.rewinds import FROM_NOTHING, first_shown, is_its_own, origin_of
+from bot.domain.rewinds import first_shown, is_its_own
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
+from bot.history.ancestry import ancestry_of
 from bot.history.counted import Counted
 
 _ON_MAIN = frozenset({LeakStanding.LEFT_OVER, LeakStanding.GIVEN_UP})
@@ -123,7 +124,7 @@ class Lineage:
         reached = end.checkpoint_id or CheckpointId(0)
         if reached == DRAINED:
             return f"whether the sink of {me} commits at all: {short(end.snapshot_id)} is of a drained run"
-        line = (point, *self._before(point))
+        line = (point, *self._points_before)
         held = next((p for p in line if end.job_id is not None and self._may_be_of(p, end.job_id)), None)
         if end.job_id is None or held is None:
             owner, where = f"run {short_job(end.job_id)}", point.path or f"checkpoint {point.checkpoint_id}"
@@ -142,33 +143,11 @@ class Lineage:
                 return told
         return None
 
-    def _before(self, point: Restored) -> Iterator[Restored]:
-        """The restore points from which the runs began that this one goes back to, newest first: as far as paths lead
-        to runs of which the one start before is known."""
-        passed = set[JobId]()
-        while point.path is not None:
-            known = [run.job_id for run in self.case.runs] + [s.job_id for s in self.case.observation.remembered]
-            owner = next((each for each in known if each not in passed and names_run(point.path, each)), None)
-            if owner is None:
-                return
-            passed.add(owner)
-            before = self._began_with(owner, point)
-            if before is None:
-                return
-            yield before
-            point = before
-
-    def _began_with(self, owner: JobId, until: Restored) -> Restored | None:
-        """The restore point from which the run began that came to `until`; None: without one, or it is not known. That
-        the run was set back to a point of its own is no beginning."""
-        starts = [s for s in self._starts(owner) if s.at <= until.at]
-        began = [s.restored for s in starts if s.restored is None or not names_run(s.restored.path, owner)]
-        if not began:
-            origins = {origin_of(run) for run in self.case.runs if run.job_id == owner} - {None, FROM_NOTHING}
-            origin = origins.pop() if len(origins) == 1 else None
-            return Restored(checkpoint_id=origin, at=until.at, is_savepoint=False, path=None) if origin else None
-        is_one = len({(p.checkpoint_id, p.path) if p is not None else None for p in began}) == 1
-        return began[0] if is_one else None
+    @property
+    def _points_before(self) -> Iterator[Restored]:
+        """The restore points from which the runs began that the living run's goes back to, newest first."""
+        _, *older = ancestry_of(self.case, self.living.job_id).segments
+        return (each.point for each in older if each.is_first and each.point is not None)
 
     def _ends_of(self, end: Snapshot) -> Iterator[Snapshot]:
         """The newest commit with rows of each sink through which the run of `end` writes."""
