@@ -13,7 +13,7 @@ from typing import NamedTuple
 from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.flink import CLOCKS_DIFFER, V1_COMMITTER, JobRun
 from bot.domain.guests import Guests
-from bot.domain.ids import DRAINED, JobId
+from bot.domain.ids import DRAINED, JobId, SnapshotId
 from bot.domain.other_writers import brings_nothing
 from bot.domain.rollbacks import Rollback, rollbacks
 from bot.domain.table import Snapshot
@@ -81,7 +81,9 @@ class RolledBack:
             told = self._of_commit(commit)
             if told.outcome is Outcome.HELD:
                 return told if untold is None or self._lost_some(told.run) else untold
-            if told.outcome is Outcome.READ_AGAIN and (untold is None or self._is_listed(commit.job_id)):
+            if told.outcome is Outcome.READ_AGAIN and (
+                self._is_listed(commit.job_id) or not (untold or self._strangers - {commit.job_id})
+            ):
                 of_others = sum(lost.job_id != commit.job_id for lost, _ in self.lost)
                 if of_others in (0, len(self.lost)):
                     return self._restored_later(commit) or told
@@ -96,19 +98,24 @@ class RolledBack:
     # ------------------------------------------------------------------ who went on
 
     @cached_property
-    def _above(self) -> Sequence[Snapshot]:
-        """The job's commits on main above the target, oldest first."""
-        kept = {s.snapshot_id for s in self.table.ancestors(self.rollback.target)}
-        return [s for s in self.table.of_flink if s.snapshot_id not in kept and not self._guests.has(s)]
+    def _kept(self) -> frozenset[SnapshotId]:
+        """The target and what lies below it."""
+        return frozenset(s.snapshot_id for s in self.table.ancestors(self.rollback.target))
 
     @cached_property
-    def _strangers(self) -> bool:
-        """Whether a run has committed since that Flink lists under no name, while none that it lists lived: another
+    def _above(self) -> Sequence[Snapshot]:
+        """The job's commits on main above the target, oldest first."""
+        return [s for s in self.table.of_flink if s.snapshot_id not in self._kept and not self._guests.has(s)]
+
+    @cached_property
+    def _strangers(self) -> frozenset[JobId | None]:
+        """Runs that have committed since and that Flink lists under no name, while none that it lists lived: another
         job's, or the job's own under another uid, which led to where a run began of which only ids tell."""
         known = {run.job_id for run in self.case.observation.jobs.values} | {lost.job_id for lost, _ in self.lost}
-        kept = {s.snapshot_id for s in self.table.ancestors(self.rollback.target)}
-        above = (s for s in self.table.of_flink if s.snapshot_id not in kept and s.job_id not in known)
-        return any(not self._is_lived_through(s) for s in above)
+        above = (
+            s for s in self.table.of_flink if s.snapshot_id not in self._kept and s.job_id not in known | self._but
+        )
+        return frozenset(s.job_id for s in above if not self._is_lived_through(s))
 
     @cached_property
     def _firsts(self) -> Sequence[Snapshot]:
@@ -202,12 +209,12 @@ class RolledBack:
 
     def _came_twice(self, commit: Snapshot, number: int) -> bool:
         """Whether main has an id of the commit's run that does not rise to this one, or from it."""
-        mine = {s.snapshot_id for s in self._below}
-        for other in (s for s in (*self._below, *self._above) if s.job_id == commit.job_id):
-            known = other.checkpoint_id or 0
-            if known >= number if other.snapshot_id in mine else known <= number:
-                return True
-        return False
+        ids = [
+            (s.checkpoint_id or 0, s.snapshot_id in self._kept)
+            for s in (*self._below, *self._above)
+            if s.job_id == commit.job_id
+        ]
+        return any(known >= number if is_below else known <= number for known, is_below in ids)
 
     def _of_ids(self, commit: Snapshot) -> Told:
         """Of a run that Flink does not know, or not any more."""
