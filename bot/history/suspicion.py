@@ -125,7 +125,7 @@ def _by_rollback(
     near = frozenset(s.snapshot_id for s in islice(table.chain, LOOK_BACK + 1))
     told = ((r, told) for r, told in rollbacks_of(case_of_table(table, jobs)) if r.target not in proven)
     doubtful = ((r, told.outcome) for r, told in told if _is_unexplained(r, told, jobs))
-    found = next((r for r, outcome in doubtful if outcome is not Outcome.UNTOLD or r.target in near), None)
+    found = next((r for r, outcome in doubtful if outcome in {Outcome.HELD, Outcome.NOBODY} or r.target in near), None)
     if found is None:
         return None
     return Suspicion(
@@ -137,10 +137,11 @@ def _by_rollback(
 
 
 def _is_unexplained(found: Rollback, told: Told, jobs: Seen[JobRun] | NotSeen) -> bool:
-    """Whether no restored run shows that the rollback was meant."""
+    """Whether no restored run shows that the rollback was meant: while Flink cannot be asked, none does."""
     if told.outcome is Outcome.NOBODY:
         return not set(found.runs) <= {run.job_id for run in jobs.values if run.is_terminal}
-    return told.outcome in {Outcome.HELD, Outcome.UNTOLD}
+    is_by_ids = told.outcome is Outcome.READ_AGAIN and isinstance(jobs, NotSeen)
+    return is_by_ids or told.outcome in {Outcome.HELD, Outcome.UNTOLD}
 
 
 def case_of_table(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Case:
