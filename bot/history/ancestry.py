@@ -37,8 +37,8 @@ class Segment(NamedTuple):
     """Whether the run began there, and was not only set back."""
     point: Restored | None = None
     """The restore point, where the run went on from one that is known."""
-    is_one: bool = True
-    """Whether it is known which start of the run that was, where it had several."""
+    twice: int = 0
+    """Up to this id the run may have counted once more, after another start: which one led here is not known."""
 
     def is_by(self, commit: Snapshot) -> bool:
         """Whether the run made the commit."""
@@ -67,7 +67,7 @@ class Ancestry(NamedTuple):
         for each in filter(lambda each: each.is_by(commit), self.segments):
             if number > each.until:
                 return False
-            if not each.is_one:
+            if number <= each.twice:
                 return None
             if number <= each.above:
                 continue
@@ -98,12 +98,12 @@ def ancestry_of(case: Case, run: JobId, at: datetime | None = None) -> Ancestry:
         starts = _starts(case, name, listed, at, until)
         for start in starts:
             if segments and listed is not None and _may_be_older(case, listed, until, start):
-                return Ancestry((*segments, Segment(name, 0, until, None, is_one=False)), None)
+                return Ancestry((*segments, Segment(name, 0, until, None, twice=_OPEN)), None)
             segments.append(Segment(name, start.number, until, start.at, is_first=start.is_first, point=start.point))
             until, at = start.number, start.at
         if not starts or not starts[-1].is_first:
-            is_one = not segments or _lived_once(case, name, listed, until)
-            return _with_times(case, Ancestry((*segments, Segment(name, 0, until, None, is_one=is_one)), None))
+            twice = _counted_twice(case, name, listed, until) if segments else 0
+            return _with_times(case, Ancestry((*segments, Segment(name, 0, until, None, twice=twice)), None))
         point = starts[-1].point
         if listed is not None and point is not None and point == listed.restored and _may_be_any(listed, point):
             return Ancestry(tuple(segments), None)
@@ -153,21 +153,24 @@ def _with_times(case: Case, line: Ancestry) -> Ancestry:
     return Ancestry((*newer, last._replace(by=by)), line.rest)
 
 
-def _lived_once(case: Case, name: str, listed: JobRun | None, until: int) -> bool:
-    """Whether no second start of a run is seen that may have come to `until` as well. What its sink passed over the
-    second time is left on storage (facts 0.7); that of a checkpoint which a failover broke off was read again."""
+def _counted_twice(case: Case, name: str, listed: JobRun | None, until: int) -> int:
+    """Up to which id two starts of a run may have counted, either of which may have come to `until`. What the sink
+    passed over the second time is left on storage (facts 0.7); that of a checkpoint which a failover broke off was read
+    again."""
     if listed is not None:
         point = listed.restored
-        return point is None or point.path is not None or listed.restored_count < 2
+        return _OPEN if point is not None and point.path is None and listed.restored_count > 1 else 0
     on_main = (s.checkpoint_id or 0 for s in case.observation.table.of_flink if (s.job_id or "").startswith(name))
     ids = {each for each in on_main if each <= until}
     left = case.leaked.of(LeakStanding.UNTOLD, LeakStanding.DROPPED) if case.leaked is not None else ()
     mine = (each for each in left if each.job_id.startswith(name) and not each.is_empty)
-    return not any(
-        each.checkpoint_id in ids
-        or (each.checkpoint_id < max(ids, default=0) and not all_are_live(each, case.gaps, case.contract))
+    again = (
+        each.checkpoint_id
         for each in mine
+        if each.checkpoint_id in ids
+        or (each.checkpoint_id < max(ids, default=0) and not all_are_live(each, case.gaps, case.contract))
     )
+    return max(again, default=0)
 
 
 def _may_be_older(case: Case, run: JobRun, number: int, start: _Start) -> bool:
