@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from bot.actions._foreseen import case_now, knowing
-from bot.actions._restore_points import going_on, newest_that_pairs
+from bot.actions._restore_points import going_on, nearer_unread, newest_that_pairs
 from bot.actions._world import World
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
@@ -179,9 +179,16 @@ def rehearsed(plan: Plan, action: Action) -> Rehearsed:
     return found
 
 
-def whose_stop(done: Rehearsed) -> str:
-    """`the rehearsal's stop`, where a point comes from it."""
-    return "an earlier stop of this incident" if done.is_of_earlier else "the repair's stop"
+def start_in_words(plan: Plan, done: Rehearsed, point: RestorePoint) -> tuple[str, ...]:
+    """From where the job goes on, sentences of a preview."""
+    stop = "an earlier stop of this incident" if done.is_of_earlier else "the repair's stop"
+    is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
+    taken = f", which {stop} took" if is_of_stop else ""
+    return (
+        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}{taken}. It "
+        f"pairs with {short(point.snapshot_id)}: the source continues where main ends.",
+        *nearer_unread(plan.case, point),
+    )
 
 
 class GoesOn(NamedTuple):

@@ -7,16 +7,13 @@ from what pairs with main as it is now, which need not be the savepoint that the
 from bot.actions._draft import drafted, job_and_head, live_run
 from bot.actions._foreseen import knowing
 from bot.actions._recipes import kept_for_start, start_from
-from bot.actions._rehearsed import Rehearsed, goes_on, rehearsed, whose_stop
-from bot.actions._restore_points import nearer_unread
+from bot.actions._rehearsed import Rehearsed, goes_on, rehearsed, start_in_words
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect
 from bot.domain.ids import SnapshotId, short
-from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import NobodyWrites, RefIs, Requirement
 from bot.domain.table import TableState
-from bot.history.restore import RestorePoint
 
 ACTION = Action(
     name="drop_repair_branch",
@@ -55,7 +52,7 @@ def propose(plan: Plan) -> Proposal:
             start, intact = start_from(job, point, head)
             effects.append(start)
             requirements += [kept_for_start(plan, job, head, point), intact]
-            sentences += [_start(point, done), *nearer_unread(plan.case, point)]
+            sentences += start_in_words(plan, done, point)
             sure += f" and the job starts again from checkpoint {point.checkpoint_id}"
         else:
             sentences += stays_down
@@ -95,12 +92,3 @@ def _removal(done: Rehearsed, table: TableState, at: SnapshotId | None) -> str:
             "trust_present_state` proves it."
         )
     return f"{removed} Its commits can then be expired. Main uses none of the data files that they added."
-
-
-def _start(point: RestorePoint, done: Rehearsed) -> str:
-    is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
-    taken = f", which {whose_stop(done)} took" if is_of_stop else ""
-    return (
-        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}{taken}. It pairs with "
-        f"{short(point.snapshot_id)}: the source continues where main ends."
-    )

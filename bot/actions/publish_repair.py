@@ -16,15 +16,13 @@ from bot.actions._rehearsed import (
     goes_on_published,
     may_yet_be_found,
     rehearsed,
-    whose_stop,
+    start_in_words,
 )
 from bot.actions._rehearsing import sized
-from bot.actions._restore_points import nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, PublishBranch, StartFromStop
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import (
     HeadDescends,
@@ -207,10 +205,7 @@ def _start(plan: Plan, done: Rehearsed, goes_on: GoesOn, *, is_down: bool) -> tu
             f"Find the newest state that run {short_job(done.stopped)} left, prove that it pairs with the table, "
             "and start the job from it. If none pairs, nothing is started.",
         )
-    is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
-    of = f"which {whose_stop(done)} took" if is_of_stop else f"which pairs with {short(point.snapshot_id)}"
-    start = f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, {of}."
-    return (start, *nearer_unread(plan.case, point))
+    return start_in_words(plan, done, point)
 
 
 def _undo(kept: str, done: Rehearsed, keeps: Mapping[str, SnapshotId], *, is_started: bool) -> str:
