@@ -264,9 +264,7 @@ class _Start:
         run, manifests = self._stored.job_id, self._of.seen.flink_manifests
         if not self._of.ends_with(run):
             lost = self._of.lost_of(run) if run is not None else ()
-            own = [self._table.place_of(s.snapshot_id) for s in self._table.of_flink if s.job_id == run]
-            others = (s for s in self._of.binding if s.job_id != run)
-            after = [s for s in others if self._table.place_of(s.snapshot_id) > max(own, default=-1)]
+            after = self._of_others_since()
             if not lost and not after:
                 return self._open(self._pair.reason, self._diagnose)
             return self._wrong(self._pair.reason, after, lost)
@@ -277,10 +275,17 @@ class _Start:
             return self._open(f"{self._pair.reason} {unseen}", manifests.remedy)
         return self._right(f"{self._pair.reason} Start it with the same uid of the sink, or these files are lost.")
 
+    def _of_others_since(self) -> list[Snapshot]:
+        """The commits of the job's other runs above those of the state's own run."""
+        own = [self._table.place_of(s.snapshot_id) for s in self._table.of_flink if s.job_id == self._stored.job_id]
+        others = (s for s in self._of.binding if s.job_id != self._stored.job_id)
+        return [s for s in others if self._table.place_of(s.snapshot_id) > max(own, default=-1)]
+
     def _behind(self) -> RestorePrediction:
-        if self._met.verdict is PairVerdict.AHEAD:  # a repair has brought what it would commit
-            repair = self._of.brought_again(self._stored, None)
-            return self._wrong(self._pair.reason, [repair] if repair is not None else [])
+        repair = self._of.brought_again(self._stored, None)
+        put_back = [repair] if repair is not None else []
+        if self._met.verdict is PairVerdict.AHEAD:  # the repair has brought what it would commit
+            return self._wrong(self._pair.reason, [*self._of_others_since(), *put_back])
         of_start = self._of.commits.of(self._stored).life_of(self._stored)
         checkpoint = self._stored.checkpoint_id
         is_drained = of_start is not None and checkpoint is not None and of_start.is_drained
@@ -291,7 +296,7 @@ class _Start:
         if not later:
             gone = self._of.missing(self._stored)
             return self._fails(gone) if gone else self._open(self._pair.reason, self._diagnose)
-        return self._wrong(self._pair.reason, commits[later[0] :], is_at_most=True)
+        return self._wrong(self._pair.reason, [*commits[later[0] :], *put_back], is_at_most=True)
 
     def _unpaired(self) -> RestorePrediction:
         """Of a run without a commit here it may be known that it began where main ends. Else time tells what main has
