@@ -73,7 +73,7 @@ def test_each_consumer_is_warned_with_its_own_reading_once(
     other = eli.sees("under review", "fraud-ml")
     bot.clock.advances(timedelta(minutes=5))
     bot.services.duties.settle_all()
-    ana.sees_on_card(":white_check_mark: fraud_model")
+    ana.sees_on_card(":mega: fraud_model")
 
     assert warning.plain.partition("\nAcknowledge")[0] in preview
     assert {"Acknowledge", "I need help…"} <= set(warning.buttons)
