@@ -4,7 +4,7 @@ Whatever main has that the state does not hold (`restore`) is written a second t
 comes back. Files that the state still owes are committed first, and the job fails for want of one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -241,13 +241,14 @@ class _Start:
         repair = self._table.by_id.get(self._pair.brings_again) if self._pair.brings_again is not None else None
         if not after and not lost and repair is None:
             return self._right(self._pair.reason)
-        below = () if all(s.job_id == self._stored.job_id for s in after) else self._never_passed(held)
+        below = () if all(s.job_id == self._stored.job_id for s in after) else self._never_passed(after)
         return self._wrong(self._pair.reason, [*below, *after, *([repair] if repair is not None else [])], lost[::-1])
 
-    def _never_passed(self, line: Set[SnapshotId]) -> list[Snapshot]:
-        """The commits of `line` that the state is known not to hold: its run, or one before it, began further down. As
-        another run went on in its place, it may never have read them all again."""
-        return [s for s in self._of.binding if s.snapshot_id in line and self._has(s) is False]
+    def _never_passed(self, after: Sequence[Snapshot]) -> list[Snapshot]:
+        """Commits beside `after` that the state is known not to hold: its run, or one before it, began further down. As
+        another run went on in its place, or its sink passed rows over, they may not all have come again."""
+        known = {s.snapshot_id for s in after}
+        return [s for s in self._of.binding if s.snapshot_id not in known and self._has(s) is False]
 
     def _is_copy(self, commit: Snapshot, state: Snapshot) -> bool:
         """Whether it brought what `state` had brought, once more: put back, or committed twice (F1). Under one job id
@@ -296,7 +297,8 @@ class _Start:
         if not later:
             gone = self._of.missing(self._stored)
             return self._fails(gone) if gone else self._open(self._pair.reason, self._diagnose)
-        return self._wrong(self._pair.reason, [*commits[later[0] :], *put_back], is_at_most=True)
+        after = commits[later[0] :]
+        return self._wrong(self._pair.reason, [*self._never_passed(after), *after, *put_back], is_at_most=True)
 
     def _unpaired(self) -> RestorePrediction:
         """Of a run without a commit here it may be known that it began where main ends. Else time tells what main has
@@ -313,7 +315,8 @@ class _Start:
         later = [s for s in self._of.binding if s.committed_at > self._until and not brings_nothing(self._table, s)]
         after = [s for s in later if stored.job_id is not None or s.checkpoint_id != stored.checkpoint_id]
         if after:  # of an unknown run its own commit may be among those that came right after it
-            return self._wrong(f"{self._pair.reason} It is older than commits on main.", after, is_at_most=True)
+            again = [*self._never_passed(after), *after]
+            return self._wrong(f"{self._pair.reason} It is older than commits on main.", again, is_at_most=True)
         return self._open(
             f"{self._pair.reason} It may be the state of another job, or of a run whose commits have expired.",
             f"Find out which job wrote it: `waterline evidence checkpoint_pairing {self._table.name}` lists the job's "

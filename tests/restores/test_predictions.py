@@ -113,6 +113,16 @@ def test_what_its_run_had_yet_to_read_again_is_doubled_too() -> None:
     assert (found.verdict, extent(found.repeated)) == (WRONG, (30, True, 2, 4))
 
 
+def test_rows_that_its_own_run_passed_over_are_doubled_too() -> None:
+    """Run b began below main's end and committed nothing of what it read again: its sink dropped it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FAILED")
+    tale.flink_runs("b", restored=1, of="a").commits("b", 6).becomes("b", "FAILED")
+
+    found = predicted(tale, point("b", 4))
+
+    assert (found.verdict, extent(found.repeated)) == (WRONG, (30, True, 2, 6))
+
+
 def test_a_state_of_an_unknown_run_that_is_older_than_commits_repeats_them_at_most() -> None:
     """Its own commit may be among those that came right after it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FINISHED")
