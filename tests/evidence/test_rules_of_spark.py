@@ -45,8 +45,9 @@ OURS_PER_ROW = frozenset(
 """Run Python for each row, or send code to the server."""
 PAST_CONNECT = frozenset({"rdd", "sparkContext", "_jvm", "_jdf", "_jsc", "_sc"})
 """Spark Connect has none of them."""
-WHOLE = frozenset({"toPandas", "toArrow", "toLocalIterator", "pandas_api"})
+WHOLE = frozenset({"toPandas", "toLocalIterator", "pandas_api"})
 """Fetch everything that there is."""
+FETCHES = frozenset({"collect", "toArrow"})
 
 
 def faults(source: str) -> list[str]:
@@ -61,11 +62,11 @@ def faults(source: str) -> list[str]:
     for scope in _scopes(tree):
         limited = _limited_names(scope)
         found += [
-            (call.lineno, "collect() without limit")
+            (call.lineno, f"{call.func.attr}() without limit")
             for call in _own(scope)
             if isinstance(call, ast.Call)
             and isinstance(call.func, ast.Attribute)
-            and call.func.attr == "collect"
+            and call.func.attr in FETCHES
             and not _is_limited(call.func.value, limited)
         ]
     return [f"{line}: {what}" for line, what in sorted(set(found))]
@@ -130,6 +131,7 @@ def test_evidence_runs_in_spark_and_fetches_little(file: Path) -> None:
     ("planted", "found"),
     [
         ("rows = frame.collect()", ["1: collect() without limit"]),
+        ("rows = frame.toArrow()", ["1: toArrow() without limit"]),
         ("rows = frame.groupBy('a').count().collect()", ["1: collect() without limit"]),
         ("rows = frame.limit(5).join(other, on='a').collect()", ["1: collect() without limit"]),
         ("def f(few):\n    return few.collect()", ["2: collect() without limit"]),
