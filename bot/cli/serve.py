@@ -123,7 +123,9 @@ def running(
                 else None
             )
             restores = RestoreDesk(services.observer, services.clock)
-            address = stack.enter_context(serving_pages(settings.web, services.trust, restores, names.of, alerts))
+            checks = {"slack": door.hindered}
+            pages = serving_pages(settings.web, services.trust, restores, names.of, alerts, checks)
+            address = stack.enter_context(pages)
             Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)
         yield name, built
 

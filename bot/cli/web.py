@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
@@ -21,6 +21,7 @@ from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
 from bot.web.app import serving, web_app
 from bot.web.pages import Names
+from bot.web.probes import Check
 
 app = typer.Typer(add_completion=False)
 
@@ -51,14 +52,20 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
 
 @contextmanager
 def serving_pages(
-    settings: WebSettings, desk: TrustDesk, restores: RestoreDesk, names: Names, alerts: AlertDesk | None = None
+    settings: WebSettings,
+    desk: TrustDesk,
+    restores: RestoreDesk,
+    names: Names,
+    alerts: AlertDesk | None = None,
+    checks: Mapping[str, Check] | None = None,
 ) -> Iterator[str]:
-    """The address at which all of it is served. Raises BadConfiguration if anybody could read it."""
+    """The address at which all of it is served. `checks`: what else has to work for it to be ready. Raises
+    BadConfiguration if anybody could read it."""
     token = WebSecrets().waterline_web_token
     refuse_open_house(settings, token)
     access = Access(settings, token.get_secret_value() if token is not None else None)
     content = CONTENT / "messages" / "record"
-    app = web_app(desk, restores, records(desk.setups), content, access, names, _alert_routes(alerts))
+    app = web_app(desk, restores, records(desk.setups), content, access, names, _alert_routes(alerts), checks)
     with serving(app, settings.host, settings.port) as address:
         yield address
 

@@ -73,6 +73,14 @@ class FrontDoor:
         self._serving = threading.Thread(target=self._server.run, daemon=True)
         self._serving.start()
 
+    def hindered(self) -> str | None:
+        """Why nothing comes from Slack now, a sentence; None: nothing hinders it. A quiet socket is a good one: that it
+        is broken shows by pings without an answer, after which slack_sdk connects anew."""
+        if self._server is not None:
+            return None if self._server.started else "Slack's address does not listen."
+        is_connected = self._socket is not None and self._socket.client.is_connected()
+        return None if is_connected else "The socket to Slack is not connected."
+
     def close(self) -> None:
         """Take nothing more. Safe to repeat."""
         socket, self._socket = self._socket, None

@@ -13,7 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from bot.settings import WebSettings
 from bot.web.responses import problem, wants_page
 
-_ALWAYS_OPEN = "/v1/health"
+_ALWAYS_OPEN = frozenset({"/v1/health", "/livez", "/readyz"})
+"""They tell nothing of any table."""
 ALERTS = "/v1/alerts/"
 """Below it every handler asks for a key of its own: who may read may not send alerts, and the other way round."""
 
@@ -26,7 +27,7 @@ class Access:
 
     def allows(self, headers: Headers, client: str, path: str) -> bool:
         """Whether this request may be answered. `client` is the address of whoever is connected, proxy or not."""
-        if path == _ALWAYS_OPEN or path.startswith(ALERTS):
+        if path in _ALWAYS_OPEN or path.startswith(ALERTS):
             return True
         if self.token is None and self.web.identity_header is None:
             return self.web.is_loopback

@@ -5,7 +5,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from bot.service.trust import TrustDesk
 from bot.web.access import ALERTS, Access, Doorkeeper
 from bot.web.alerts import AlertRoutes
 from bot.web.pages import Names, Pages
+from bot.web.probes import Check, Probes
 from bot.web.responses import json_text, problem_of, wants_page
 from bot.web.trust_api import Api, openapi_json
 
@@ -45,8 +46,10 @@ def web_app(
     access: Access,
     names: Names,
     alerts: AlertRoutes | None = None,
+    checks: Mapping[str, Check] | None = None,
 ) -> Starlette:
-    """Everything that can be read, and where alerts are told. `content`: folder of the record's templates."""
+    """Everything that can be read, and where alerts are told. `content`: folder of the record's templates. `checks`:
+    what has to work, beside catalog and record, for this process to be ready."""
     from bot.web.mcp_server import agents_app, agents_server  # 33 MB, only where pages are served
 
     pages = Pages(desk, records, content, names)
@@ -81,6 +84,7 @@ def web_app(
         routes=[
             *pages.routes,
             *Api(desk, restores).routes,
+            *Probes(desk, checks or {}).routes,
             Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),
             Route("/mcp", agents),

@@ -66,8 +66,8 @@ def file(text: str, name: str, media_type: str) -> Response:
 
 
 def wants_page(path: str) -> bool:
-    """Whether this address is for people: what is for programs and agents lies under two prefixes."""
-    return not path.startswith(("/v1/", "/mcp"))
+    """Whether this address is for people, and not for programs and agents."""
+    return not path.startswith(("/v1/", "/mcp", "/livez", "/readyz", "/metrics"))
 
 
 def _tagged(request: Request, said: str, body: bytes, media_type: str) -> Response:

@@ -17,6 +17,7 @@ from bot.adapters.journal_sql.store import Store, open_store
 from bot.ports import Post
 from bot.slack.front_door import FrontDoor
 from bot.slack.http import http_app
+from bot.workspace import Workspace
 from tests.slack.people import eventually
 
 CLICK = {
@@ -130,3 +131,17 @@ def is_open(port: int) -> bool:
     """Whether somebody takes connections there."""
     with socket.socket() as asking:
         return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_it_says_whether_slack_is_connected(door: FrontDoor) -> None:
+    """A probe asks at any time: before, while, and after Slack is gone."""
+    before = door.hindered()
+    with Workspace().serve() as workspace:
+        door.connect(workspace.app_token, workspace.api_url)
+        eventually(lambda: door.hindered() is None)
+    try:
+        eventually(lambda: door.hindered() is not None)
+    finally:
+        door.close()
+
+    assert before == "The socket to Slack is not connected."

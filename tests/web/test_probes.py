@@ -1,0 +1,118 @@
+"""What a cluster asks: does it live, can it work, and the numbers for Prometheus."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.domain.errors import CouldNotLook
+from bot.domain.findings import RecoveryDeadline
+from bot.service.record import Records
+from bot.settings import WebSettings
+from bot.web.access import Access
+from bot.web.app import serving, web_app
+from tests.tables import ORDERS
+from tests.web.conftest import CONTENT
+from tests.web.scene import REFUNDS, Scene
+
+TOKEN = "kept-by-those-who-may-read"
+
+
+def numbers(answer: httpx.Response) -> dict[tuple[str, str], float]:
+    """(Name, table) -> value."""
+    assert answer.headers["content-type"].startswith("text/plain")
+    families = text_string_to_metric_families(answer.text)
+    return {(each.name, each.labels["table"]): each.value for family in families for each in family.samples}
+
+
+def test_a_table_that_nobody_doubts_is_trusted_and_one_that_cannot_be_read_is_not_a_number(web: httpx.Client) -> None:
+    """So that neither `== 1` nor `== 0` holds for it."""
+    found = numbers(web.get("/metrics"))
+
+    assert found["waterline_table_trusted", ORDERS] == 1
+    assert str(found["waterline_table_trusted", REFUNDS]) == "nan"
+    assert (found["waterline_open_incidents", ORDERS], found["waterline_open_incidents", REFUNDS]) == (0, 0)
+
+
+def test_alert_rules_name_numbers_that_there_are(scene: Scene, web: httpx.Client) -> None:
+    """A rule over a number that nobody serves never fires."""
+    rules = yaml.safe_load((Path(__file__).parents[2] / "deploy/prometheus/alerts.yaml").read_text(encoding="utf-8"))
+    named = {name for each in rules["groups"][0]["rules"] for name in re.findall(r"waterline_\w+", each["expr"])}
+
+    scene.opens()
+
+    assert named <= set(re.findall(r"^# TYPE (\w+) gauge$", web.get("/metrics").text, re.MULTILINE))
+
+
+def test_an_incident_and_the_decision_that_waits_are_in_the_numbers(scene: Scene, web: httpx.Client) -> None:
+    """Each scrape looks anew."""
+    scene.opens().diagnoses().proposes()
+    scene.clock.at += timedelta(minutes=5)
+
+    found = numbers(web.get("/metrics"))
+
+    assert (found["waterline_table_trusted", ORDERS], found["waterline_open_incidents", ORDERS]) == (0, 1)
+    assert found["waterline_table_commits_above_trusted", ORDERS] == 2
+    assert found["waterline_proposal_waiting_seconds", ORDERS] == 360
+
+
+def test_of_a_private_incident_only_the_doubt_is_told(scene: Scene, web: httpx.Client) -> None:
+    """As on every page."""
+    scene.opens(private=True)
+
+    found = numbers(web.get("/metrics"))
+
+    assert (found["waterline_table_trusted", ORDERS], found["waterline_open_incidents", ORDERS]) == (0, 0)
+
+
+def test_the_recovery_deadline_counts_down(scene: Scene) -> None:
+    """An alert rule compares it with an hour."""
+    until = scene.clock.at + timedelta(hours=2)
+    deadline = RecoveryDeadline(
+        looked_at=scene.clock.at, recoverable_until=until, because="", restore_point=None, limits=()
+    )
+    desk = scene.desk(deadlines=lambda table: deadline if table == ORDERS else None)
+    app = web_app(desk, scene.restores(), Records(CONTENT), CONTENT, Access(WebSettings(), None), lambda _users: {})
+    with serving(app, "127.0.0.1", 0) as address:
+        scene.clock.at += timedelta(minutes=90)
+        found = numbers(httpx.get(f"{address}/metrics"))
+
+    assert found["waterline_recovery_deadline_seconds", ORDERS] == 1800
+    assert ("waterline_recovery_deadline_seconds", REFUNDS) not in found
+
+
+@pytest.mark.parametrize("hindered", [None, "The socket to Slack is not connected."])
+def test_it_is_ready_when_nothing_hinders_it(scene: Scene, hindered: str | None) -> None:
+    """Open to whoever probes, also where pages ask for a token; no table is named, and it lives all the same."""
+    access, checks = Access(WebSettings(), TOKEN), {"slack": lambda: hindered}
+    app = web_app(scene.desk(), scene.restores(), Records(CONTENT), CONTENT, access, lambda _users: {}, checks=checks)
+    with serving(app, "127.0.0.1", 0) as address:
+        ready, lives, refused = (httpx.get(f"{address}{path}") for path in ("/readyz", "/livez", "/metrics"))
+
+    assert (ready.status_code, lives.status_code, refused.status_code) == (503 if hindered else 200, 200, 401)
+    assert ready.json() == {"record": "ok", "catalog": "ok", "slack": hindered or "ok"}
+
+
+def test_without_record_or_catalog_it_is_not_ready(
+    scene: Scene, web: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A catalog that answers for one table answers; numbers of tables come without the record too."""
+
+    def fails(*_: object) -> None:
+        raise CouldNotLook("It does not answer.", "", "")
+
+    monkeypatch.setattr(scene.incidents, "all", fails)
+    without_record = web.get("/readyz")
+    trusted = numbers(web.get("/metrics"))
+    monkeypatch.setattr(PyIcebergCatalog, "load", fails)
+    without_both = web.get("/readyz")
+
+    assert without_record.json() == {"record": "The record cannot be read.", "catalog": "ok"}
+    assert without_both.json()["catalog"] == "No watched table can be read."
+    assert (without_record.status_code, without_both.status_code) == (503, 503)
+    assert str(trusted["waterline_table_trusted", ORDERS]) == "nan"
