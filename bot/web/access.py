@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from bot.settings import WebSettings
 from bot.web.responses import problem, wants_page
 
-_ALWAYS_OPEN = frozenset({"/v1/health", "/livez", "/readyz"})
+_ALWAYS_OPEN = frozenset({"/livez", "/readyz"})
 """They tell nothing of any table."""
 ALERTS = "/v1/alerts/"
 """Below it every handler asks for a key of its own: who may read may not send alerts, and the other way round."""

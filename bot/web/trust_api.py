@@ -1,4 +1,4 @@
-"""The API for programs: five reads, and the OpenAPI document, made from the models that are answered."""
+"""The API for programs: four reads, and the OpenAPI document, made from the models that are answered."""
 
 import json
 from collections.abc import Collection
@@ -128,13 +128,6 @@ class Tables(Record):
     tables: tuple[Trust, ...] = Field(description="In the order of the configuration.")
 
 
-class Health(Record):
-    """Whether this server can answer at all."""
-
-    status: str = Field(description="`ok`, or what cannot be read.")
-    tables: int = Field(ge=0, description="Tables that are watched.")
-
-
 class Api:
     """Handlers; each runs in a thread of the server's pool, because catalog and record block."""
 
@@ -146,19 +139,11 @@ class Api:
     def routes(self) -> list[Route]:
         """All reads but the description of them."""
         return [
-            Route("/v1/health", self._health),
             Route("/v1/tables", self._tables),
             Route("/v1/tables/{table}/trust", self._trust),
             Route("/v1/tables/{table}/restore-check", self._restore_check),
             Route("/v1/incidents/{incident}", self._incident),
         ]
-
-    def _health(self, request: Request) -> Response:
-        try:
-            self._desk.incidents()
-        except CouldNotLook as error:
-            return problem_of(error, 503)
-        return answered(request, Health(status="ok", tables=len(self._desk.setups)))
 
     def _tables(self, request: Request) -> Response:
         return answered(request, Tables(tables=self._desk.all()), apart_from={"tables": {"__all__": _WHEN}})
@@ -196,7 +181,7 @@ class Api:
 
 
 _ABOUT = (
-    "Which state of a table can its consumers trust, and how do we know? Five reads, which change nothing. Where they "
+    "Which state of a table can its consumers trust, and how do we know? Four reads, which change nothing. Where they "
     "are configured, other systems send alerts to the addresses for alerts. `unknown` is never `trusted`: the state is "
     "`unknown` where the catalog or the record cannot be read, or where they disagree. Every read has an ETag."
 )
@@ -205,7 +190,7 @@ _REF = "#/components/schemas/{model}"
 
 def openapi_json(alerts: Collection[str] = ()) -> str:
     """OpenAPI 3.1 as JSON text. `alerts`: the kinds of alerts that are taken."""
-    answers: tuple[type[BaseModel], ...] = (Health, Tables, Trust, RestoreCheck, IncidentView, Problem)
+    answers: tuple[type[BaseModel], ...] = (Tables, Trust, RestoreCheck, IncidentView, Problem)
     models: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [*alert_models(alerts)]
     models += [(model, "serialization") for model in answers]
     _, schemas = models_json_schema(models, ref_template=_REF)
@@ -213,7 +198,6 @@ def openapi_json(alerts: Collection[str] = ()) -> str:
         "openapi": "3.1.0",
         "info": {"title": "Waterline", "version": "1", "description": _ABOUT},
         "paths": {
-            "/v1/health": {"get": _read("health", "Can it answer?", "Health", may_fail=True, open_to_all=True)},
             "/v1/tables": {"get": _read("tables", "All watched tables and their trust.", "Tables")},
             "/v1/tables/{table}/trust": {
                 "get": _read("trust", "One table's trust.", "Trust", ("table", "namespace.table, as configured."))
@@ -258,15 +242,13 @@ def _read(
     *,
     asks: tuple[str, str] | None = None,
     may_fail: bool = False,
-    open_to_all: bool = False,
 ) -> dict[str, object]:
     tag = {"ETag": {"description": "Changes when the answer does.", "schema": {"type": "string"}}}
     answers: dict[str, object] = {
         "200": {"description": "The answer.", "headers": tag, "content": {"application/json": {"schema": _of(model)}}},
         "304": {"description": "You have the newest answer.", "headers": tag},
+        "401": _problem("The token is missing or wrong."),
     }
-    if not open_to_all:
-        answers["401"] = _problem("The token is missing or wrong.")
     if named is not None:
         answers["404"] = _problem(f"There is no such {named[0]}.")
     if asks is not None:
@@ -288,7 +270,7 @@ def _read(
         "summary": summary,
         "parameters": [*path, etag],
         "responses": answers,
-        "security": [{}] if open_to_all else [{"token": []}, {"password": []}],
+        "security": [{"token": []}, {"password": []}],
     }
 
 

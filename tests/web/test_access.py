@@ -55,13 +55,6 @@ def test_the_token_opens_for_programs_and_for_browsers(scene: Scene, web: httpx.
     assert (200, 200) == (bearer.status_code, browser.status_code)
 
 
-def test_health_is_open_and_tells_no_table(web: httpx.Client) -> None:
-    """A load balancer has no token."""
-    found = web.get("/v1/health")
-
-    assert (200, {"status": "ok", "tables": 2}) == (found.status_code, found.json())
-
-
 @pytest.mark.parametrize(
     ("proxies", "header", "client", "is_let_in"),
     [
