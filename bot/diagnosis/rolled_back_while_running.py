@@ -11,6 +11,7 @@ from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rollbacks import Rollback
 from bot.domain.sentences import counted
+from bot.history.ranking import for_rewind
 from bot.history.rolled_back import Outcome, Told, rollbacks_of
 
 MODE = Mode(
@@ -38,7 +39,7 @@ MODE = Mode(
         "the old run went on without a restore.",
     },
     act=Act.CONTAIN,
-    remedies=(Remedy.REWIND_TABLE_AND_JOB,),
+    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.RESTORE_LOST_COMMITS),
 )
 
 
@@ -146,6 +147,10 @@ def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Roll
     rows = sum(s.counted("added-records") for s in lost)
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
     reasons.append(_rows_said(case, found, told))
+    if (remedy := _remedy(case, found)) is Remedy.RESTORE_LOST_COMMITS:
+        reasons.append(
+            f"No restore point pairs with {short(found.target)} or an earlier snapshot: a rewind is impossible."
+        )
     lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
     how = ", and rows that it lost have not come again"
     if writer in found.runs:
@@ -162,8 +167,14 @@ def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Roll
         wrong_run=writer
         if isinstance(case.observation.jobs, NotSeen) or writer in {run.job_id for run in living(case)}
         else None,
-        remedy=Remedy.REWIND_TABLE_AND_JOB,
+        remedy=remedy,
     )
+
+
+def _remedy(case: Case, found: Rollback) -> Remedy:
+    """A rewind, unless no lasting restore point pairs with the target or with what lies below it."""
+    is_impossible = case.pairing is not None and (found.target is None or for_rewind(case, found.target).best is None)
+    return Remedy.RESTORE_LOST_COMMITS if is_impossible else Remedy.REWIND_TABLE_AND_JOB
 
 
 def _told_by_positions(told: Told) -> list[str]:

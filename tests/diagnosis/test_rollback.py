@@ -18,7 +18,7 @@ from bot.service.observing import readers_since
 from tests.cases import Tale, job_id
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
-from tests.found import hole
+from tests.found import hole, point, points
 from tests.history.test_rolled_back import GUEST, back_to_3
 
 
@@ -820,3 +820,18 @@ def test_setting_main_back_would_take_the_guests_rows() -> None:
 
     said = [any("would undo" in r for r in each.reasons) for each in told if isinstance(each, Matches)]
     assert [True, False] == said
+
+
+@pytest.mark.parametrize(("pairs_with", "remedy"), [(3, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.RESTORE_LOST_COMMITS)])
+def test_where_no_restore_point_pairs_below_the_hole_the_lost_commits_are_to_be_put_back(
+    pairs_with: int, remedy: Remedy
+) -> None:
+    """A rewind could only be refused."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5)
+    told = points(point(job_id("a"), pairs_with, tale.at("a", pairs_with)))
+    tale.rolls_back_to("a", 3).commits("a", 6)
+
+    found = rolled_back_while_running.examine(tale.looked_at(missing=20, pairing=told))
+
+    assert isinstance(found, Matches)
+    assert found.remedy is remedy
