@@ -82,7 +82,7 @@ class RolledBack:
             if told.outcome is Outcome.HELD:
                 return told if untold is None or self._lost_some(told.run) else untold
             if told.outcome is Outcome.READ_AGAIN and (
-                self._is_listed(commit.job_id) or not (untold or self._strangers - {commit.job_id})
+                self._is_listed(commit.job_id) or not (untold or self._unlisted - {commit.job_id})
             ):
                 of_others = sum(lost.job_id != commit.job_id for lost, _ in self.lost)
                 if of_others in (0, len(self.lost)):
@@ -108,7 +108,7 @@ class RolledBack:
         return [s for s in self.table.of_flink if s.snapshot_id not in self._kept and not self._guests.has(s)]
 
     @cached_property
-    def _strangers(self) -> frozenset[JobId | None]:
+    def _unlisted(self) -> frozenset[JobId | None]:
         """Runs that have committed since and that Flink lists under no name, while none that it lists lived: another
         job's, or the job's own under another uid, which led to where a run began of which only ids tell."""
         known = {run.job_id for run in self.case.observation.jobs.values} | {lost.job_id for lost, _ in self.lost}
@@ -180,7 +180,7 @@ class RolledBack:
         held = self._holds(line)
         if held is None and commit is not None and not line.is_known:
             return self._of_ids(commit)
-        if held and self._strangers and not self._holds(line, surely=True):
+        if held and self._unlisted and not self._holds(line, surely=True):
             held = None
         if held or (held is False and self._has_passed_over(run)):
             return Told(Outcome.HELD, run.job_id, commit)
