@@ -26,7 +26,7 @@ def warned(ana: Responder, bot: WatchingBot) -> datetime:
     ana.submits()
     ana.reads_form()
     ana.submits()
-    ana.sees_on_card(":white_check_mark: fraud_model")
+    ana.sees_on_card(":mega: fraud_model")
     return max(view.queued_at for view in bot.services.store.get(ONE).notices.values())
 
 
