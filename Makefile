@@ -36,8 +36,8 @@ test-all: install ## Run the other tests: on Spark, the whole bot, real Flink cl
 	WATERLINE_EXAMPLES=400 $(BIN)/pytest -m "(full or made_up) and not slow and not long and not chaos" --numprocesses auto $(SHARED) $(call ENDED_AFTER,400)
 	$(BIN)/pytest -m "slow and not long" --timeout=600 --numprocesses 3 $(SHARED) $(call ENDED_AFTER,900)
 
-test-long: install ## Run one more of each kind: repairs and actions on a real Flink cluster (a quarter of an hour)
-	$(BIN)/pytest -m long --timeout=900
+test-long: install ## Run what takes its turn on other days, and one more repair and action of each kind on Flink (an hour)
+	$(BIN)/pytest -m long --timeout=900 --numprocesses 3 $(SHARED)
 
 hunt: install ## Make up very many histories from a new seed, which is printed (hours): EXAMPLES=20000
 	seed=$${WATERLINE_SEED:-$$RANDOM}; WATERLINE_SEED=$$seed WATERLINE_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -m made_up \

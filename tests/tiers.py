@@ -3,8 +3,9 @@
 Left to `make test-all` (marked `full`) is a test that is marked so itself, and, unless it is marked `smoke`, one that
 needs a fixture or lies in a folder that is named here, or that is marked `slow`, `long` or `chaos`.
 
-Of the tests that are marked `rotating`, which are many of one kind, a third runs on a day, and all in three days. The
-others of the day are `long`, so `make test-long` runs them. `WATERLINE_DAY=2` chooses another third.
+Of the tests that are marked `rotating`, which are many of one kind, and of those that need Spark, unless they are marked
+`smoke`, a third runs on a day, and all in three days. The others of the day are `long`, so `make test-long` runs them.
+`WATERLINE_DAY=2` chooses another third.
 """
 
 import os
@@ -17,7 +18,8 @@ import pytest
 
 FOLDERS = ("actions", "catalogs", "repairs", "slack", "watch", "web")
 """A test there costs a tenth of a second to two seconds: it writes tables, starts bots and servers."""
-FIXTURES = frozenset({"embedded", "slack"})
+SPARK = "embedded"
+FIXTURES = frozenset({SPARK, "slack"})
 """Spark, and a workspace for a whole bot."""
 ALWAYS = ("slow", "long", "chaos")
 PARTS = 3
@@ -36,8 +38,13 @@ def rotate(items: list[pytest.Item]) -> None:
     """In place, before `mark_full`."""
     today = int(os.environ[_DAY]) % PARTS
     for item in items:
-        if item.get_closest_marker("rotating") and crc32(item.nodeid.encode()) % PARTS != today:
+        if _takes_turns(item) and crc32(item.nodeid.encode()) % PARTS != today:
             item.add_marker("long")
+
+
+def _takes_turns(item: pytest.Item) -> bool:
+    is_on_spark = SPARK in getattr(item, "fixturenames", ()) and item.get_closest_marker("smoke") is None
+    return is_on_spark or item.get_closest_marker("rotating") is not None
 
 
 def mark_full(items: list[pytest.Item]) -> None:
