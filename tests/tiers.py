@@ -3,7 +3,7 @@
 Left to `make test-all` (marked `full`) is a test that is marked so itself, and, unless it is marked `smoke`, one that
 needs a fixture or lies in a folder that is named here, or that is marked `slow`, `long` or `chaos`.
 
-Of the tests that are marked `rotating`, which are many of one kind, and of those that need Spark, unless they are marked
+Of the tests that are marked `rotating`, which are many of one kind, and of those that need Spark and are not marked
 `smoke`, a third runs on a day, and all in three days. The others of the day are `long`, so `make test-long` runs them.
 `WATERLINE_DAY=2` chooses another third.
 """
