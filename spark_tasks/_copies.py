@@ -22,7 +22,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import DataFile, orc_times, rows_in
-from spark_tasks._reading import column, columns_at, entries, held, is_small, operations, rows_appended, rows_at
+from spark_tasks._reading import column, columns_at, entries, fetched, is_small, operations, rows_appended, rows_at
 from spark_tasks._window import Reach
 
 PARTITION = "_lies_in"
@@ -225,23 +225,23 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
     whole numbers and times leave out most files, ids in text often none.
     Where it also overwrites or deletes, rows are told apart by the file that they live in (`written`: one row per file
     of the window), and what bounds them is the keys that stand in these files, deleted ones too.
-    Cost: one aggregation over the window's rows happens here. Of a small table all rows are fetched, and nothing bounds
-    them.
+    Cost: one aggregation over the window's rows happens here. Where few rows lived, all are fetched, and nothing
+    bounds them.
     """
     table = ask.observation.table
     names = {f"key_{place}": name for place, name in enumerate(ask.contract.key)}
-    keys, is_bounded = tuple(names), not is_small(table)
+    keys, is_bounded = tuple(names), not is_small(table, reach.since, reach.until)
     chosen = [*(column(name).alias(alias) for alias, name in names.items()), F.col(FILE)]
     chosen.append(changed_at(table))
     if reach.since is None or not _only_appends(reach.main):
         live = rows_at(spark, table, reach.until).select(*chosen, lies_in(ask, reach.until))
         brought = keys_brought(spark, ask, reach, names) if is_bounded and reach.since is not None else None
-        return _at_the_end(spark, ask, reach, live, names, written, brought)
+        return _at_the_end(spark, ask, reach, live, names, written, brought, is_fetched=not is_bounded)
     inside = rows_appended(spark, table, reach.since, reach.until).select(*chosen, lies_in(ask))
     older = rows_at(spark, table, reach.since).select(*chosen, lies_in(ask, reach.since))
     older, bounds, rows = _with_a_key_of(ask, inside, older, names) if is_bounded else (older, (), None)
     both = inside.withColumn(IN_WINDOW, F.lit(True)).unionByName(older.withColumn(IN_WINDOW, F.lit(False)))
-    both = held(spark, table, both)
+    both = both if is_bounded else fetched(spark, both)
     return Copies(
         frame=both,
         keys=keys,
@@ -286,6 +286,8 @@ def _at_the_end(
     names: Mapping[str, str],
     written: DataFrame,
     brought: DataFrame | None,
+    *,
+    is_fetched: bool,
 ) -> Copies:
     keys, bounds = tuple(names), tuple[str, ...]()
     if brought is not None:
@@ -294,7 +296,7 @@ def _at_the_end(
     marked = live.join(files, F.col(FILE) == F.col("_written"), "left").select(
         *keys, FILE, PARTITION, CHANGED_AT, F.col("_written").isNotNull().alias(IN_WINDOW)
     )
-    marked = held(spark, ask.observation.table, marked)
+    marked = fetched(spark, marked) if is_fetched else marked
     return Copies(
         frame=marked,
         keys=keys,

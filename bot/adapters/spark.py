@@ -30,6 +30,7 @@ from spark_tasks._damaged import first_damaged
 from spark_tasks._few_entries import stored_entries
 from spark_tasks._kafka import topic_trouble
 from spark_tasks._manifests import newest_of
+from spark_tasks._reading import has_at_most
 from spark_tasks._spelling import exact
 
 _AGAIN_AFTER_S = 0.3
@@ -315,7 +316,9 @@ class SparkEvidenceRunner:
     def _run(self, task: Task, ask: Ask, one: SparkRun) -> Answer:
         table = ask.observation.table
         session = self._session(
-            lambda: one.was_cancelled, is_interpreted=task.reads != "rows" or _has_few_rows(table), table=table
+            lambda: one.was_cancelled,
+            is_interpreted=task.reads != "rows" or has_at_most(table, _FEW_ROWS, table.head),
+            table=table,
         )
         watcher = threading.Thread(
             target=one.watch,
@@ -433,12 +436,6 @@ class SparkEvidenceRunner:
             f"Expected an answer within {self._time_limit}; it was still running.",
             "Choose a shorter window, or raise the time limit.",
         )
-
-
-def _has_few_rows(table: TableState) -> bool:
-    """False where the newest commit does not say how many."""
-    told = table.by_id[table.head].summary.get("total-records", "") if table.head is not None else "0"
-    return told.isdecimal() and int(told) <= _FEW_ROWS
 
 
 def _cancelled(task: Task) -> EvidenceCancelled:

@@ -123,7 +123,7 @@ def running(
                 else None
             )
             restores = RestoreDesk(services.observer, services.clock)
-            checks = {"slack": door.hindered}
+            checks = {"slack": door.trouble}
             pages = serving_pages(settings.web, services.trust, restores, names.of, alerts, checks)
             address = stack.enter_context(pages)
             Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)

@@ -180,20 +180,14 @@ def _remedy(case: Case, found: Rollback) -> Remedy:
 def _told_by_positions(told: Told) -> list[str]:
     """How a hole is known that the job's state does not tell."""
     missing = "Positions that the lost commits had brought are missing"
-    match told.outcome, told.run:
-        case Outcome.READ_AGAIN, run if run is not None:
-            return [
-                f"Run {short_job(run)} went on from the target or below, and should have read these rows again. "
-                f"{missing} all the same."
-            ]
-        case Outcome.UNTOLD, run if run is not None:
-            return [
-                f"Where run {short_job(run)} was restored from is no longer shown. {missing}, so it passed them over."
-            ]
-        case Outcome.HELD, _:
-            return []
-        case _:
-            return [f"{missing}."]
+    if told.outcome is Outcome.HELD:
+        return []
+    if told.outcome is Outcome.READ_AGAIN:
+        run = f"Run {short_job(told.run)} went on from the target or below, and should have read these rows again."
+        return [f"{run} {missing} all the same."]
+    if told.outcome is Outcome.UNTOLD:
+        return [f"Where run {short_job(told.run)} was restored from is not shown. {missing}, so it passed them over."]
+    return [f"{missing}."]
 
 
 def _what_leaves_the_hole(case: Case, writer: JobId | None) -> str:

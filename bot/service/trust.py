@@ -82,6 +82,12 @@ class TrustDesk:
         self._observer.setup(table)
         return self._awaited(self._read(table), time.monotonic() + self._patience_s)
 
+    def reads_any(self) -> bool:
+        """Whether one of the watched tables can be read now. Cost: of the first that can, and no more patience than for
+        one table."""
+        until = time.monotonic() + self._patience_s
+        return any(not isinstance(self._awaited(self._read(table), until), NotSeen) for table in self._observer.tables)
+
     def history(self, table: TableName) -> tuple[Turn, ...]:
         """How the table's trust changed, newest first. Raises UnknownTable, CouldNotLook."""
         self._observer.setup(table)

@@ -73,7 +73,7 @@ class FrontDoor:
         self._serving = threading.Thread(target=self._server.run, daemon=True)
         self._serving.start()
 
-    def hindered(self) -> str | None:
+    def trouble(self) -> str | None:
         """Why nothing comes from Slack now, a sentence; None: nothing hinders it. A quiet socket is a good one: that it
         is broken shows by pings without an answer, after which slack_sdk connects anew."""
         if self._server is not None:

@@ -19,7 +19,6 @@ from starlette.routing import Route
 from bot.domain.errors import CouldNotLook
 from bot.domain.execution import UNDECIDED
 from bot.domain.incident import Incident
-from bot.domain.looked import NotSeen
 from bot.domain.trust import TrustState
 from bot.service.trust import TrustDesk
 
@@ -38,8 +37,7 @@ def checks_of(desk: TrustDesk) -> Mapping[str, Check]:
         return None
 
     def catalog() -> str | None:
-        tables = (desk.table(table) for table in desk.setups)
-        return "No watched table can be read." if all(isinstance(each, NotSeen) for each in tables) else None
+        return None if desk.reads_any() else "No watched table can be read."
 
     return {"record": record, "catalog": catalog}
 
@@ -102,7 +100,7 @@ class TrustNumbers(Collector):
 
     def _of_incidents(self, incidents: Iterable[Incident], now: datetime) -> Iterable[Metric]:
         opened = _gauge("waterline_open_incidents", "Incidents that are worked on; private ones are not counted.")
-        waits = _gauge("waterline_proposal_waiting_seconds", "Age of the proposal that waits for a decision.")
+        waits = _gauge("waterline_proposal_waiting_seconds", "Age of the proposal that waits for people.")
         counts = dict.fromkeys(self._desk.setups, 0)
         for each in (each for each in incidents if each.is_open):
             counts[each.opened.table] = counts.get(each.opened.table, 0) + 1

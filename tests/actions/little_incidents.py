@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
 from hypothesis import event, note
 
@@ -49,14 +51,16 @@ def proposals(
         if action not in RECOVERS:
             continue
         try:
-            proposal = ACTIONS[action].propose(_plan(world, case, mode, match, drops_others=drops_others))
+            files = partial(survey, world)
+            proposal = ACTIONS[action].propose(plan_of(case, mode, match, survey=files, drops_others=drops_others))
         except WaterlineError:
             event(f"{action}: refused")
             continue
         yield proposal
 
 
-def _plan(world: World, case: Case, mode: Mode, match: Matches, *, drops_others: bool) -> Plan:
+def plan_of(case: Case, mode: Mode, match: Matches, **more: Any) -> Plan:
+    """What an action is asked for by that match."""
     return Plan(
         incident=IncidentId("20261121-a1b2"),
         proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"),
@@ -67,8 +71,7 @@ def _plan(world: World, case: Case, mode: Mode, match: Matches, *, drops_others:
         policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
         by=ANA,
         at=datetime(2026, 11, 21, tzinfo=UTC),
-        drops_others=drops_others,
-        survey=lambda add, remove: survey(world, add, remove),
+        **more,
     )
 
 

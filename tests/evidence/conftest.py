@@ -53,4 +53,4 @@ def orders(tmp_path: Path) -> Iterator[OrdersTable]:
 @pytest.fixture
 def is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """No table counts as small, so each is read as a large one is."""
-    monkeypatch.setattr(_reading, "_HELD_ROWS", -1)
+    monkeypatch.setattr(_reading, "_FETCHED_ROWS", -1)

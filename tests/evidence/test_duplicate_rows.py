@@ -527,10 +527,25 @@ def test_a_small_table_is_read_at_once_and_tells_the_same(
 
     large = [asks(task, ask) for task in ("duplicate_rows", "extra_copies")]
     _copies._SINGLE.clear()
-    monkeypatch.setattr(_reading, "_HELD_ROWS", 100)
+    monkeypatch.setattr(_reading, "_FETCHED_ROWS", 100)
     small = [asks(task, ask) for task in ("duplicate_rows", "extra_copies")]
 
     assert [(a.verdict, a.finding, a.rows) for a in small] == [(a.verdict, a.finding, a.rows) for a in large]
+
+
+def test_a_table_that_was_large_where_the_window_began_is_read_in_the_range_of_its_keys(
+    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By now it has few rows."""
+    monkeypatch.setattr(_reading, "_FETCHED_ROWS", 100)
+    before = orders.appends(rows(range(150)))
+    orders.deletes("source_position < 140")
+    orders.appends(rows(range(200, 202), orders=[145, 146]))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert answer.sources == (RANGE,)
+    assert found(answer) == (12, 2, 2)
 
 
 def test_a_window_with_deletes_reads_only_the_range_of_its_keys(orders: OrdersTable, asks: Asks) -> None:

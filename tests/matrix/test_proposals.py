@@ -1,7 +1,6 @@
 """What a diagnosis of a real run asks for can be proposed: no mode offers an action that refuses by construction."""
 
 from collections import defaultdict
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -10,14 +9,11 @@ import bot.diagnosis
 from bot.actions._completing import scan as scan_actions
 from bot.adapters.saved_case import read_case
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.action import Plan
-from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.errors import WaterlineError
 from bot.domain.file_changes import FileList, FileSources, FileSurvey
-from bot.domain.ids import IncidentId, ProposalId
+from tests.actions.little_incidents import plan_of
 from tests.matrix.asking import CASES
-from tests.rewound import ANA, BEN
 
 MODES, ACTIONS = scan(bot.diagnosis), scan_actions(bot.actions)
 NOT_SAVED = {
@@ -50,24 +46,16 @@ def test_what_a_diagnosis_asks_for_is_proposed_for_some_real_case() -> None:
 
 
 def _is_proposed(action: str, case: Case, mode: Mode, match: Matches) -> bool:
-    plan = Plan(
-        incident=IncidentId("20261121-a1b2"),
-        proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"),
-        case=case,
-        mode=mode,
-        match=match,
-        evidence=(),
-        policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
-        by=ANA,
-        at=datetime(2026, 11, 21, tzinfo=UTC),
-        renames_sink=True,
-        survey=lambda add, remove: FileSurvey(add=_whole(add), remove=_whole(remove)),
-    )
+    plan = plan_of(case, mode, match, renames_sink=True, survey=_all_there)
     try:
         ACTIONS[action].propose(plan)
     except WaterlineError:
         return False
     return True
+
+
+def _all_there(add: FileSources | None, remove: FileSources | None) -> FileSurvey:
+    return FileSurvey(add=_whole(add), remove=_whole(remove))
 
 
 def _whole(sources: FileSources | None) -> FileList | None:

@@ -123,6 +123,22 @@ def test_rows_that_its_own_run_passed_over_are_doubled_too() -> None:
     assert (found.verdict, extent(found.repeated)) == (WRONG, (30, True, 2, 6))
 
 
+def test_a_run_without_a_commit_doubles_what_it_had_yet_to_read_again() -> None:
+    """It began two commits below main's end, and another run took its place before it had committed."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FAILED")
+    tale.flink_runs("b", restored=1, of="a").becomes("b", "FAILED")
+    stored = point("b", 2, written_at=tale.snapshots[-1].committed_at + timedelta(minutes=2))
+    tale.flink_runs("c", restored=3, of="a").commits("c", 4, 5).becomes("c", "FAILED")
+    tale.snapshots[-2:] = [
+        s.model_copy(update={"committed_at": stored.written_at + timedelta(minutes=n)})
+        for n, s in enumerate(tale.snapshots[-2:], 1)
+    ]
+
+    found = predicted(tale, stored)
+
+    assert (found.verdict, extent(found.repeated)) == (WRONG, (40, True, 2, 5))
+
+
 def test_a_state_of_an_unknown_run_that_is_older_than_commits_repeats_them_at_most() -> None:
     """Its own commit may be among those that came right after it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FINISHED")

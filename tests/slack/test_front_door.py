@@ -135,12 +135,12 @@ def is_open(port: int) -> bool:
 
 def test_it_says_whether_slack_is_connected(door: FrontDoor) -> None:
     """A probe asks at any time: before, while, and after Slack is gone."""
-    before = door.hindered()
+    before = door.trouble()
     with Workspace().serve() as workspace:
         door.connect(workspace.app_token, workspace.api_url)
-        eventually(lambda: door.hindered() is None)
+        eventually(lambda: door.trouble() is None)
     try:
-        eventually(lambda: door.hindered() is not None)
+        eventually(lambda: door.trouble() is not None)
     finally:
         door.close()
 
