@@ -81,9 +81,7 @@ class RolledBack:
             told = self._of_commit(commit)
             if told.outcome is Outcome.HELD:
                 return told if untold is None or self._lost_some(told.run) else untold
-            if told.outcome is Outcome.READ_AGAIN and (
-                self._is_listed(commit.job_id) or not (untold or self._unlisted - {commit.job_id})
-            ):
+            if told.outcome is Outcome.READ_AGAIN and (untold is None or self._is_listed(commit.job_id)):
                 of_others = sum(lost.job_id != commit.job_id for lost, _ in self.lost)
                 if of_others in (0, len(self.lost)):
                     return self._restored_later(commit) or told
@@ -108,14 +106,13 @@ class RolledBack:
         return [s for s in self.table.of_flink if s.snapshot_id not in self._kept and not self._guests.has(s)]
 
     @cached_property
-    def _unlisted(self) -> frozenset[JobId | None]:
-        """Runs that have committed since and that Flink lists under no name, while none that it lists lived: another
+    def _is_beside_unlisted(self) -> bool:
+        """Whether a run has committed since that Flink lists under no name, while none that it lists lived: another
         job's, or the job's own under another uid, which led to where a run began of which only ids tell."""
         known = {run.job_id for run in self.case.observation.jobs.values} | {lost.job_id for lost, _ in self.lost}
-        above = (
-            s for s in self.table.of_flink if s.snapshot_id not in self._kept and s.job_id not in known | self._but
-        )
-        return frozenset(s.job_id for s in above if not self._is_lived_through(s))
+        known |= self._but
+        above = (s for s in self.table.of_flink if s.snapshot_id not in self._kept and s.job_id not in known)
+        return any(not self._is_lived_through(s) for s in above)
 
     @cached_property
     def _firsts(self) -> Sequence[Snapshot]:
@@ -180,7 +177,7 @@ class RolledBack:
         held = self._holds(line)
         if held is None and commit is not None and not line.is_known:
             return self._of_ids(commit)
-        if held and self._unlisted and not self._holds(line, surely=True):
+        if held and self._is_beside_unlisted and not self._holds(line, surely=True):
             held = None
         if held or (held is False and self._has_passed_over(run)):
             return Told(Outcome.HELD, run.job_id, commit)

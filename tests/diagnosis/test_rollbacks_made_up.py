@@ -127,6 +127,8 @@ PLANS = st.builds(
 @settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(PLANS, st.sampled_from(["all", "the last", "none"]))
 @example(Plan(IDS[0], False, 4, False, 0, 1, False, "none", None, "last", 2), "none")  # ids of another job
+@example(Plan(IDS[0], False, 4, True, 0, 1, False, "none", None, "last", 2), "none")  # the same, under another uid
+@example(Plan((1, 2, 3, 13, 14, 15, 16), False, None, False, 0, 0, False, "none", None, "first", 5), "none")
 def test_no_hole_is_hidden_and_no_right_rollback_is_one(plan: Plan, knows: str) -> None:
     """Before anybody has looked for positions. A guest under the job's own uid is told only by when the job's runs
     lived, so Flink has to list them; a job that is down is left out, as nobody knows what it will read."""
