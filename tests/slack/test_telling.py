@@ -47,10 +47,11 @@ def test_what_a_consumer_answers_leads_back_into_the_incident(ana: Responder, da
     warning = dana.sees("under review", "revenue-analytics")
 
     dana.clicks("Acknowledge", warning)
-    ana.sees_on_card("seen by")
+    ana.sees_on_card(":white_check_mark: revenue_daily")
     dana.clicks("I need help…", dana.sees("seen by", "revenue-analytics"))
     dana.fills_reason("The 9:00 board report stands still.")
     asked = ana.sees("asks for help")
+    ana.sees_on_card(":mega: revenue_daily")
     ana.asks("close anyway, they know that nothing was wrong.")
     dana.clicks("I need help…", dana.sees("help wanted by", "revenue-analytics"))
     dana.fills_reason("And the 10:00 one.")

@@ -223,7 +223,7 @@ def _told(view: NoticeView) -> str:
     failed = view.unreached
     is_sent = all(each.ended is not None for each in deliveries)
     is_over = is_sent and not any(each.ended is not None and each.ended.how == "delivered" for each in deliveries)
-    is_settled = any(each.answer != "needs-help" for each in view.answers)
+    is_settled = bool(view.answers) and view.answers[-1].answer != "needs-help"
     sent = ":heavy_minus_sign:" if is_over else (":white_check_mark:" if is_settled else ":mega:")
     mark = ":x:" if failed else (sent if is_sent else ":hourglass_flowing_sand:")
     title = mrkdwn((view.notice.title or view.notice.kind.replace("_", " ")).lower())
