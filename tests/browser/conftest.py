@@ -20,7 +20,7 @@ from tests.browser.slack_page import SlackPage
 
 _CHROMIUM = Path("/usr/bin/chromium")
 _ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
-_READY_S = 150.0
+_READY_S = 300.0
 _ADDRESS = re.compile(r"Open\s+(http://127\.0\.0\.1:\d+)")
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Demo
 from tests.browser.slack_page import SlackPage
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(850)]
 
 EVIDENCE = (
     "Commit history",
@@ -65,7 +65,7 @@ def decides_and_executes(slack: SlackPage) -> None:
     slack.becomes("ana")
     slack.clicks("Execute", slack.proposal, confirmed=True)
     thread = slack.opens_thread(slack.proposal)
-    expect(thread).to_contain_text("Verified at head", timeout=180_000)
+    expect(thread).to_contain_text("Verified at head", timeout=SPARK_MS)
     expect(slack.proposal).to_contain_text("Done and verified at head", timeout=60_000)
 
 
