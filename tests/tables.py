@@ -251,7 +251,7 @@ def of_flink(run: str, checkpoint: int, more: Mapping[str, str] | None = None) -
 
 
 def rows(
-    positions: Iterable[int | None], *, partition: int = 0, orders: Iterable[int | None] | None = None
+    positions: Iterable[int | None], *, partition: int | None = 0, orders: Iterable[int | None] | None = None
 ) -> pa.Table:
     """One row per position; order id = position unless `orders` says otherwise; one event a second."""
     places = list(positions)

@@ -1,5 +1,6 @@
 """A commit that brings what another had brought: by files, checkpoint or source range, in whole or in part."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,84 +9,189 @@ from pyspark.sql import SparkSession
 
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import DuplicateCommitsFinding, DuplicateFilesFinding
+from bot.domain.findings import CommitRanges, DuplicateCommitsFinding, DuplicateFilesFinding, RepeatedCommit
 from bot.domain.ids import SnapshotId
+from bot.domain.ledger import SourceRange
 from bot.domain.looked import NotSeen
 from spark_tasks import duplicate_commits
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import table_of, write
 from tests.merges import MergedTable
 from tests.tables import CONTRACT, OrdersTable, of_flink, rows
 
 BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
 BY_TIME = TableContract(key=("order_id",), event_time="event_time")
+BY_KEY = TableContract(key=("order_id",))
+HIDDEN = CONTRACT.model_copy(update={"redacted": ("source_position",)})
+FILES, CHECKPOINT, RANGE = "same-files", "same-checkpoint", "same-source-range"
+OF_POSITION = "write.metadata.metrics.column.source_position"
+
+
+def finding_of(answer: Answer) -> DuplicateCommitsFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, DuplicateCommitsFinding)
+    return answer.finding
 
 
 def repeats(answer: Answer) -> list[tuple[SnapshotId, SnapshotId, str]]:
     """First, again and proof of each."""
-    assert isinstance(answer.finding, DuplicateCommitsFinding)
-    return [(each.first, each.again, each.how) for each in answer.finding.repeated]
+    return [(each.first, each.again, each.how) for each in finding_of(answer).repeated]
 
 
-def test_commits_that_go_on_repeat_nothing(orders: OrdersTable, asks: Asks) -> None:
-    """Also where another run goes on from where the first one stopped."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.commits("b", 3, range(20, 30))
+def only(answer: Answer) -> RepeatedCommit:
+    """The one repeating commit."""
+    [found] = finding_of(answer).repeated
+    return found
+
+
+def parts_of(found: RepeatedCommit) -> list[tuple[str | None, int, int]]:
+    """Each as partition, first and last."""
+    return [(each.partition, each.first, each.last) for each in found.parts]
+
+
+REPEATS: Mapping[str, tuple[str, TableContract, list[tuple[int, int, str]]]] = {
+    "another run goes on from where the first stopped": ("a1[0:10] | a2[10:20] b3[20:30]", CONTRACT, []),
+    "a run writes its checkpoint twice": ("a1[0:10] | a2[10:20] a3[20:30] a2[10:20]", CONTRACT, [(1, 3, CHECKPOINT)]),
+    "a V1 job under its old id counts from 1 again": ("a1[0:10] a2[10:20] | a1[20:30] a2[30:40]", CONTRACT, []),
+    "no bounds, one id, as many rows": ("a2[0:10] | a3[10:20] a2[500:510]", BY_KEY, [(0, 2, CHECKPOINT)]),
+    "no bounds, one id, fewer rows": ("a2[0:10] | a3[10:20] a2[500:507]", BY_KEY, []),
+    "the first copy lies below the window": ("a1[0:10] a2[10:20] | b2[0:5]", CONTRACT, [(0, 2, RANGE)]),
+    "positions of other source partitions": ("a1[0:10] | a2[10:20]p0 b3[10:20]p1", BY_PARTITION, []),
+    "event times overlap a little: they come out of order": ("a1[0:10] | a2[10:30] b3[27:50]", BY_TIME, []),
+    "late events of one run prove nothing": ("a1[0:10] | a2[10:30] a3[12:28]", BY_TIME, []),
+    "what was rolled back is on main once": ("a1[0:10] | a2[10:20] back b2[10:25]", CONTRACT, []),
+    "a V1 job went back under its old id, and merges under a later one what it held back": (
+        "a1[0:10] | a2[10:20]k100 a3[20] a4[10:40]k200", CONTRACT, [(1, 3, RANGE)],
+    ),
+    "one record may make several rows: one run touches": ("a1[0:10] | a2[9:20]k100 a3[19:30]k200", CONTRACT, []),
+    "one run touches, in event times": ("a1[0:10] | a2[9:20]k100 a3[19:30]k200", BY_TIME, []),
+    "a restored run waits for its source: empty commits": ("a1[0:10] a2[] | b3[10:20] b4[]", CONTRACT, []),
+    "a run skips what another had brought, and reaches over it": (
+        "a1[0:10] | a2[20:30] b1[10:20,30:40]", CONTRACT, [],
+    ),
+    "two runs, each in two partitions that the contract does not name": (
+        "a1[0:10,1000:1010] | a2[10:20,1010:1020] b3[20:30,1020:1030] b4[500:510]", CONTRACT, [],
+    ),
+    "one run, in two partitions that the contract does not name": (
+        "a1[0,1000] | a2[1002,2] a3[1003,3] a4[1004] a5[1005,5]", CONTRACT, [],
+    ),
+    "older rows without a position": ("a1[0:10] a2[-,10]k1000 | a3[11:20]", CONTRACT, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "contract", "expected"), REPEATS.values(), ids=REPEATS)
+def test_which_commits_repeat_others(
+    orders: OrdersTable, asks: Asks, line: str, contract: TableContract, expected: list[tuple[int, int, str]]
+) -> None:
+    """(First, again, proof) of each; numbers count the commits of the line."""
+    history = write(orders, line)
+
+    answer = asks("duplicate_commits", orders.ask(history.before, contract=contract))
+
+    assert answer.verdict is (Verdict.CONFIRMED if expected else Verdict.RULED_OUT)
+    place = history.commits.index
+    assert [(place(first), place(again), how) for first, again, how in repeats(answer)] == expected
+
+
+def test_each_replaying_commit_is_told_once_with_that_of_which_it_repeats_most(orders: OrdersTable, asks: Asks) -> None:
+    """A job restored from an older savepoint writes part of the source again."""
+    before, [_, second, third, one, two, _] = write(
+        orders, "a1[0:10] | a2[10:20] a3[20:30] b2[12:24] b3[24:40] b4[40:50]"
+    )
 
     answer = asks("duplicate_commits", orders.ask(before))
 
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline == "None of 2 commits repeats another one, nor the one before the window."
+    assert repeats(answer) == [(second, one, RANGE), (third, two, RANGE)]
+    assert (
+        "2 commits repeat rows of earlier commits (2 with the same source range), 18 rows in total" in answer.headline
+    )
+
+
+PARTS: Mapping[str, tuple[str, TableContract, list[tuple[str | None, int, int]], str]] = {
+    "a run began too low and went on: two commits of another hold what it brought again": (
+        "a1[0:10] | a2[10:20] a3[20:35] b3[15:100]",
+        CONTRACT, [(None, 15, 34)], ", 20 rows of its 85: positions 15 to 34.",
+    ),
+    "one of two partitions of each file came again in part": (
+        "a1[0:10] | a2[10:20]p0[100:120]p1 b2[16:30]p0[120:140]p1",
+        BY_PARTITION, [("0", 16, 19)], ", 4 rows of its 34: positions 16 to 19 of partition 0.",
+    ),
+    "both partitions of each file": (
+        "a1[0:10] | a2[10:20]p0[10:20]p1 b2[10:20]p0[10:20]p1",
+        BY_PARTITION, [("0", 10, 19), ("1", 10, 19)],
+        ", 20 rows: positions 10 to 19 of partition 0, 10 to 19 of partition 1.",
+    ),
+    "rows without a partition are no part of the one beside them, which alone the file's bounds name": (
+        "a1[0:10] | a2[10:20]p1 b2[10]p1[11:20]p-",
+        BY_PARTITION, [("1", 10, 10)], ", 1 row of its 10: position 10 of partition 1.",
+    ),
+    "the job filters: bounds do not tell how many rows came again": (
+        "a1[0:100:10] | a2[100:200:10] b2[150:400:5]k1000",
+        CONTRACT, [(None, 150, 190)], ", 5 rows of its 50: positions 150 to 190.",
+    ),
+    "a hidden position is compared and counted, and not shown": (
+        "a1[0:10] | a2[10:20] b2[15:30]", HIDDEN, [], ", 5 rows of its 15.",
+    ),
+    "a checkpoint in other files over the same range surely came whole": (
+        "a1[0:10] | a2[10:20] a2[10:20]", CONTRACT, [], ", 10 rows.",
+    ),
+    "a checkpoint in other files over another range": (
+        "a1[0:10] | a2[10:20] a2[15:25]", CONTRACT, [(None, 15, 19)], ", up to 5 rows of its 10: positions 15 to 19.",
+    ),
+    "a checkpoint in other files with fewer rows": (
+        "a1[0:10] | a2[10:20] a2[15:20]", CONTRACT, [(None, 15, 19)], ", up to 5 rows: positions 15 to 19.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "contract", "parts", "said"), PARTS.values(), ids=PARTS)
+def test_what_lies_beside_the_repeated_positions_is_there_once(
+    orders: OrdersTable,
+    asks: Asks,
+    line: str,
+    contract: TableContract,
+    parts: list[tuple[str | None, int, int]],
+    said: str,
+) -> None:
+    """So the answer says which positions came again, and how many of the commit's rows stand there."""
+    history = write(orders, line)
+
+    answer = asks("duplicate_commits", orders.ask(history.before, contract=contract))
+
+    assert parts_of(only(answer)) == parts
+    assert answer.headline.endswith(said)
+    assert answer.measures[1].value == only(answer).rows_again
 
 
 def test_the_very_files_once_more_are_the_strongest_proof(orders: OrdersTable, asks: Asks) -> None:
-    """The answer to a commit was lost and it was made again: same files, same checkpoint."""
+    """The answer to a commit was lost and it was made again: same files, same checkpoint. A pick says so."""
     before = orders.commits("a", 1, range(10))
     first = orders.commits_files("a", 2, {"two.parquet": range(10, 30)})
     again = orders.names_again("a", 2, ["two.parquet"])
+    picked = orders.names_again("a", 2, ["two.parquet"], {"source-snapshot-id": str(first)})
 
     answer = asks("duplicate_commits", orders.ask(before))
 
-    assert answer.verdict is Verdict.CONFIRMED
-    assert repeats(answer) == [(first, again, "same-files")]
-    assert "repeats the files of" in answer.headline
-    assert "20 rows" in answer.headline
+    assert repeats(answer) == [(first, again, FILES), (first, picked, FILES)]
+    assert [each.is_cherry_pick for each in finding_of(answer).repeated] == [False, True]
+    assert "2 with the same files" in answer.headline
 
 
-def test_a_checkpoint_once_more_in_other_files_is_found(orders: OrdersTable, asks: Asks) -> None:
-    """The same run wrote its checkpoint twice."""
+def test_of_a_commit_that_brought_rows_of_its_own_only_the_repeated_ones_are_counted(
+    orders: OrdersTable, asks: Asks
+) -> None:
+    """It names files of two commits beside one that is new; a V1 sink merges what it owes into one commit so."""
     before = orders.commits("a", 1, range(10))
-    first = orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 3, range(20, 30))
-    again = orders.commits("a", 2, range(10, 20))
+    orders.commits_files("a", 2, two := {"two.parquet": range(10, 30)})
+    first = orders.commits_files("a", 3, three := {"three.parquet": range(30, 35), "more.parquet": range(35, 40)})
+    again = orders.commits_files("a", 4, {**two, **three, "own.parquet": range(40, 50)})
 
     answer = asks("duplicate_commits", orders.ask(before))
 
-    assert repeats(answer) == [(first, again, "same-checkpoint")]
-
-
-def test_a_job_that_counts_from_1_again_repeats_no_commit(orders: OrdersTable, asks: Asks) -> None:
-    """A V1 job started anew under its old id carries ids once more, with other rows of the source."""
-    orders.commits("a", 1, range(10))
-    before = orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 1, range(20, 30))
-    orders.commits("a", 2, range(30, 40))
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-@pytest.mark.parametrize(("records", "verdict"), [(10, Verdict.CONFIRMED), (7, Verdict.RULED_OUT)])
-def test_without_bounds_the_counters_decide(orders: OrdersTable, asks: Asks, records: int, verdict: Verdict) -> None:
-    """A checkpoint id once more with as many files and rows is a repetition, with others it is none."""
-    before = orders.commits("a", 2, range(10))
-    orders.commits("a", 3, range(10, 20))
-    orders.commits("a", 2, range(500, 500 + records))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=TableContract(key=("order_id",))))
-
-    assert answer.verdict is verdict
+    assert repeats(answer) == [(first, again, FILES)]
+    assert (only(answer).rows, only(answer).too_many) == (40, 30)
+    assert answer.headline.endswith(", 30 rows of its 40.")
+    assert answer.measures[1].value == 30
 
 
 def test_batches_of_one_cdc_checkpoint_are_no_repetition(orders: OrdersTable, asks: Asks) -> None:
@@ -94,106 +200,7 @@ def test_batches_of_one_cdc_checkpoint_are_no_repetition(orders: OrdersTable, as
     orders.commits("a", 2, range(10, 20), summary={"flink.batch-index": "0"})
     orders.commits("a", 2, range(20, 30), summary={"flink.batch-index": "1"})
 
-    answer = asks("duplicate_commits", orders.ask(before, contract=TableContract(key=("order_id",))))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-def test_a_replay_by_another_run_shows_in_the_source_range(orders: OrdersTable, asks: Asks) -> None:
-    """A job restored from an older savepoint writes part of the source again; each replaying commit is told once,
-    with the commit of which it repeats most."""
-    before = orders.commits("a", 1, range(10))
-    second = orders.commits("a", 2, range(10, 20))
-    third = orders.commits("a", 3, range(20, 30))
-    one = orders.commits("b", 2, range(12, 24))
-    two = orders.commits("b", 3, range(24, 40))
-    orders.commits("b", 4, range(40, 50))
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert repeats(answer) == [(second, one, "same-source-range"), (third, two, "same-source-range")]
-    assert (
-        "2 commits repeat rows of earlier commits (2 with the same source range), 18 rows in total" in answer.headline
-    )
-
-
-def test_the_first_copy_may_lie_below_the_window(orders: OrdersTable, asks: Asks) -> None:
-    """A window that begins with the replay still shows what it repeats."""
-    first = orders.commits("a", 1, range(10))
-    before = orders.commits("a", 2, range(10, 20))
-    again = orders.commits("b", 2, range(5))
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert repeats(answer) == [(first, again, "same-source-range")]
-
-
-def test_equal_positions_of_other_source_partitions_are_other_records(orders: OrdersTable, asks: Asks) -> None:
-    """Positions are compared within a partition of the source."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20), partition=0)
-    orders.commits("b", 3, range(10, 20), partition=1)
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-def test_files_that_mix_partitions_are_compared_by_event_time(orders: OrdersTable, asks: Asks) -> None:
-    """Bounds of a file that holds two partitions say nothing of each; half of the time must be the same."""
-    before = orders.commits("a", 1, range(10))
-    mixed = [rows(range(10, 20), partition=0), rows(range(10, 20), partition=1)]
-    first = orders.appends(_together(mixed), of_flink("a", 2))
-    again = orders.appends(_together(mixed), of_flink("b", 2))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
-
-    assert repeats(answer) == [(first, again, "same-source-range")]
-
-
-def test_event_times_that_overlap_a_little_are_a_hand_over(orders: OrdersTable, asks: Asks) -> None:
-    """Events come out of order: a little overlap between two runs proves nothing."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 30))
-    orders.commits("b", 3, range(27, 50))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_TIME))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-def test_two_runs_without_comparable_bounds_are_inconclusive(orders: OrdersTable, asks: Asks) -> None:
-    """Whether they brought the same is not known, and the answer says what to name."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.commits("b", 2, range(10, 20))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=TableContract(key=("order_id",))))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.could_not_look[0].source == "contract.position"
-
-
-def test_a_cherry_pick_of_what_main_has_is_flagged(orders: OrdersTable, asks: Asks) -> None:
-    """The second copy says where it was picked from."""
-    before = orders.commits("a", 1, range(10))
-    first = orders.commits_files("a", 2, {"two.parquet": range(10, 30)})
-    orders.names_again("a", 2, ["two.parquet"], {"source-snapshot-id": str(first)})
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert isinstance(answer.finding, DuplicateCommitsFinding)
-    assert [each.is_cherry_pick for each in answer.finding.repeated] == [True]
-
-
-def test_what_was_rolled_back_is_not_repeated(orders: OrdersTable, asks: Asks) -> None:
-    """After a rewind the next run writes the same part of the source: once on main."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.rolls_back_to(before)
-    orders.commits("b", 2, range(10, 25))
-
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = asks("duplicate_commits", orders.ask(before, contract=BY_KEY))
 
     assert answer.verdict is Verdict.RULED_OUT
 
@@ -203,72 +210,12 @@ def test_a_pick_of_what_was_read_again_is_told_by_the_run_that_had_committed_it(
 ) -> None:
     """Table and job were rewound together, the next run reads the range again under other keys, and then somebody
     picks the rolled-back commit: a pick carries no job id."""
-    before = orders.commits("a", 1, range(10))
-    rolled_back = orders.commits("a", 2, range(10, 20), orders=range(100, 110))
-    orders.rolls_back_to(before)
-    first = orders.commits("b", 2, range(10, 20), orders=range(200, 210))
-    picked = orders.appends(rows(range(10, 20), orders=range(100, 110)), {"source-snapshot-id": str(rolled_back)})
+    before, [_, rolled_back, first] = write(orders, "a1[0:10] | a2[10:20]k100 back b2[10:20]k200")
+    picked = orders.appends(table_of("[10:20]k100"), {"source-snapshot-id": str(rolled_back)})
 
     answer = asks("duplicate_commits", orders.ask(before))
 
-    assert repeats(answer) == [(first, picked, "same-source-range")]
-
-
-def test_what_one_run_read_again_shows_in_the_positions(orders: OrdersTable, asks: Asks) -> None:
-    """A V1 job goes back under its old id: what it reads again is held back, and comes merged under a later id."""
-    before = orders.commits("a", 1, range(10))
-    first = orders.commits("a", 2, range(10, 20), orders=range(100, 110))
-    orders.commits("a", 3, [20])
-    again = orders.commits("a", 4, range(10, 40), orders=range(200, 230))
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert repeats(answer) == [(first, again, "same-source-range")]
-
-
-@pytest.mark.parametrize("contract", [CONTRACT, BY_TIME])
-def test_commits_of_one_run_that_only_touch_repeat_nothing(
-    orders: OrdersTable, asks: Asks, contract: TableContract
-) -> None:
-    """One record may make several rows, and a day's events come out of order."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(9, 20), orders=range(100, 111))
-    orders.commits("a", 3, range(19, 30), orders=range(200, 211))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=contract))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-def test_event_times_of_one_run_prove_nothing(orders: OrdersTable, asks: Asks) -> None:
-    """Late events fall among those of the commit before."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 30))
-    orders.commits("a", 3, range(12, 28))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_TIME))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-def _together(parts: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(parts)
-
-
-def test_an_empty_commit_hides_nothing(orders: OrdersTable, asks: Asks) -> None:
-    """Without rows there is no range to compare: a restored run that waits for its source is no reason to doubt."""
-    orders.commits("a", 1, range(10))
-    before = orders.commits("a", 2, [])
-    orders.commits("b", 3, range(10, 20))
-    orders.commits("b", 4, [])
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-OF_POSITION = "write.metadata.metrics.column.source_position"
-NO_TIME = CONTRACT.model_copy(update={"event_time": None})
+    assert repeats(answer) == [(first, picked, RANGE)]
 
 
 @pytest.fixture
@@ -278,14 +225,13 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duplicate_commits, "parts_by_commit", lambda *_asked: why)
 
 
-@pytest.mark.parametrize("mode", ["none", "counts"])
-@pytest.mark.parametrize("run", ["a", "b"])
 @pytest.mark.parametrize(
-    "contract",
+    ("mode", "run", "contract"),
     [
-        pytest.param(CONTRACT, id="plain"),
-        pytest.param(BY_PARTITION, id="partitions", marks=pytest.mark.slow),
-        pytest.param(NO_TIME, id="no time", marks=pytest.mark.long),
+        pytest.param("none", "a", CONTRACT, id="one run"),
+        pytest.param("counts", "b", CONTRACT, id="two runs"),
+        pytest.param("none", "b", BY_PARTITION, id="partitions", marks=pytest.mark.slow),
+        pytest.param("counts", "a", BY_KEY.model_copy(update={"position": CONTRACT.position}), id="no event time"),
     ],
 )
 def test_a_range_that_came_again_is_read_where_no_bounds_tell(
@@ -293,20 +239,17 @@ def test_a_range_that_came_again_is_read_where_no_bounds_tell(
 ) -> None:
     """The same run, or another one, under new keys, and too little of it for event times to tell."""
     orders.sets({OF_POSITION: mode})
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20), orders=range(100, 110))
-    first = orders.commits("a", 3, range(20, 60), orders=range(200, 240))
-    again = orders.commits(run, 4, range(20, 25), orders=range(300, 305))
+    line = f"a1[0:10] | a2[10:20]k100 a3[20:60]k200 {run}4[20:25]k300"
+    before, [*_, first, again] = write(orders, line)
 
     answer = asks("duplicate_commits", orders.ask(before, contract=contract))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert repeats(answer) == [(first, again, "same-source-range")]
+    assert repeats(answer) == [(first, again, RANGE)]
     assert not answer.could_not_look
 
 
-@pytest.mark.parametrize("metrics", ["none", "full"])
-@pytest.mark.parametrize("run", ["a", "b"])
+@pytest.mark.parametrize(("metrics", "run"), [("none", "b"), ("full", "a")])
 def test_files_of_iceberg_s_own_writer_are_told_as_well(
     session: SparkSession, asks: Asks, tmp_path: Path, metrics: str, run: str
 ) -> None:
@@ -322,7 +265,7 @@ def test_files_of_iceberg_s_own_writer_are_told_as_well(
     answer = asks("duplicate_commits", table.ask(before))
 
     assert (goes_on.verdict, goes_on.could_not_look) == (Verdict.RULED_OUT, ())
-    assert repeats(answer) == [(first, again, "same-source-range")]
+    assert repeats(answer) == [(first, again, RANGE)]
 
 
 @pytest.mark.parametrize("contract", [CONTRACT, BY_PARTITION], ids=["plain", "partitions"])
@@ -331,9 +274,7 @@ def test_commits_that_go_on_are_acquitted_by_their_rows(
 ) -> None:
     """No bounds of any column, two runs, and nothing came again."""
     orders.sets({"write.metadata.metrics.default": "none"})
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20), partition=3)
-    orders.commits("b", 3, range(20, 30), partition=3)
+    before, _ = write(orders, "a1[0:10] | a2[10:20]p3 b3[20:30]p3")
 
     answer = asks("duplicate_commits", orders.ask(before, contract=contract))
 
@@ -343,15 +284,13 @@ def test_commits_that_go_on_are_acquitted_by_their_rows(
 @pytest.mark.parametrize("setting", [OF_POSITION, "write.metadata.metrics.column.source_partition"])
 def test_what_was_read_is_held_against_what_bounds_tell(orders: OrdersTable, asks: Asks, setting: str) -> None:
     """The metrics were switched off between two commits: a partition is spelled alike on both sides."""
-    before = orders.commits("a", 1, range(10), partition=-7)
-    first = orders.commits("a", 2, range(10, 20), partition=-7)
+    before, [_, first] = write(orders, "a1[0:10]p-7 | a2[10:20]p-7")
     orders.sets({setting: "none"})
-    again = orders.commits("b", 3, range(15, 30), partition=-7, orders=range(100, 115))
-    orders.commits("b", 4, range(10, 15), partition=2, orders=range(200, 205))
+    _, [again, _] = write(orders, "b3[15:30]p-7k100 b4[10:15]p2k200")
 
     answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
 
-    assert repeats(answer) == [(first, again, "same-source-range")]
+    assert repeats(answer) == [(first, again, RANGE)]
 
 
 @pytest.mark.parametrize("run", ["a", "b"])
@@ -359,9 +298,7 @@ def test_what_was_read_is_held_against_what_bounds_tell(orders: OrdersTable, ask
 def test_rows_that_cannot_be_read_rule_nothing_out(orders: OrdersTable, asks: Asks, run: str) -> None:
     """It says which commits were not compared, why, and what to do; also where event times do not overlap."""
     orders.sets({OF_POSITION: "none"})
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 60), orders=range(100, 150))
-    head = orders.commits(run, 3, range(55, 70), orders=range(200, 215))
+    before, [*_, head] = write(orders, f"a1[0:10] | a2[10:60]k100 {run}3[55:70]k200")
 
     answer = asks("duplicate_commits", orders.ask(before))
 
@@ -373,45 +310,53 @@ def test_rows_that_cannot_be_read_rule_nothing_out(orders: OrdersTable, asks: As
     assert "replayed_rows" in answer.could_not_look[0].remedy
 
 
+@pytest.mark.parametrize("run", ["a", "b"])
+@pytest.mark.usefixtures("unread")
+def test_files_of_several_partitions_that_cannot_be_read_rule_nothing_out(
+    orders: OrdersTable, asks: Asks, run: str
+) -> None:
+    """Also where two runs' event times do not overlap by half. What whole commits tell is told still."""
+    before, _ = write(orders, f"a1[0:10] | a2[10:20]p0[100:110]p1 {run}3[105:130]p0[110:130]p1")
+
+    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert (finding_of(answer).commits_checked, finding_of(answer).repeated) == (2, ())
+    assert [each.ranges is not None for each in finding_of(answer).ranges or ()] == [True, False, False]
+    assert "bring several source partitions in one file" in answer.headline
+    assert "replayed_rows" in answer.could_not_look[0].remedy
+
+
 @pytest.mark.usefixtures("unread")
 def test_what_is_proven_otherwise_is_confirmed_beside_it(orders: OrdersTable, asks: Asks) -> None:
     """A checkpoint came twice, and what else did is not known."""
     orders.sets({OF_POSITION: "none"})
-    before = orders.commits("a", 1, range(10))
-    first = orders.commits("a", 2, range(10, 20))
-    again = orders.commits("a", 2, range(10, 20))
+    before, [_, first, again] = write(orders, "a1[0:10] | a2[10:20] a2[10:20]")
 
     answer = asks("duplicate_commits", orders.ask(before))
 
-    assert repeats(answer) == [(first, again, "same-checkpoint")]
+    assert repeats(answer) == [(first, again, CHECKPOINT)]
     assert len(answer.could_not_look) == 1
     assert "no bounds of source_position" in answer.headline
 
 
-@pytest.mark.parametrize("contract", [BY_TIME, TableContract(key=("order_id",))], ids=["time", "none"])
+@pytest.mark.parametrize(
+    ("line", "contract"),
+    [
+        pytest.param("a1[0:10] | a2[10:20]", BY_TIME, id="no position, but a time: no doubt for that alone"),
+        pytest.param("a1[0:10] | a2[10:20]", BY_KEY, id="neither"),
+        pytest.param("+[0:5] a1[0:10] a2[]", CONTRACT, id="one commit, an empty one and one by another engine"),
+    ],
+)
 @pytest.mark.usefixtures("unread")
-def test_without_a_position_in_the_contract_nothing_is_read(
-    orders: OrdersTable, asks: Asks, contract: TableContract
+def test_nothing_is_read_where_no_rows_are_to_be_compared(
+    orders: OrdersTable, asks: Asks, line: str, contract: TableContract
 ) -> None:
-    """A table without positions is not in doubt for that alone."""
+    """A commit alone cannot repeat another; without a position in the contract rows tell nothing."""
     orders.sets({"write.metadata.metrics.default": "none"})
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, line)
 
     answer = asks("duplicate_commits", orders.ask(before, contract=contract))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-@pytest.mark.usefixtures("unread")
-def test_a_commit_alone_cannot_repeat_another(orders: OrdersTable, asks: Asks) -> None:
-    """Nor does an empty one beside it, or another engine's, which is not compared by its range."""
-    orders.sets({OF_POSITION: "none"})
-    orders.appends(rows(range(5)))
-    orders.commits("a", 1, range(10))
-    orders.commits("a", 2, [])
-
-    answer = asks("duplicate_commits", orders.ask(None))
 
     assert answer.verdict is Verdict.RULED_OUT
 
@@ -434,211 +379,178 @@ def test_a_file_that_is_gone_is_no_acquittal(orders: OrdersTable, asks: Asks) ->
 def test_rows_without_a_position_are_told_and_not_vouched_for(orders: OrdersTable, asks: Asks, mode: str) -> None:
     """They came twice, and nothing of theirs tells it: in files of their own, or among others."""
     orders.sets({OF_POSITION: mode})
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([None] * 5, orders=range(1000, 1005)), of_flink("a", 2))
-    orders.appends(rows([None] * 5, orders=range(1000, 1005)), of_flink("a", 3))
-    orders.appends(rows([10, None, 11], orders=[10, 1000, 11]), of_flink("b", 4))
+    before, _ = write(orders, "a1[0:10] | a2[-,-,-,-,-]k1000 a3[-,-,-,-,-]k1000 b4[10,-,11]k[10,1000,11]")
 
     answer = asks("duplicate_commits", orders.ask(before))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "11 of the window's 13 rows have null in source_position" in answer.headline
-    assert isinstance(answer.finding, DuplicateCommitsFinding)
-    assert (answer.finding.commits_checked, answer.finding.repeated) == (3, ())
+    assert (finding_of(answer).commits_checked, finding_of(answer).repeated) == (3, ())
 
 
 def test_rows_without_a_position_hide_no_repetition(orders: OrdersTable, asks: Asks) -> None:
     """A file of such rows takes nothing away from what the commit's others tell."""
-    before = orders.commits("a", 1, range(10))
-    first = orders.commits("a", 2, range(10, 20))
+    before, [_, first] = write(orders, "a1[0:10] | a2[10:20]")
     again = orders.commits_files("b", 3, {"placed.parquet": range(12, 18), "bare.parquet": [None]})  # type: ignore[list-item]
 
     answer = asks("duplicate_commits", orders.ask(before))
 
-    assert repeats(answer) == [(first, again, "same-source-range")]
+    assert repeats(answer) == [(first, again, RANGE)]
     assert "1 of the window's 17 rows has null in source_position: whether it repeats another" in answer.headline
     assert len(answer.could_not_look) == 1
 
 
-def test_older_rows_without_a_position_are_no_doubt(orders: OrdersTable, asks: Asks) -> None:
-    """As for missing positions, those of the window count."""
-    orders.commits("a", 1, range(10))
-    before = orders.appends(rows([None, 10], orders=[1000, 10]), of_flink("a", 2))
-    orders.commits("a", 3, range(11, 20))
+@pytest.mark.parametrize(
+    ("contract", "said"),
+    [
+        (CONTRACT.model_copy(update={"position": "customer"}), "column customer holds string"),
+        (CONTRACT.model_copy(update={"position": "no_such_column"}), "no_such_column"),
+        (BY_KEY, "no comparable bounds of a position or event time"),
+    ],
+    ids=["a text", "no column", "two runs, and nothing to compare"],
+)
+def test_positions_that_cannot_be_compared_are_no_acquittal(
+    orders: OrdersTable, asks: Asks, contract: TableContract, said: str
+) -> None:
+    """Whether they brought the same is not known, and the answer says what to name."""
+    before, _ = write(orders, "a1[0:10] | a2[10:20] b3[20:30]")
 
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-@pytest.mark.parametrize("name", ["customer", "no_such_column"])
-def test_a_position_that_cannot_be_compared_is_no_acquittal(orders: OrdersTable, asks: Asks, name: str) -> None:
-    """A text, or a column that the table lacks."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=CONTRACT.model_copy(update={"position": name})))
+    answer = asks("duplicate_commits", orders.ask(before, contract=contract))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert name in answer.headline
+    assert said in answer.headline
 
 
-def test_a_hidden_position_is_compared_and_not_shown(orders: OrdersTable, asks: Asks) -> None:
-    """No answer names a position, so there is nothing to hide."""
-    before = orders.commits("a", 1, range(10))
-    first = orders.commits("a", 2, range(10, 20))
-    again = orders.commits("a", 3, range(10, 15), orders=range(100, 105))
-    hidden = CONTRACT.model_copy(update={"redacted": ("source_position",)})
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=hidden))
-
-    assert repeats(answer) == [(first, again, "same-source-range")]
-
-
-def counts(answer: Answer) -> list[tuple[int, int | None]]:
-    """Rows, and rows too many, of each."""
-    assert isinstance(answer.finding, DuplicateCommitsFinding)
-    return [(each.rows, each.too_many) for each in answer.finding.repeated]
-
-
-def test_of_a_commit_that_brought_rows_of_its_own_only_the_repeated_ones_are_counted(
-    orders: OrdersTable, asks: Asks
+def test_more_rows_than_are_read_are_no_more_than_that(
+    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It names files of two commits beside one that is new; a V1 sink merges what it owes into one commit so."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits_files("a", 2, {"two.parquet": range(10, 30)})
-    first = orders.commits_files("a", 3, {"three.parquet": range(30, 35), "more.parquet": range(35, 40)})
-    again = orders.commits_files(
-        "a",
-        4,
-        {
-            "two.parquet": range(10, 30),
-            "three.parquet": range(30, 35),
-            "more.parquet": range(35, 40),
-            "own.parquet": range(40, 50),
-        },
+    """Then all that the commit brought are as many as it can be."""
+    monkeypatch.setattr(duplicate_commits, "MAX_FILES", 1)
+    before, _ = write(orders, "a1[0:100:10] | a2[100:200:10] b2[150:400:5]k1000")
+
+    answer = asks("duplicate_commits", orders.ask(before))
+
+    assert (only(answer).rows_again, only(answer).is_at_most) == (50, True)
+    assert answer.headline.endswith(", up to 50 rows: positions 150 to 190.")
+
+
+def of_shops(positions: range, shops: list[int], kind: pa.DataType) -> pa.Table:
+    """Rows with these whole numbers as source partition."""
+    made = rows(positions)
+    return made.set_column(made.schema.get_field_index("source_partition"), "source_partition", pa.array(shops, kind))
+
+
+@pytest.mark.parametrize("run", ["a", "b"])
+def test_a_source_partition_that_was_widened_is_the_same_one(orders: OrdersTable, asks: Asks, run: str) -> None:
+    """Bounds of older files keep it in four bytes, those of newer ones in eight."""
+    before, [_, first] = write(orders, "a1[0:10] | a2[10:20]p3k100")
+    orders.widens_column("source_partition")
+    again = orders.appends(of_shops(range(10, 15), [3] * 5, pa.int64()), of_flink(run, 3))
+    orders.appends(of_shops(range(20, 25), [3] * 5, pa.int64()), of_flink(run, 4))
+
+    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
+
+    assert repeats(answer) == [(first, again, RANGE)]
+    assert parts_of(only(answer)) == [("3", 10, 14)]
+
+
+def test_what_one_run_read_again_shows_in_files_of_several_partitions(orders: OrdersTable, asks: Asks) -> None:
+    """Their bounds tell nothing of each partition, so the rows are read: the job goes back, and goes on."""
+    before, [_, first, _] = write(orders, "a1[0:10] | a2[10:20]p0[100:110]p1 a3[20:30]p0[110:120]p1")
+    calm = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
+    _, [again] = write(orders, "a4[10:15]p0[120:130]p1")
+
+    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
+
+    assert (calm.verdict, calm.could_not_look) == (Verdict.RULED_OUT, ())
+    assert repeats(answer) == [(first, again, RANGE)]
+    assert parts_of(only(answer)) == [("0", 10, 14)]
+
+
+def test_each_commit_tells_what_it_brought_though_its_files_mix_source_partitions(
+    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two writers read three partitions. Of what another engine wrote nobody reads the rows: it tells nothing, and not
+    that it brought nothing."""
+    below, [_, uneven, silent, others] = write(
+        orders,
+        "a1[0:5]p2 | a2[5,6,9]p0[100:110]p1[5]p2 a3[110:120]p1[6:10]p2 +[10:12]p0[120]p1",
     )
+    hidden = BY_PARTITION.model_copy(update={"redacted": ("source_position",)})
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    finding = finding_of(asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)))
+    unseen = finding_of(asks("duplicate_commits", orders.ask(below, contract=hidden)))
+    monkeypatch.setattr(duplicate_commits, "MOST_COMMIT_RANGES", 5)
+    cut = finding_of(asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)))
 
-    assert repeats(answer) == [(first, again, "same-files")]
-    assert counts(answer) == [(40, 30)]
-    assert answer.headline.endswith(", 30 rows of its 40.")
-    assert answer.measures[1].value == 30
+    def part(partition: int, low: int, high: int, rows_there: int) -> SourceRange:
+        return SourceRange(partition=str(partition), low=low, high=high, rows=rows_there)
 
-
-@pytest.mark.parametrize(
-    ("positions", "counted", "said"),
-    [
-        (range(10, 20), (10, 10), ", 10 rows."),
-        (range(15, 25), (10, 0), ", up to 5 rows of its 10: positions 15 to 19."),
-        (range(15, 20), (5, 0), ", up to 5 rows: positions 15 to 19."),
-    ],
-)
-def test_a_checkpoint_in_other_files_came_whole_or_in_doubt(
-    orders: OrdersTable, asks: Asks, positions: range, counted: tuple[int, int], said: str
-) -> None:
-    """As many rows over the same part of the source are surely too many; of others nothing tells which are."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 2, positions)
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert counts(answer) == [counted]
-    assert answer.headline.endswith(said)
+    assert finding.ranges == (
+        CommitRanges(snapshot_id=below or 0, ranges=(part(2, 0, 4, 5),)),
+        CommitRanges(snapshot_id=uneven, ranges=(part(0, 5, 9, 3), part(1, 100, 109, 10), part(2, 5, 5, 1))),
+        CommitRanges(snapshot_id=silent, ranges=(part(1, 110, 119, 10), part(2, 6, 9, 4))),
+        CommitRanges(snapshot_id=others, ranges=None),
+    )
+    assert DuplicateCommitsFinding.model_validate_json(finding.model_dump_json()) == finding
+    assert "ranges" not in DuplicateCommitsFinding(commits_checked=1, repeated=()).model_dump()
+    assert (cut.ranges, unseen.ranges) == (None, None)
 
 
-def finding_of(answer: Answer) -> DuplicateFilesFinding:
+def files_of(answer: Answer) -> DuplicateFilesFinding:
     """The finding that the answer carries."""
     assert isinstance(answer.finding, DuplicateFilesFinding)
     return answer.finding
 
 
 def test_a_commit_that_brings_the_very_files_again_is_named(orders: OrdersTable, asks: Asks) -> None:
-    """A commit whose answer was lost and that is made once more leaves every row twice."""
-    before = orders.commits("a", 1, range(10))
-    first = orders.commits_files("a", 2, {"one.parquet": range(10, 30), "two.parquet": range(30, 35)})
-    again = orders.names_again("a", 2, ["one.parquet", "two.parquet"])
-
-    answer = asks("duplicate_files", orders.ask(before))
-
-    found = finding_of(answer)
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (found.files_checked, found.count, found.extra_rows, found.again) == (2, 2, 25, (again,))
-    assert [(file.path.rsplit("/", 1)[-1], file.rows, file.snapshots) for file in found.files] == [
-        ("one.parquet", 20, (first, again)),
-        ("two.parquet", 5, (first, again)),
-    ]
-    assert len(orders.live()) == 10 + 2 * 25
-
-
-def test_a_file_of_which_the_first_copy_lies_below_the_window_is_found(orders: OrdersTable, asks: Asks) -> None:
-    """Only the repetition need be in the window."""
-    first = orders.commits_files("a", 1, {"one.parquet": range(10)})
+    """A commit whose answer was lost and that is made once more leaves every row twice. The first copy may lie below
+    the window, or in the same commit."""
+    old = orders.commits_files("a", 1, {"old.parquet": range(10)})
     before = orders.commits("a", 2, range(10, 20))
-    again = orders.names_again("a", 3, ["one.parquet"])
+    first = orders.commits_files("a", 3, {"one.parquet": range(20, 40), "two.parquet": range(40, 45)})
+    again = orders.names_again("a", 3, ["one.parquet", "two.parquet", "old.parquet"])
+    twice = orders.commits_files("a", 4, {"double.parquet": range(50, 51)}, times=2)
 
     answer = asks("duplicate_files", orders.ask(before))
 
-    assert finding_of(answer).files[0].snapshots == (first, again)
-    assert "1 data file is live more than once, 10 rows too many" in answer.headline
-
-
-def test_a_path_twice_within_one_commit_counts(orders: OrdersTable, asks: Asks) -> None:
-    """One commit can name a file twice, too."""
-    before = orders.commits("a", 1, range(10))
-    twice = orders.commits_files("a", 2, {"one.parquet": range(10, 20)}, times=2)
-
-    answer = asks("duplicate_files", orders.ask(before))
-
+    found = files_of(answer)
     assert answer.verdict is Verdict.CONFIRMED
-    assert finding_of(answer).files[0].snapshots == (twice, twice)
-    assert finding_of(answer).again == (twice,)
+    assert (found.files_checked, found.count, found.extra_rows, found.again) == (4, 4, 36, (again, twice))
+    assert {file.path.rsplit("/", 1)[-1]: (file.rows, file.snapshots) for file in found.files} == {
+        "one.parquet": (20, (first, again)),
+        "two.parquet": (5, (first, again)),
+        "old.parquet": (10, (old, again)),
+        "double.parquet": (1, (twice, twice)),
+    }
+    assert "4 data files are live more than once, 36 rows too many" in answer.headline
 
 
 def test_a_repetition_that_was_rolled_back_is_no_longer_live(orders: OrdersTable, asks: Asks) -> None:
-    """What main does not hold does no harm."""
+    """What main does not hold does no harm. Equal rows in other files are for `duplicate_rows` to say."""
     before = orders.commits("a", 1, range(10))
     first = orders.commits_files("a", 2, {"one.parquet": range(10, 20)})
     orders.names_again("a", 2, ["one.parquet"])
     orders.rolls_back_to(first)
-
-    answer = asks("duplicate_files", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert finding_of(answer).files_checked == 1
-
-
-def test_equal_rows_in_other_files_are_not_equal_files(orders: OrdersTable, asks: Asks) -> None:
-    """A replay writes new files: that is for `duplicate_rows` to say."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
     orders.commits("b", 2, range(10, 20))
 
     answer = asks("duplicate_files", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
+    assert files_of(answer).files_checked == 2
     assert answer.headline == "Each of 2 data files that the window added is live once."
 
 
-def test_an_empty_window_has_nothing_to_repeat(orders: OrdersTable, asks: Asks) -> None:
-    """Without commits nothing is read and nothing is found."""
-    head = orders.commits("a", 1, range(10))
-
-    answer = asks("duplicate_files", orders.ask(head))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline.startswith("No commit in the window")
-
-
-def test_a_window_whose_end_has_expired_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
-    """Nothing is concluded from what cannot be read."""
-    before = orders.commits("a", 1, range(10))
-    ask = orders.ask(before)
+def test_an_empty_window_has_nothing_to_repeat_and_one_whose_end_has_expired_is_inconclusive(
+    orders: OrdersTable, asks: Asks
+) -> None:
+    """Without commits nothing is read and nothing is found; nothing is concluded from what cannot be read."""
+    ask = orders.ask(orders.commits("a", 1, range(10)))
     gone = ask.model_copy(update={"window": ask.window.model_copy(update={"until": 4711})})
 
-    answer = asks("duplicate_files", gone)
+    empty, expired = (asks("duplicate_files", each) for each in (ask, gone))
 
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "4711" in answer.could_not_look[0].source
+    assert empty.verdict is Verdict.RULED_OUT
+    assert empty.headline.startswith("No commit in the window")
+    assert expired.verdict is Verdict.INCONCLUSIVE
+    assert "4711" in expired.could_not_look[0].source

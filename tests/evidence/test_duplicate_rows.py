@@ -1,45 +1,33 @@
-"""Duplicates and parts of the source that came twice are counted exactly."""
+"""Rows that live more than once are counted exactly, and of each key the copies that are too many are named."""
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyiceberg.types import DoubleType, LongType, PrimitiveType
+from pyiceberg.types import DoubleType
 
 from bot.domain.contract import CopyRule, TableContract
 from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import (
-    CommitRanges,
-    DuplicateCommitsFinding,
-    DuplicatesFinding,
-    ExtraCopiesFinding,
-    RepeatedCommit,
-)
+from bot.domain.findings import DuplicatesFinding, ExtraCopiesFinding
 from bot.domain.ids import SnapshotId, short
-from bot.domain.ledger import SourceRange
-from bot.domain.looked import NotSeen
-from spark_tasks import _copies, _reading, duplicate_commits, extra_copies
+from spark_tasks import _copies, _reading, extra_copies
 from tests.evidence.conftest import Asks
-from tests.evidence.test_duplicate_commits import BY_PARTITION, repeats
-from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
+from tests.evidence.histories import write
+from tests.tables import CONTRACT, OrdersTable, rows
 from tests.upserts import upserts
 
 pytestmark = pytest.mark.usefixtures("is_large")
 
 BY_TEXT = TableContract(key=("customer",), event_time="event_time", position="source_position")
-
-
-def of_shops(positions: range, shops: list[int], kind: pa.DataType) -> pa.Table:
-    """Rows with these whole numbers as source partition."""
-    made = rows(positions)
-    return made.set_column(made.schema.get_field_index("source_partition"), "source_partition", pa.array(shops, kind))
-
-
-def widens(orders: OrdersTable, name: str, kind: PrimitiveType) -> None:
-    """Another engine widens a column."""
-    orders.catalog.load_table(ORDERS).update_schema().update_column(name, kind).commit()
+BY_ID = CONTRACT.model_copy(update={"key": ("id",)})
+RANGE = (
+    "all live rows with order_id in the window's range, because the window does more than append or begins with the "
+    "table"
+)
+WHOLE = "all live rows, because the window does more than append or begins with the table"
 
 
 def duplicates_of(answer: Answer) -> DuplicatesFinding:
@@ -48,36 +36,47 @@ def duplicates_of(answer: Answer) -> DuplicatesFinding:
     return answer.finding
 
 
-def pairs_of(answer: Answer) -> set[tuple[int, int, int]]:
-    """(first, second, keys) of every pair."""
-    return {(pair.first, pair.second, pair.keys) for pair in duplicates_of(answer).pairs}
-
-
-def test_a_replay_within_the_window_is_paired_with_what_it_repeats(orders: OrdersTable, asks: Asks) -> None:
-    """Each pair names the older commit and the one that wrote the same keys again."""
-    before = orders.commits("a", 1, range(100))
-    first = orders.commits("a", 2, range(100, 200))
-    again = orders.commits("b", 2, range(150, 230))
-
-    answer = asks("duplicate_rows", orders.ask(before))
-
+def counts(answer: Answer) -> tuple[int, int, int]:
+    """Rows of the window, keys that live more than once, rows too many."""
     found = duplicates_of(answer)
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (found.rows_checked, found.keys, found.extra_rows) == (180, 50, 50)
-    assert pairs_of(answer) == {(first, again, 50)}
-    assert answer.rows[0][:2] == ("150", "2")
+    return found.rows_checked, found.keys, found.extra_rows
 
 
-def test_a_copy_below_the_window_is_found_with_its_commit(orders: OrdersTable, asks: Asks) -> None:
-    """The older copy may lie below the window; its commit is read from the manifests there."""
-    old = orders.commits("a", 1, range(100))
-    before = orders.commits("a", 2, range(100, 200))
-    again = orders.commits("b", 1, range(90, 110))
+COPIES: Mapping[str, tuple[str, tuple[int, int, int], set[tuple[int, int, int]]]] = {
+    "within the window and below it; copies that all lie below are not its fault": (
+        "a1[0:100] a2[100:200] a3[0:10] | a4[200:300] b4[250:330] b1[90:110]",
+        (200, 70, 70), {(3, 4, 50), (0, 5, 10), (1, 5, 10)},
+    ),
+    "only below the window, and in a commit that was rolled back": (
+        "a1[0:100] a2[0:100] | a3[100:150] back a3[100:150]", (50, 0, 0), set(),
+    ),
+    "only below a window that deletes": ("a1[0:100] a2[0:100] | a3[200:250] drop[240:250]", (40, 0, 0), set()),
+    "deleted copies do not count": ("a1[0:100] | a2[50:150] drop[0:80]", (90, 20, 20), {(2, 2, 20)}),
+    "a window that begins at a rolled-back commit begins where main left it": (
+        "a1[0:100] a2[100:200] | back0 b2[90:130]", (40, 10, 10), {(0, 2, 10)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "counted", "pairs"), COPIES.values(), ids=COPIES)
+def test_copies_of_the_windows_rows(
+    orders: OrdersTable,
+    asks: Asks,
+    line: str,
+    counted: tuple[int, int, int],
+    pairs: set[tuple[int, int, int]],
+) -> None:
+    """Pairs are the older commit, the one that wrote the same keys again, and how many; they count the line's."""
+    before, commits = write(orders, line)
 
     answer = asks("duplicate_rows", orders.ask(before))
 
-    assert duplicates_of(answer).keys == 20
-    assert pairs_of(answer) == {(old, again, 10), (before, again, 10)}
+    assert answer.verdict is (Verdict.CONFIRMED if pairs else Verdict.RULED_OUT)
+    assert counts(answer) == counted
+    place = commits.index
+    assert {(place(pair.first), place(pair.second), pair.keys) for pair in duplicates_of(answer).pairs} == pairs
+    if not pairs:
+        assert answer.headline == f"Each key of {counted[0]} rows in the window occurs once."
 
 
 def test_of_a_key_that_lives_often_the_oldest_copies_are_named(orders: OrdersTable, asks: Asks) -> None:
@@ -88,69 +87,18 @@ def test_of_a_key_that_lives_often_the_oldest_copies_are_named(orders: OrdersTab
 
     answer = asks("duplicate_rows", orders.ask(before))
 
-    assert duplicates_of(answer).extra_rows == 10_003
-    assert (duplicates_of(answer).keys, duplicates_of(answer).within_commit) == (1, 1)
+    assert counts(answer)[1:] == (1, 10_003)
+    assert duplicates_of(answer).within_commit == 1
     key, copies, commits = answer.rows[0]
     assert (key, copies) == ("7", "10,004")
     assert commits.startswith(f"{short(before)} → {short(first)} → {short(first)} → {short(first)} → ")
     assert commits.endswith(" → 9,996 more")
 
 
-def test_copies_that_lie_wholly_below_the_window_are_not_its_fault(orders: OrdersTable, asks: Asks) -> None:
-    """A duplicate counts only if at least one copy came with the window."""
-    orders.commits("a", 1, range(100))
-    before = orders.commits("a", 2, range(100))
-    orders.commits("a", 3, range(100, 150))
-
-    answer = asks("duplicate_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline == "Each key of 50 rows in the window occurs once."
-
-
-def test_copies_below_a_window_that_deletes_are_not_its_fault_either(orders: OrdersTable, asks: Asks) -> None:
-    """The rule is the same where rows are told apart by their files."""
-    orders.commits("a", 1, range(100))
-    before = orders.commits("a", 2, range(100))
-    orders.commits("a", 3, range(200, 250))
-    orders.deletes("order_id >= 240")
-
-    answer = asks("duplicate_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert duplicates_of(answer).rows_checked == 40
-
-
-def test_rows_of_rolled_back_commits_do_not_live(orders: OrdersTable, asks: Asks) -> None:
-    """What was rolled back is no copy of anything."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 200))
-    orders.rolls_back_to(before)
-    orders.commits("a", 2, range(100, 200))
-
-    answer = asks("duplicate_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert duplicates_of(answer).rows_checked == 100
-
-
-def test_deleted_copies_do_not_count(orders: OrdersTable, asks: Asks) -> None:
-    """Where the window also deletes, rows are counted as they live at its end."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(50, 150))
-    orders.deletes("order_id < 80")
-
-    answer = asks("duplicate_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert duplicates_of(answer).keys == 20
-    assert duplicates_of(answer).extra_rows == 20
-
-
 def test_redacted_keys_are_never_shown(orders: OrdersTable, asks: Asks) -> None:
-    """A key column that the contract redacts is compared, and hidden in the sample."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("b", 1, range(90, 110))
+    """A key column that the contract redacts is compared, and hidden in the sample. Nothing but the key bounds which
+    older rows are read: a copy may carry another event time."""
+    before, _ = write(orders, "a1[0:100] | b1[90:110]")
     contract = TableContract(key=("customer",), event_time="event_time", redacted=("customer",))
 
     answer = asks("duplicate_rows", orders.ask(before, contract=contract))
@@ -158,28 +106,27 @@ def test_redacted_keys_are_never_shown(orders: OrdersTable, asks: Asks) -> None:
     assert duplicates_of(answer).keys == 10
     assert {row[0] for row in answer.rows} == {"•••"}
     assert "customer-" not in answer.model_dump_json()
-
-
-def test_the_answer_names_the_range_in_which_older_copies_were_looked_for(orders: OrdersTable, asks: Asks) -> None:
-    """Nothing but the key bounds them: a copy may carry another event time."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("b", 1, range(90, 110))
-    contract = TableContract(key=("customer",), event_time="event_time")
-
-    answer = asks("duplicate_rows", orders.ask(before, contract=contract))
-
     assert answer.sources[1] == "older rows with customer in the window's range"
 
 
-def test_a_key_that_the_table_does_not_have_is_named(orders: OrdersTable, asks: Asks) -> None:
-    """A wrong contract makes the question unanswerable, not answered."""
-    before = orders.commits("a", 1, range(10))
+@pytest.mark.parametrize(
+    ("task", "key", "unseen"),
+    [
+        ("duplicate_rows", ("order_no",), "column order_no of sales.orders"),
+        ("duplicate_rows", (), "contract.key"),
+        ("extra_copies", (), "contract.key"),
+    ],
+)
+def test_without_a_key_no_row_is_a_duplicate(
+    orders: OrdersTable, asks: Asks, task: str, key: tuple[str, ...], unseen: str
+) -> None:
+    """A contract that names none, or one that the table lacks, makes the question unanswerable, not answered."""
+    before, _ = write(orders, "a1[0:10] | a2[0:10]")
 
-    answer = asks("duplicate_rows", orders.ask(before, contract=TableContract(key=("order_no",))))
+    answer = asks(task, orders.ask(before, contract=CONTRACT.model_copy(update={"key": key})))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "order_no" in answer.headline
-    assert answer.could_not_look[0].source == "column order_no of sales.orders"
+    assert answer.could_not_look[0].source == unseen
 
 
 @pytest.mark.slow
@@ -195,52 +142,28 @@ def test_counts_agree_with_brute_force_on_random_histories(orders: OrdersTable, 
         inside = Counter(key for keys in written[begin + 1 :] for key in keys)
         everywhere = Counter(key for keys in written for key in keys)
         repeated = {key: everywhere[key] for key in inside if everywhere[key] > 1}
-        found = duplicates_of(answer)
-        assert (found.rows_checked, found.keys, found.extra_rows) == (
-            inside.total(),
-            len(repeated),
-            sum(repeated.values()) - len(repeated),
-        )
+        assert counts(answer) == (inside.total(), len(repeated), sum(repeated.values()) - len(repeated))
 
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_compaction_is_passed_over_if_it_kept_all_rows(orders: OrdersTable, asks: Asks, keeps: bool) -> None:
     """One that wrote more or fewer rows than it read is looked at: the copies may be its own."""
-    orders.commits("a", 1, range(20))
-    before = orders.commits("a", 2, range(20, 40))
-    first = orders.commits("a", 3, range(40, 60))
+    before, [*_, first] = write(orders, "a1[0:20] a2[20:40] | a3[40:60]")
     orders.compacts(rows([*range(60), *(() if keeps else (7, 45))]))
     again = orders.commits("b", 3, range(55, 70))
 
     answer = asks("duplicate_rows", orders.ask(before))
 
-    assert (duplicates_of(answer).keys, duplicates_of(answer).extra_rows) == ((5, 5) if keeps else (7, 7))
+    assert counts(answer)[1:] == ((5, 5) if keeps else (7, 7))
     assert ("rows that the window appended" in answer.sources) == keeps
     if keeps:
         assert duplicates_of(answer).rows_checked == 35
-        assert pairs_of(answer) == {(first, again, 5)}
-
-
-def test_a_window_that_begins_at_a_rolled_back_commit_is_read_from_where_main_left_it(
-    orders: OrdersTable, asks: Asks
-) -> None:
-    """The last snapshot believed good may have been rolled back since."""
-    start = orders.commits("a", 1, range(100))
-    since = orders.commits("a", 2, range(100, 200))
-    orders.rolls_back_to(start)
-    orders.commits("b", 2, range(90, 130))
-
-    answer = asks("duplicate_rows", orders.ask(since))
-
-    assert duplicates_of(answer).rows_checked == 40
-    assert duplicates_of(answer).keys == 10
+        assert [(pair.first, pair.second, pair.keys) for pair in duplicates_of(answer).pairs] == [(first, again, 5)]
 
 
 def test_copies_by_one_commit_are_counted_apart(orders: OrdersTable, asks: Asks) -> None:
     """Two copies by one commit, in one file or two, are what its own equality deletes cannot undo (F16)."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 120), orders=[7, 7, *range(102, 120)])
-    orders.commits("a", 3, range(200, 210), orders=range(110, 120))
+    before, _ = write(orders, "a1[0:100] | a2[100:120]k[7,7,102:120] a3[200:210]k110")
 
     answer = asks("duplicate_rows", orders.ask(before))
 
@@ -264,8 +187,7 @@ def test_copies_by_different_subtasks_are_counted(orders: OrdersTable, asks: Ask
 def test_copies_in_different_partitions_are_counted(orders: OrdersTable, asks: Asks) -> None:
     """A key whose partition changed lives in both (F17); also where rows are told apart by their files."""
     orders.partitions_by_day("event_time")
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, [*range(90_000, 90_004), 5], orders=range(1, 6))
+    before, _ = write(orders, "a1[0:10] | a2[90000:90004,5]k1")
 
     appended = asks("duplicate_rows", orders.ask(before))
     orders.deletes("order_id = 9")
@@ -275,17 +197,29 @@ def test_copies_in_different_partitions_are_counted(orders: OrdersTable, asks: A
     assert duplicates_of(rewritten).across_partitions == 4
 
 
-def test_without_a_key_no_row_is_a_duplicate(orders: OrdersTable, asks: Asks) -> None:
-    """A contract that names no key makes the question unanswerable: all rows are not one fact."""
-    before = orders.commits("a", 1, range(10))
+@pytest.mark.parametrize(
+    ("keys", "verdict", "said"),
+    [
+        ("[-,-]", Verdict.INCONCLUSIVE, "3 rows have null in order_id"),
+        ("[-,7]", Verdict.CONFIRMED, "2 rows have null in order_id"),
+    ],
+    ids=["alone", "beside real copies"],
+)
+def test_rows_without_a_key_are_no_copies_and_nobody_vouches_for_them(
+    orders: OrdersTable, asks: Asks, keys: str, verdict: Verdict, said: str
+) -> None:
+    """Different rows with null there are no alarm; whether one is a copy of another cannot be told either."""
+    before, _ = write(orders, f"+[1,2]k[-,7] | +[3,4]k{keys}")
 
-    answer = asks("duplicate_rows", orders.ask(before, contract=TableContract()))
+    answer = asks("duplicate_rows", orders.ask(before))
 
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.could_not_look[0].source == "contract.key"
+    assert answer.verdict is verdict
+    assert said in answer.could_not_look[0].reason
+    if verdict is Verdict.CONFIRMED:
+        assert counts(answer)[1:] == (1, 1)
 
 
-def found_by(answer: Answer) -> ExtraCopiesFinding:
+def extra_of(answer: Answer) -> ExtraCopiesFinding:
     """The finding that the answer carries."""
     assert isinstance(answer.finding, ExtraCopiesFinding)
     return answer.finding
@@ -296,89 +230,66 @@ def spans_of(found: ExtraCopiesFinding) -> list[tuple[tuple[int, int], ...]]:
     return [each.spans for each in found.places]
 
 
-def test_the_later_copy_is_extra_and_is_told_by_its_place(orders: OrdersTable, asks: Asks) -> None:
-    """A replay's rows are named as runs in its own file; what it brought anew is not among them."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 200))
-    again = orders.commits("b", 2, range(150, 230))
-
-    answer = asks("extra_copies", orders.ask(before))
-
-    found = found_by(answer)
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (found.keys, found.rows, found.differing, found.twice_named) == (50, 50, 0, 0)
-    assert [(each.snapshot_id, each.rows) for each in found.commits] == [(again, 50)]
-    assert spans_of(found) == [((0, 49),)]
-    assert answer.rows[0] == ("150", "1", "nothing")
-
-
-def test_a_copy_below_the_window_stays_whoever_wrote_it(orders: OrdersTable, asks: Asks) -> None:
-    """Where the older copy lies below the window, all of the window's copies are extra; those below stay."""
-    orders.commits("a", 1, range(10))
-    before = orders.commits("a", 1, range(10))
-    orders.commits("b", 1, range(5))
-    orders.commits("b", 2, range(5))
-
-    answer = asks("extra_copies", orders.ask(before))
-
-    found = found_by(answer)
-    assert (found.keys, found.rows) == (5, 10)
-    assert spans_of(found) == [((0, 4),), ((0, 4),)]
+IGNORING = CopyRule(ignore=("source_position", "event_time"))
+EXTRA: Mapping[str, tuple[str, CopyRule, dict[str, Any], dict[int, int], str]] = {
+    "the later copy is extra; one below the window stays, whoever wrote it, and all of the window's are extra": (
+        "a1[0:100] a1[0:5] | a2[100:200] b2[150:230] b1[0:5] b3[0:5]", CopyRule(),
+        {"keys": 55, "rows": 60, "differing": 0, "twice_named": 0}, {3: 50, 4: 5, 5: 5}, "",
+    ),
+    "later copies with another value are no repetition: people say which is right; null differs": (
+        "a1[0:10] | a2[10:20] +[30,31,12]k10 +[-]k13", CopyRule(),
+        {"keys": 4, "rows": 4, "differing": 3, "columns": {"source_position": 3, "event_time": 3}}, {2: 3, 3: 1}, "",
+    ),
+    "in columns that each writing sets anew, as the table's owners declare, copies may differ": (
+        "a1[0:10] | +[30,31]k8", IGNORING,
+        {"keys": 2, "rows": 2, "differing": 0, "columns": {}, "rule": IGNORING}, {1: 2},
+        "all copies of a key are equal but source_position and event_time",
+    ),
+    "where the newest copy is right the older ones are extra; a key with one copy in the window alone is left": (
+        "a1[0:10] a2[10:20] | b1[0:5] b2[0:2] b3[20:30]", CopyRule(keep="newest"),
+        {"keys": 5, "rows": 7, "below": 5}, {2: 2}, "older copies of a key that the window wrote again",
+    ),
+    "copies wholly below the window are not its own": (
+        "a1[0:10] a1[0:10] | a2[10:20]", CopyRule(), {"keys": 0, "rows": 0}, {}, "",
+    ),
+}  # fmt: skip
 
 
-def test_copies_that_differ_are_counted_with_the_columns(orders: OrdersTable, asks: Asks) -> None:
-    """A later copy with another value is no repetition: which of both is right is for people to say. Null differs."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.appends(rows([30, 31, 12], orders=[10, 11, 12]))
-    orders.appends(rows([None], orders=[13]))
-
-    found = found_by(asks("extra_copies", orders.ask(before)))
-
-    assert (found.keys, found.rows, found.differing) == (4, 4, 3)
-    assert found.columns == {"source_position": 3, "event_time": 3}
-
-
-def test_copies_that_differ_in_an_ignored_column_alone_are_the_same_row(orders: OrdersTable, asks: Asks) -> None:
-    """The table's owners have declared that each writing sets it anew."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([30, 31], orders=[8, 9]))
-    rule = CopyRule(ignore=("source_position", "event_time"))
+@pytest.mark.parametrize(("line", "rule", "expected", "by_commit", "said"), EXTRA.values(), ids=EXTRA)
+def test_which_copies_are_too_many(
+    orders: OrdersTable,
+    asks: Asks,
+    line: str,
+    rule: CopyRule,
+    expected: dict[str, Any],
+    by_commit: dict[int, int],
+    said: str,
+) -> None:
+    """`by_commit`: how many rows of the line's commits are extra. In each file they are named as runs of places."""
+    before, commits = write(orders, line)
 
     answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": rule}))
 
-    found = found_by(answer)
-    assert (found.keys, found.rows, found.differing, found.columns) == (2, 2, 0, {})
-    assert found.rule == rule
-    assert "all copies of a key are equal but source_position and event_time" in answer.headline
+    found = extra_of(answer)
+    assert answer.verdict is (Verdict.CONFIRMED if by_commit else Verdict.RULED_OUT)
+    assert {name: getattr(found, name) for name in expected} == expected
+    assert {commits.index(each.snapshot_id): each.rows for each in found.commits} == by_commit
+    assert said in answer.headline
+    runs = sorted([((0, many - 1),) for many in by_commit.values()] + [((0, 4),)] * bool(found.below))
+    assert sorted(spans_of(found)) == runs
 
 
-def test_where_the_newest_copy_is_right_the_older_ones_are_extra(orders: OrdersTable, asks: Asks) -> None:
-    """Wherever they were written; a key of which the window has only one copy, and none lives below, is left alone."""
-    orders.commits("a", 1, range(10))
-    before = orders.commits("a", 2, range(10, 20))
-    middle = orders.commits("b", 1, range(5))
-    orders.commits("b", 2, range(2))
-    orders.commits("b", 3, range(20, 30))
+def test_a_sample_says_what_differs(orders: OrdersTable, asks: Asks) -> None:
+    """An ignored column that the table has not is told: a rule that is out of date must make no copies equal."""
+    before, _ = write(orders, "a1[0:10] | b1[5:10]")
+    outdated = {"copies": CopyRule(ignore=("loaded_at",))}
 
-    answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": CopyRule(keep="newest")}))
+    plain = asks("extra_copies", orders.ask(before))
+    refused = asks("extra_copies", orders.ask(before).model_copy(update=outdated))
 
-    found = found_by(answer)
-    assert (found.keys, found.rows, found.below) == (5, 7, 5)
-    assert [(each.snapshot_id, each.rows) for each in found.commits] == [(middle, 2)]
-    assert sorted(spans_of(found)) == [((0, 1),), ((0, 4),)]
-    assert "older copies of a key that the window wrote again" in answer.headline
-
-
-def test_an_ignored_column_that_the_table_has_not_is_told(orders: OrdersTable, asks: Asks) -> None:
-    """A rule that is out of date must not make copies equal by accident."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("b", 1, range(5))
-
-    answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": CopyRule(ignore=("loaded_at",))}))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "loaded_at" in answer.headline
+    assert plain.rows[0] == ("5", "1", "nothing")
+    assert refused.verdict is Verdict.INCONCLUSIVE
+    assert "loaded_at" in refused.headline
 
 
 def test_rows_of_a_file_that_is_named_twice_are_told(orders: OrdersTable, asks: Asks) -> None:
@@ -386,30 +297,9 @@ def test_rows_of_a_file_that_is_named_twice_are_told(orders: OrdersTable, asks: 
     before = orders.commits("a", 1, range(10))
     orders.commits_files("a", 2, {"a.parquet": range(10, 20)}, times=2)
 
-    found = found_by(asks("extra_copies", orders.ask(before)))
+    found = extra_of(asks("extra_copies", orders.ask(before)))
 
     assert (found.rows, found.twice_named) == (10, 10)
-
-
-def test_a_window_without_a_copy_is_ruled_out(orders: OrdersTable, asks: Asks) -> None:
-    """Copies wholly below the window are not its own; a window of new keys has none."""
-    orders.commits("a", 1, range(10))
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-
-    answer = asks("extra_copies", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert found_by(answer).rows == 0
-
-
-def test_a_contract_without_a_key_leaves_it_open(orders: OrdersTable, asks: Asks) -> None:
-    """Nothing is guessed."""
-    orders.commits("a", 1, range(10))
-
-    answer = asks("extra_copies", orders.ask(None, contract=CONTRACT.model_copy(update={"key": ()})))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
 
 
 def test_scattered_copies_agree_with_brute_force(orders: OrdersTable, asks: Asks) -> None:
@@ -420,7 +310,7 @@ def test_scattered_copies_agree_with_brute_force(orders: OrdersTable, asks: Asks
     for checkpoint, positions in enumerate(brought, start=2):
         orders.commits("a", checkpoint, positions)
 
-    found = found_by(asks("extra_copies", orders.ask(None)))
+    found = extra_of(asks("extra_copies", orders.ask(None)))
 
     seen: set[int] = set(range(5))
     expected = []
@@ -429,42 +319,6 @@ def test_scattered_copies_agree_with_brute_force(orders: OrdersTable, asks: Asks
         seen |= set(positions)
     told = [sorted(p for first, last in spans for p in range(first, last + 1)) for spans in spans_of(found)]
     assert sorted(told) == sorted(filter(None, expected))
-
-
-def test_rows_without_a_key_are_no_copies_and_nobody_vouches_for_them(orders: OrdersTable, asks: Asks) -> None:
-    """Different rows with null there are no alarm; whether one is a copy of another cannot be told either."""
-    before = orders.appends(rows([1, 2], orders=[None, 7]))
-    orders.appends(rows([3, 4], orders=[None, None]))
-
-    answer = asks("duplicate_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "3 rows have null in order_id" in answer.headline
-
-
-def test_rows_without_a_key_are_counted_beside_real_copies(orders: OrdersTable, asks: Asks) -> None:
-    """They are in neither count, and named."""
-    before = orders.appends(rows([1, 2], orders=[None, 7]))
-    orders.appends(rows([3, 4], orders=[None, 7]))
-
-    answer = asks("duplicate_rows", orders.ask(before))
-
-    assert (1, 1) == (duplicates_of(answer).keys, duplicates_of(answer).extra_rows)
-    assert "2 rows have null in order_id" in answer.could_not_look[0].reason
-
-
-RANGE = (
-    "all live rows with order_id in the window's range, because the window does more than append or begins with the "
-    "table"
-)
-WHOLE = "all live rows, because the window does more than append or begins with the table"
-
-
-def found(answer: Answer) -> tuple[int, int, int]:
-    """Rows of the window, keys that live more than once, rows too many."""
-    told = answer.finding
-    assert isinstance(told, DuplicatesFinding)
-    return told.rows_checked, told.keys, told.extra_rows
 
 
 def history(orders: OrdersTable, seed: int) -> list[SnapshotId]:
@@ -481,12 +335,8 @@ def history(orders: OrdersTable, seed: int) -> list[SnapshotId]:
                 commits.append(orders.overwrites(rows(places, orders=keys), f"order_id = {keys[0]}"))
             case _:
                 kept = sorted(set(keys))
-                gone = [dice.randrange(80)]
-                commits.append(
-                    upserts(
-                        orders, "a", number, places[: len(kept)], keys=kept, deletes=[g for g in gone if g not in kept]
-                    )
-                )
+                gone = [each for each in (dice.randrange(80),) if each not in kept]
+                commits.append(upserts(orders, "a", number, places[: len(kept)], keys=kept, deletes=gone))
     return commits
 
 
@@ -516,11 +366,9 @@ def test_a_small_table_is_read_at_once_and_tells_the_same(
     """Nulls and NaN included, whatever the key's type."""
     orders.adds_column("weight", DoubleType())
     weights = [1.5, float("nan"), None, 0.0]
-    older = rows(range(4)).append_column("weight", pa.array(weights))
-    before = orders.appends(older)
-    places = range(10, 14) if window == "brings nothing again" else range(4)
-    newer = [9.5, 8.5, 7.5, 6.5] if window == "brings nothing again" else weights
-    orders.appends(rows(places).append_column("weight", pa.array(newer)))
+    before = orders.appends(rows(range(4)).append_column("weight", pa.array(weights)))
+    again = (range(10, 14), [9.5, 8.5, 7.5, 6.5]) if window == "brings nothing again" else (range(4), weights)
+    orders.appends(rows(again[0]).append_column("weight", pa.array(again[1])))
     if window == "upserts":
         upserts(orders, "a", 2, [20], keys=[3], deletes=[1])
     ask = orders.ask(before, contract=CONTRACT.model_copy(update={"key": (key,)}))
@@ -538,27 +386,24 @@ def test_a_table_that_was_large_where_the_window_began_is_read_in_the_range_of_i
 ) -> None:
     """By now it has few rows."""
     monkeypatch.setattr(_reading, "_FETCHED_ROWS", 100)
-    before = orders.appends(rows(range(150)))
-    orders.deletes("source_position < 140")
-    orders.appends(rows(range(200, 202), orders=[145, 146]))
+    before, _ = write(orders, "+[0:150] | drop[0:140] +[200:202]k145")
 
     answer = asks("duplicate_rows", orders.ask(before))
 
     assert answer.sources == (RANGE,)
-    assert found(answer) == (12, 2, 2)
+    assert counts(answer) == (12, 2, 2)
 
 
 def test_a_window_with_deletes_reads_only_the_range_of_its_keys(orders: OrdersTable, asks: Asks) -> None:
     """And still finds the older copy that no delete has reached."""
-    before = orders.appends(rows(range(100)))
-    orders.appends(rows(range(100, 110), orders=range(50, 60)))
+    before, _ = write(orders, "+[0:100] | +[100:110]k50")
     upserts(orders, "a", 2, [200, 201], keys=[55, 300], deletes=[1])
     upserts(orders, "a", 3, [202], keys=[56])
 
     answer = asks("duplicate_rows", orders.ask(before))
 
     assert answer.sources == (RANGE,)
-    assert found(answer) == (11, 8, 8)
+    assert counts(answer) == (11, 8, 8)
 
 
 def test_a_file_that_was_taken_out_and_put_in_again_counts(orders: OrdersTable, asks: Asks) -> None:
@@ -571,25 +416,23 @@ def test_a_file_that_was_taken_out_and_put_in_again_counts(orders: OrdersTable, 
     answer = asks("duplicate_rows", orders.ask(before))
 
     assert answer.sources == (RANGE,)
-    assert found(answer)[1:] == (0, 0)
+    assert counts(answer)[1:] == (0, 0)
 
 
 @pytest.mark.parametrize("why", ["a null in the key", "a renamed key"])
 def test_what_the_files_do_not_tell_is_read_whole(orders: OrdersTable, asks: Asks, why: str) -> None:
     """A null bounds nothing; under another name a file holds another column."""
-    before = orders.appends(rows(range(10)))
-    orders.appends(rows([20, 21], orders=[None if why == "a null in the key" else 5, 5]))
+    is_renamed = why == "a renamed key"
+    before, _ = write(orders, "+[0:10] | +[20,21]k[5,5]" if is_renamed else "+[0:10] | +[20,21]k[-,5]")
     upserts(orders, "a", 2, [22], keys=[6])
-    contract = CONTRACT
-    if why == "a renamed key":
+    if is_renamed:
         orders.renames_column("order_id", "id")
         orders.appends(rows([23]).rename_columns({"order_id": "id"}))
-        contract = CONTRACT.model_copy(update={"key": ("id",)})
 
-    answer = asks("duplicate_rows", orders.ask(before, contract=contract))
+    answer = asks("duplicate_rows", orders.ask(before, contract=BY_ID if is_renamed else CONTRACT))
 
     assert answer.sources == (WHOLE,)
-    assert found(answer)[1] == 1
+    assert duplicates_of(answer).keys == 1
 
 
 @pytest.mark.parametrize("window", ["only appends", "deletes too"])
@@ -597,23 +440,21 @@ def test_a_key_that_was_renamed_after_the_last_commit_is_still_the_key(
     orders: OrdersTable, asks: Asks, window: str
 ) -> None:
     """To Iceberg a snapshot has the names of its own schema; the contract has the present one."""
-    before = orders.appends(rows(range(10)))
-    orders.appends(rows([20, 21], orders=[5, 30]))
+    before, _ = write(orders, "+[0:10] | +[20,21]k[5,30]")
     if window == "deletes too":
         upserts(orders, "a", 2, [22], keys=[6])
     orders.renames_column("order_id", "id")
 
-    answer = asks("duplicate_rows", orders.ask(before, contract=CONTRACT.model_copy(update={"key": ("id",)})))
+    answer = asks("duplicate_rows", orders.ask(before, contract=BY_ID))
 
-    assert found(answer)[1:] == (1, 1)
+    assert counts(answer)[1:] == (1, 1)
 
 
 def test_what_one_task_has_ruled_out_another_does_not_read_again(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Copies are looked for once; in another window anew."""
-    before = orders.commits("a", 1, range(10))
-    after = orders.commits("a", 2, range(10, 20))
+    before, [_, after] = write(orders, "a1[0:10] | a2[10:20]")
     assert asks("duplicate_rows", orders.ask(before)).verdict is Verdict.RULED_OUT
     monkeypatch.setattr(extra_copies, "copies_of", None)
 
@@ -621,219 +462,3 @@ def test_what_one_task_has_ruled_out_another_does_not_read_again(
     orders.commits("b", 2, range(15, 20))
     with pytest.raises(TypeError):
         asks("extra_copies", orders.ask(after))
-
-
-Part = tuple[str | None, int, int]
-
-
-def only(answer: Answer) -> RepeatedCommit:
-    """The one repeating commit."""
-    assert isinstance(answer.finding, DuplicateCommitsFinding)
-    [found] = answer.finding.repeated
-    return found
-
-
-def parts_of(found: RepeatedCommit) -> list[Part]:
-    """Each as partition, first and last."""
-    return [(each.partition, each.first, each.last) for each in found.parts]
-
-
-def mixed(of_zero: Iterable[int], of_one: Iterable[int]) -> pa.Table:
-    """Rows of two source partitions, in one file."""
-    return pa.concat_tables([rows(of_zero, partition=0), rows(of_one, partition=1)])
-
-
-def test_what_lies_beside_the_repeated_positions_is_there_once(orders: OrdersTable, asks: Asks) -> None:
-    """A run began five checkpoints too low and went on: two commits of another hold what it brought again."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    first = orders.commits("a", 3, range(20, 35))
-    again = orders.commits("b", 3, range(15, 100))
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert repeats(answer) == [(first, again, "same-source-range")]
-    assert parts_of(only(answer)) == [(None, 15, 34)]
-    assert (only(answer).rows, only(answer).rows_again, only(answer).is_at_most) == (85, 20, False)
-    assert answer.headline.endswith(", 20 rows of its 85: positions 15 to 34.")
-    assert answer.measures[1].value == 20
-
-
-def test_parts_are_told_by_source_partition(orders: OrdersTable, asks: Asks) -> None:
-    """Of one partition that came again in part, and of one that did not."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(mixed(range(10, 20), range(100, 120)), of_flink("a", 2))
-    orders.appends(mixed(range(16, 30), range(120, 140)), of_flink("b", 2))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
-
-    assert parts_of(only(answer)) == [("0", 16, 19)]
-    assert only(answer).rows_again == 4
-    assert answer.headline.endswith(", 4 rows of its 34: positions 16 to 19 of partition 0.")
-
-
-def test_rows_are_counted_where_positions_have_holes(orders: OrdersTable, asks: Asks) -> None:
-    """The job filters: bounds do not tell how many of its rows stand at a position that the other has, too."""
-    before = orders.commits("a", 1, range(0, 100, 10))
-    orders.commits("a", 2, range(100, 200, 10))
-    orders.commits("b", 2, range(150, 400, 5), orders=range(1000, 1050))
-
-    found = only(asks("duplicate_commits", orders.ask(before)))
-
-    assert parts_of(found) == [(None, 150, 190)]
-    assert (found.rows, found.rows_again, found.is_at_most) == (50, 5, False)
-
-
-def test_more_rows_than_are_read_are_no_more_than_that(
-    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Then all that the commit brought are as many as it can be."""
-    monkeypatch.setattr(duplicate_commits, "MAX_FILES", 1)
-    before = orders.commits("a", 1, range(0, 100, 10))
-    orders.commits("a", 2, range(100, 200, 10))
-    orders.commits("b", 2, range(150, 400, 5), orders=range(1000, 1050))
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert (only(answer).rows_again, only(answer).is_at_most) == (50, True)
-    assert answer.headline.endswith(", up to 50 rows: positions 150 to 190.")
-
-
-def test_a_commit_without_a_row_in_the_other_s_range_repeats_nothing(orders: OrdersTable, asks: Asks) -> None:
-    """A run that was told to skip what another had brought reaches over it."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(20, 30))
-    orders.commits("b", 1, [*range(10, 20), *range(30, 40)])
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-def test_a_run_that_goes_on_in_partitions_that_nobody_names_repeats_nothing(orders: OrdersTable, asks: Asks) -> None:
-    """The contract names no source partition: the ranges of two runs overlap, and no position came again."""
-    before = orders.commits("a", 1, [*range(10), *range(1000, 1010)])
-    orders.commits("a", 2, [*range(10, 20), *range(1010, 1020)])
-    orders.commits("b", 3, [*range(20, 30), *range(1020, 1030)])
-    orders.commits("b", 4, range(500, 510))
-
-    answer = asks("duplicate_commits", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-def test_a_hidden_position_is_counted_and_not_shown(orders: OrdersTable, asks: Asks) -> None:
-    """How many came again is not a value of the column."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.commits("b", 2, range(15, 30))
-    hidden = CONTRACT.model_copy(update={"redacted": ("source_position",)})
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=hidden))
-
-    assert (only(answer).rows_again, only(answer).parts) == (5, ())
-    assert answer.headline.endswith(", 5 rows of its 15.")
-
-
-@pytest.mark.parametrize("run", ["a", "b"])
-def test_a_source_partition_that_was_widened_is_the_same_one(orders: OrdersTable, asks: Asks, run: str) -> None:
-    """Bounds of older files keep it in four bytes, those of newer ones in eight."""
-    before = orders.commits("a", 1, range(10))
-    first = orders.commits("a", 2, range(10, 20), partition=3, orders=range(100, 110))
-    widens(orders, "source_partition", LongType())
-    again = orders.appends(of_shops(range(10, 15), [3] * 5, pa.int64()), of_flink(run, 3))
-    orders.appends(of_shops(range(20, 25), [3] * 5, pa.int64()), of_flink(run, 4))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
-
-    assert repeats(answer) == [(first, again, "same-source-range")]
-    assert parts_of(only(answer)) == [("3", 10, 14)]
-
-
-def test_what_one_run_read_again_shows_in_files_of_several_partitions(orders: OrdersTable, asks: Asks) -> None:
-    """Their bounds tell nothing of each partition, so the rows are read: the job goes back, and goes on."""
-    before = orders.commits("a", 1, range(10))
-    first = orders.appends(mixed(range(10, 20), range(100, 110)), of_flink("a", 2))
-    goes_on = orders.appends(mixed(range(20, 30), range(110, 120)), of_flink("a", 3))
-    calm = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
-    again = orders.appends(mixed(range(10, 15), range(120, 130)), of_flink("a", 4))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
-
-    assert (calm.verdict, calm.could_not_look) == (Verdict.RULED_OUT, ())
-    assert goes_on not in [each for one, other, _ in repeats(answer) for each in (one, other)]
-    assert repeats(answer) == [(first, again, "same-source-range")]
-    assert parts_of(only(answer)) == [("0", 10, 14)]
-
-
-@pytest.mark.parametrize("run", ["a", "b"])
-def test_files_of_several_partitions_that_cannot_be_read_rule_nothing_out(
-    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, run: str
-) -> None:
-    """Also where two runs' event times do not overlap by half. What whole commits tell is told still."""
-    why = NotSeen(source="files", reason="They are of another kind.", remedy="None.")
-    monkeypatch.setattr(duplicate_commits, "parts_by_commit", lambda *_asked: why)
-    before = orders.commits("a", 1, range(10))
-    orders.appends(mixed(range(10, 20), range(100, 110)), of_flink("a", 2))
-    orders.appends(mixed(range(105, 130), range(110, 130)), of_flink(run, 3))
-
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert isinstance(answer.finding, DuplicateCommitsFinding)
-    assert (answer.finding.commits_checked, answer.finding.repeated) == (2, ())
-    assert [each.ranges is not None for each in answer.finding.ranges or ()] == [True, False, False]
-    assert "bring several source partitions in one file" in answer.headline
-    assert "replayed_rows" in answer.could_not_look[0].remedy
-
-
-def three(*of: Iterable[int]) -> pa.Table:
-    """Rows of so many source partitions, in one file."""
-    return pa.concat_tables([rows(each, partition=number) for number, each in enumerate(of)])
-
-
-def test_each_commit_tells_what_it_brought_though_its_files_mix_source_partitions(
-    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two writers read three partitions. Of what another engine wrote nobody reads the rows: it tells nothing, and not
-    that it brought nothing."""
-    below = orders.commits("a", 1, range(5), partition=2)
-    uneven = orders.appends(three([5, 6, 9], range(100, 110), range(5, 6)), of_flink("a", 2))
-    silent = orders.appends(three([], range(110, 120), range(6, 10)), of_flink("a", 3))
-    others = orders.appends(three(range(10, 12), range(120, 121)))
-
-    finding = asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)).finding
-
-    def part(partition: int, low: int, high: int, rows_there: int) -> SourceRange:
-        return SourceRange(partition=str(partition), low=low, high=high, rows=rows_there)
-
-    assert isinstance(finding, DuplicateCommitsFinding)
-    assert finding.ranges == (
-        CommitRanges(snapshot_id=below, ranges=(part(2, 0, 4, 5),)),
-        CommitRanges(snapshot_id=uneven, ranges=(part(0, 5, 9, 3), part(1, 100, 109, 10), part(2, 5, 5, 1))),
-        CommitRanges(snapshot_id=silent, ranges=(part(1, 110, 119, 10), part(2, 6, 9, 4))),
-        CommitRanges(snapshot_id=others, ranges=None),
-    )
-    assert DuplicateCommitsFinding.model_validate_json(finding.model_dump_json()) == finding
-    assert "ranges" not in DuplicateCommitsFinding(commits_checked=1, repeated=()).model_dump()
-
-    monkeypatch.setattr(duplicate_commits, "MOST_COMMIT_RANGES", 5)
-    cut = asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)).finding
-    hidden = BY_PARTITION.model_copy(update={"redacted": ("source_partition",)})
-    unseen = asks("duplicate_commits", orders.ask(below, contract=hidden)).finding
-
-    assert isinstance(cut, DuplicateCommitsFinding)
-    assert isinstance(unseen, DuplicateCommitsFinding)
-    assert (cut.ranges, unseen.ranges) == (None, None)
-
-
-def test_rows_without_a_source_partition_are_no_part_of_the_one_beside_them(orders: OrdersTable, asks: Asks) -> None:
-    """The file's bounds name one partition, and some of its rows have none."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20), partition=1)
-    orders.appends(of_shops(range(10, 20), [1, *[None] * 9], pa.int32()), of_flink("b", 2))  # type: ignore[list-item]
-
-    found = only(asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION)))
-
-    assert parts_of(found) == [("1", 10, 10)]
-    assert found.rows_again == 1

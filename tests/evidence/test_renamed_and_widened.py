@@ -31,7 +31,8 @@ from bot.domain.ids import SnapshotId, TableName
 from bot.domain.table import Window
 from spark_tasks._reading import may_become
 from tests.evidence.conftest import Asks
-from tests.evidence.test_duplicate_rows import duplicates_of, found_by, of_shops, widens
+from tests.evidence.test_duplicate_commits import of_shops
+from tests.evidence.test_duplicate_rows import duplicates_of, extra_of
 from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
 from tests.merges import MergedTable
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
@@ -85,7 +86,7 @@ def test_a_key_column_that_was_added_in_the_window_is_null_in_older_rows(
     again = [asks(task, orders.ask(before, contract=BY_LINE)) for task in ("duplicate_rows", "extra_copies")]
 
     assert [each.verdict for each in fresh] == [Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE]
-    assert (duplicates_of(again[0]).keys, found_by(again[1]).rows) == (10, 10)
+    assert (duplicates_of(again[0]).keys, extra_of(again[1]).rows) == (10, 10)
 
 
 def test_a_key_column_that_was_added_after_the_last_commit_is_null_everywhere(orders: OrdersTable, asks: Asks) -> None:
@@ -97,7 +98,7 @@ def test_a_key_column_that_was_added_after_the_last_commit_is_null_everywhere(or
     counted = asks("duplicate_rows", orders.ask(before, contract=BY_LINE))
     extra = asks("extra_copies", orders.ask(before, contract=BY_LINE))
 
-    assert (duplicates_of(counted).keys, found_by(extra).rows) == (5, 5)
+    assert (duplicates_of(counted).keys, extra_of(extra).rows) == (5, 5)
 
 
 def test_a_position_that_was_renamed_after_the_last_commit_is_still_the_position(
@@ -319,7 +320,7 @@ def with_amounts(positions: range, amounts: list[Decimal] | list[float], kind: p
 def with_shops_that_no_int_can_hold(orders: OrdersTable) -> SnapshotId:
     """The window: the key was an int and is a long, ten keys came that only a long can hold, five came again."""
     before = orders.appends(of_shops(range(50), list(range(50)), pa.int32()), of_flink("a", 1))
-    widens(orders, "source_partition", LongType())
+    orders.widens_column("source_partition")
     orders.appends(of_shops(range(50, 60), list(range(HUGE, HUGE + 10)), pa.int64()), of_flink("a", 2))
     orders.appends(of_shops(range(45, 50), list(range(45, 50)), pa.int64()), of_flink("b", 2))
     return before
@@ -364,7 +365,7 @@ def test_records_of_a_key_that_was_widened_came_again(orders: OrdersTable, asks:
 def test_positions_beyond_what_an_int_can_hold_are_looked_for_among_older_rows(orders: OrdersTable, asks: Asks) -> None:
     """The position itself was widened because it outgrew its type."""
     before = orders.appends(of_shops(range(50), list(range(50)), pa.int32()), of_flink("a", 1))
-    widens(orders, "source_partition", LongType())
+    orders.widens_column("source_partition")
     orders.appends(of_shops(range(50, 52), [HUGE, HUGE + 1], pa.int64()), of_flink("a", 2))
     orders.appends(of_shops(range(48, 50), [48, 49], pa.int64()), of_flink("b", 2))
     by_shop = TableContract(key=("order_id",), position="source_partition")
@@ -397,7 +398,7 @@ def test_wider_amounts_are_the_same_amounts(
 
     orders.adds_column("amount", narrow)
     before = orders.appends(with_amounts(range(50), amounts(range(50)), old), of_flink("a", 1))
-    widens(orders, "amount", wide)
+    orders.catalog.load_table(ORDERS).update_schema().update_column("amount", wide).commit()
     large = range(1_000_000, 1_000_010)
     orders.appends(with_amounts(range(50, 60), amounts(large), new), of_flink("a", 2))
     orders.appends(with_amounts(range(45, 50), amounts(range(45, 50)), new), of_flink("b", 2))
@@ -450,7 +451,7 @@ def test_a_source_partition_that_was_widened_after_the_last_commit_is_read(order
     orders.partitions_by(("source_partition", IdentityTransform()))
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(15, 20))
-    widens(orders, "source_partition", LongType())
+    orders.widens_column("source_partition")
 
     answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
 
@@ -479,7 +480,7 @@ def test_copies_are_found_beside_older_rows_in_partitions_of_a_narrower_type(
     orders.adds_column("amount", narrow)
     orders.partitions_by(("amount", IdentityTransform()))
     before = orders.appends(with_amounts(range(10), [1.0] * 10, old), of_flink("a", 1))
-    widens(orders, "amount", wide)
+    orders.catalog.load_table(ORDERS).update_schema().update_column("amount", wide).commit()
     orders.appends(with_amounts(range(5, 15), [1.0] * 10, new), of_flink("b", 2))
     if window == "deletes too":
         orders.deletes("source_position == 14")
