@@ -79,7 +79,7 @@ def save(
         saved_at=datetime.now(UTC),
         version=version("waterline"),
         case=outgoing_case(found.case if values else found.case.without_samples(), found.case.contract),
-        diagnosis=found.diagnosis,
+        codes=found.diagnosis.codes,
     )
     write_case(to, saved, masking(Settings.load(config)))
     codes = ", ".join(found.diagnosis.codes) or "no failure mode matches"
@@ -98,7 +98,7 @@ def _print(case: Case, diagnosis: Diagnosis, as_json: bool, saved: SavedCase | N
     if saved is not None:
         console.print(
             f"{case.observation.table.name}, saved {saved.saved_at:%Y-%m-%d %H:%M} UTC by Waterline {saved.version}; "
-            + ("the same answer as then." if saved.diagnosis.codes == diagnosis.codes else _other_then(saved)),
+            + ("the same answer as then." if saved.codes == diagnosis.codes else _other_then(saved)),
             markup=False,
         )
     _print_diagnosis(diagnosis)
@@ -112,7 +112,7 @@ def _print(case: Case, diagnosis: Diagnosis, as_json: bool, saved: SavedCase | N
 
 
 def _other_then(saved: SavedCase) -> str:
-    return f"the answer then was {', '.join(saved.diagnosis.codes) or 'no match'}."
+    return f"the answer then was {', '.join(saved.codes) or 'no match'}."
 
 
 def _as_json(case: Case, diagnosis: Diagnosis, saved: SavedCase | None) -> dict[str, object]:
@@ -131,7 +131,7 @@ def _as_json(case: Case, diagnosis: Diagnosis, saved: SavedCase | None) -> dict[
         "evidence": [item.model_dump(mode="json", exclude={"finding"}) for item in case.evidence],
     }
     if saved is not None:
-        told["saved"] = {"at": saved.saved_at.isoformat(), "codes": list(saved.diagnosis.codes)}
+        told["saved"] = {"at": saved.saved_at.isoformat(), "codes": list(saved.codes)}
     return told
 
 

@@ -385,8 +385,8 @@ class SavedCase(Record):
     version: str
     """Of Waterline, when it was saved."""
     case: Case
-    diagnosis: Diagnosis
-    """The answer as it was given then."""
+    codes: tuple[str, ...]
+    """Of the modes that held then."""
 
 
 T = TypeVar("T")
