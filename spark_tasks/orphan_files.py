@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import OrphanFilesFinding
 from bot.domain.looked import NotSeen
-from bot.domain.paths import ASIDE, place_of, told_apart
+from bot.domain.paths import told_apart
 from bot.domain.sentences import counted
 from spark_tasks._beside import begin_of, data_folder, named_since, unnamed, unnamed_still
 from spark_tasks._leaked_files import paths_in
@@ -53,8 +53,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     listed = files_under(spark, folder)
     if listed is None:
         return _no_folder(folder)
-    aside = f"{place_of(table.location).inside}/{ASIDE}/"
-    listed = listed.withColumn("inside", inside_of(F.col("path"))).where(~F.col("inside").startswith(aside))
+    listed = listed.withColumn("inside", inside_of(F.col("path")))
     begin = begin_of(ask, reach)
     others = world.others.values if world.others is not None else ()
     alive = [run for run in (*world.jobs.values, *others) if not run.is_terminal]
@@ -151,7 +150,7 @@ def _headline(finding: OrphanFilesFinding, minutes: int) -> str:
     also = f"; {young}" if finding.young else ""
     return (
         f"{counted(old, 'data file')} of {written} {'is' if old == 1 else 'are'} named by nothing{attempts}{also}. "
-        "Delete none of them before the recovery is over."
+        "Let your maintenance (Iceberg's remove_orphan_files) remove them once the incident is closed, not before."
     )
 
 

@@ -12,7 +12,6 @@ from bot.domain.diagnosis import Case
 from bot.domain.effects import (
     DropBranch,
     MarkTable,
-    MoveFiles,
     MoveTable,
     PublishBranch,
     StartFromStop,
@@ -29,33 +28,6 @@ from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
 from bot.history.restore import RestorePoint
-
-
-def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Proposal:
-    """Every file that is there goes where it came from: not all may have been moved. Raises Refused where none is,
-    CouldNotLook."""
-    table = plan.case.observation.table
-    there = plan.written_at([target for _, target in aside.moves])
-    back = tuple((target, source) for source, target in aside.moves if target in there)
-    if not back:
-        raise Refused(
-            f"“{title}” finds no file to move back.",
-            f"Expected some of {len(aside.moves)} files in their folder; none is there.",
-            "Nothing needs to be done: they were never moved, or somebody has removed them since.",
-        )
-    folder = aside.note.rpartition("/")[0]
-    return drafted(
-        plan,
-        action,
-        title=title,
-        effects=(MoveFiles(table=table.name, why="Move the files back", moves=back, note=f"{folder}/moved-back.json"),),
-        sentences=(
-            f"Move {len(back)} files from {folder} back to where they were.",
-            "Neither main nor the job is changed.",
-        ),
-        sure=f"{len(back)} unreferenced files are moved back; no row changes.",
-        undo="`/waterline undo` moves them aside again.",
-    )
 
 
 def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str], MarkTable]], title: str) -> Proposal:
@@ -154,7 +126,6 @@ class Deeds:
         on_head = (r for r in past.proposal.requirements if isinstance(r, HeadDescends))
         self.brings_of = next((r.goes_on_from for r in on_head), None) if self.brings is not None else None
         self.stood_still = past.stood_still
-        self.aside = next((e for _, e in done if isinstance(e, MoveFiles)), None)
 
 
 def _stood_at(past: Past, index: int, effect: StartJob | StartFromStop) -> SnapshotId | None:
@@ -197,8 +168,6 @@ def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
             )
         proposal = started_on_head(plan, action, _state_of(plan, did, did.stopped, head), None)
         return proposal.model_copy(update={"title": title})
-    if did.aside is not None:
-        return brought_back(plan, action, did.aside, title)
     if did.marks:
         return unmarked(plan, action, did.marks, title)
     raise _impossible(

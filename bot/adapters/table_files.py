@@ -1,18 +1,13 @@
-"""Files of a table: Flink's temporary manifests, under which columns a job wrote, and moves of files.
+"""Files of a table: Flink's temporary manifests, and under which columns a job wrote.
 
 Flink's manifests carry schema and partition spec in their Avro header; Iceberg's Parquet files carry their writer's
 `iceberg.schema` in the footer, and at least the field ids where another library wrote them. Rows are never read.
-
-A move is what the storage offers: a rename on a file system, a copy and a removal on an object store. Each step may be
-repeated, and nothing is overwritten: at its new place a file may only find its own copy.
 """
 
 import json
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from typing import Literal
 
 import pyarrow.parquet as pq
@@ -26,8 +21,7 @@ from pyiceberg.schema import Schema
 
 from bot.adapters.iceberg.streaming_metadata import columns_of, fields_of
 from bot.adapters.storage import Opened, TableStorage, added_in, address, head_of, in_a_line, manifests_in
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from bot.domain.file_changes import MovedFiles
+from bot.domain.errors import CouldNotLook
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
 from bot.domain.pending_manifests import folder_of_manifests
@@ -156,139 +150,6 @@ def _read(path: str, opened: Opened) -> bytes:
     return content
 
 
-_TROUBLE = (OSError, ArrowException, ValueError)
-PATIENCE_S = 15.0
-"""Once moves that failed have taken so long together, storage is too slow or too busy, and the rest is left."""
-_CHUNK = 1 << 20
-"""Bytes that are compared at a time."""
-_ANOTHER = "{} is another file, which is not overwritten"
-_PROMISED = "{} is the new place of an earlier file of the list, which is not overwritten"
-"""As proposals of earlier versions may have it."""
-
-
-def written_at(paths: Sequence[str], opened: Opened) -> dict[str, datetime | None]:
-    """Path -> when it was last written (None: storage does not tell), of those that are there. Raises CouldNotLook."""
-    found: dict[str, datetime | None] = {}
-    for path in paths:
-        try:
-            info = _info(path, opened)
-        except _TROUBLE as error:
-            raise CouldNotLook(
-                f"It is not known whether the file {path} exists.",
-                f"Expected an answer from storage; found {in_a_line(error)}.",
-                "Check that the table's storage is readable from here.",
-            ) from error
-        if info.type is FileType.File:
-            found[path] = info.mtime.astimezone(UTC) if info.mtime is not None else None
-    return found
-
-
-def move(table: TableName, moves: Sequence[tuple[str, str]], note: str, opened: Opened) -> MovedFiles:
-    """Write the list `note`, then move every file that is not yet where it belongs: none before the list is there.
-
-    A file that is gone or locked, or whose new place is another's, keeps no other from being moved; a storage that
-    throttles or does not answer does, after PATIENCE_S. Raises CommitRefused where none is at its new place,
-    OutcomeUnknown where storage does not tell of one. Cost: three requests a file; one that lies at both places, in one
-    size, is read at both.
-    """
-    listed = json.dumps({"table": table, "moves": [{"from": a, "to": b} for a, b in moves]}, indent=1)
-    no_list = _trouble_with(lambda: _write(opened, note, listed))
-    gone: list[str] = []
-    left: list[str] = []
-    problem = no_list
-    promised: set[str] = set()
-    in_vain_s = 0.0
-    for source, target in moves:
-        is_promised = target in promised
-        promised.add(target)
-        if not _is_there(source, opened):
-            gone += [] if _is_there(target, opened) else [source]
-            continue
-        if no_list or in_vain_s > PATIENCE_S:
-            left.append(source)
-            continue
-        began = time.monotonic()
-        trouble = _PROMISED.format(target) if is_promised else None
-        trouble = trouble or _trouble_with(partial(_move, source, target, opened))
-        in_vain_s += time.monotonic() - began if trouble else 0.0
-        left += [source] if trouble else []
-        problem = problem or trouble
-    arrived = len(moves) - len(gone) - len(left)
-    if left and not arrived:
-        raise CommitRefused(
-            f"No file of {table} was moved.",
-            f"Expected storage to move {len(moves)} files; found {problem}.",
-            "Check that Waterline may write next to the table's data, and what is at the new places. Then propose "
-            "again.",
-        )
-    return MovedFiles(arrived=arrived, gone=tuple(gone), left=tuple(left), problem=problem)
-
-
-def _is_there(path: str, opened: Opened) -> bool:
-    try:
-        return _info(path, opened).type is FileType.File
-    except _TROUBLE as error:
-        raise OutcomeUnknown(
-            f"It is not known where {path} is.",
-            f"Expected it to be at its old or its new place; found {in_a_line(error)}.",
-            "Waterline checks again. Nothing is lost, because no file was deleted.",
-        ) from error
-
-
-def _trouble_with(do: Callable[[], str | None]) -> str | None:
-    """What it, or storage, said against it; None where it was done."""
-    try:
-        return do()
-    except _TROUBLE as error:
-        return in_a_line(error)
-
-
-def _info(path: str, opened: Opened) -> FileInfo:
-    files, place = opened(path)
-    return files.get_file_info(place)
-
-
-def _move(source: str, target: str, opened: Opened) -> str | None:
-    """Why it was not moved, where another file is in the way."""
-    files, place = opened(source)
-    others, arrival = opened(target)
-    if files != others:
-        raise ValueError(f"{source} and {target} are on different storages")
-    there = files.get_file_info(arrival)
-    if there.type is FileType.NotFound:
-        _folder(files, arrival)
-        files.move(place, arrival)
-    elif there.type is FileType.File and _is_copy(files, place, arrival):
-        files.delete_file(place)
-    else:
-        return _ANOTHER.format(target)
-    return None
-
-
-def _is_copy(files: FileSystem, one: str, other: str) -> bool:
-    """Byte by byte: storages keep no sum that survives a copy for sure."""
-    infos = files.get_file_info([one, other])
-    if infos[0].size != infos[1].size:
-        return False
-    with files.open_input_stream(one) as left, files.open_input_stream(other) as right:
-        while chunk := left.read(_CHUNK):
-            if chunk != right.read(_CHUNK):
-                return False
-    return True
-
-
-def _write(opened: Opened, path: str, text: str) -> None:
-    files, place = opened(path)
-    _folder(files, place)
-    with files.open_output_stream(place) as out:
-        out.write(text.encode())
-
-
-def _folder(files: FileSystem, path: str) -> None:
-    if files.type_name == "local":
-        files.create_dir(path.rpartition("/")[0], recursive=True)
-
-
 _NAME = re.compile(
     r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-(?P<subtask>\d{5})-(?P<attempt>\d+)-(?P<checkpoint>\d+)"
     r"-(?P<number>\d{5})(?:-[0-9a-f-]{36})?\.avro"
@@ -337,13 +198,6 @@ class FolderOfTable:
         if key is not None:
             self._told = {known: kept for known, kept in self._told.items() if known[0] != table.name} | {key: told}
         return written
-
-    def written_at(self, table: TableName, paths: Sequence[str]) -> dict[str, datetime | None]:
-        """See the port. Cost: one request a path."""
-        return written_at(paths, self._storage.of(table))
-
-    def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> MovedFiles:
-        return move(table, moves, note, self._storage.of(table))
 
 
 def manifest_named(path: str, size: int, written_at: datetime | None) -> FlinkManifest | None:

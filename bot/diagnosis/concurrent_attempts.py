@@ -23,7 +23,7 @@ MODE = Mode(
         "healthy": "Both can hold: no commit names what was left behind, so no row is doubled or lost by it.",
     },
     act=Act.NOTE,
-    remedies=(Remedy.REMOVE_ORPHAN_FILES, Remedy.NOTHING),
+    remedies=(Remedy.NOTHING,),
 )
 
 
@@ -38,7 +38,7 @@ def examine(case: Case) -> Examined:
             reason=f"None of {counted(found.orphans, 'orphan file')} among {found.files_listed} belongs to an attempt "
             "that another attempt of its subtask has outlived."
         )
-    all_young, needed = found.young >= found.orphans, _may_be_needed(case)
+    needed = _may_be_needed(case)
     return Matches(
         headline=f"Left behind: {counted(found.of_other_attempts, 'file')} of attempts that failed; "
         + ("leave them for now." if needed else "the table does not need them."),
@@ -47,11 +47,13 @@ def examine(case: Case) -> Examined:
             "from an attempt of a subtask of which another attempt has committed since.",
             f"{found.young} of {counted(found.orphans, 'orphan file')} may still be in flight: too young to be judged.",
             needed or "No row is lost or doubled by them: whatever was committed came from the other attempt.",
+            "Iceberg's remove_orphan_files removes them. Let your maintenance run it once the incident is closed, not "
+            "before.",
         ),
         rows=(),
         last_good=None,
         wrong_run=None,
-        remedy=Remedy.NOTHING if all_young or needed else Remedy.REMOVE_ORPHAN_FILES,
+        remedy=Remedy.NOTHING,
     )
 
 

@@ -1,7 +1,6 @@
 """What a module of `bot/actions/` declares, and what it may know when it proposes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy
@@ -105,10 +104,6 @@ def _nobody_asks(*_asked: object) -> SourceSurvey:
     )
 
 
-def _nobody_knows(_paths: Sequence[str]) -> Mapping[str, datetime | None]:
-    return {}
-
-
 def _undeclared(_job: str) -> str | None:
     return None
 
@@ -142,10 +137,6 @@ class Plan(Record):
     """Names of the branches that earlier rehearsals of the incident have begun, whatever became of them."""
     survey: Callable[[FileSources | None, FileSources | None], FileSurvey] = _nobody_looks
     """What adding the first and removing the second would meet on main as it is now. Raises CouldNotLook."""
-    written_at: Callable[[Sequence[str]], Mapping[str, datetime | None]] = _nobody_knows
-    """Path -> when it was last written (None: storage does not tell), of those that are there. Raises CouldNotLook."""
-    orphan_safe_age: timedelta = timedelta(days=3)
-    """Younger files are never taken for orphans."""
     keeps_branch: bool = False
     """By policy: whether the branch of a repair stays after it was published."""
     planned: SavepointPlanned | None = None

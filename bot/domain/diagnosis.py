@@ -68,7 +68,6 @@ class Remedy(StrEnum):
     FIND_ARCHIVE = "find-archive"
     REPAIR_UNREADABLE_FILES = "repair-unreadable-files"
     RESTORE_METADATA = "restore-metadata"
-    REMOVE_ORPHAN_FILES = "remove-orphan-files"
     RESTART_FROM_STOP_SAVEPOINT = "restart-from-stop-savepoint"
     FREE_CHECKPOINT_FOLDER = "free-checkpoint-folder"
     PROTECT_LAST_COMMIT = "protect-last-commit"
@@ -104,7 +103,6 @@ _WORDS = {
     "readable snapshot, or drop the references and state the loss",
     Remedy.RESTORE_METADATA: "point the catalog at the newest metadata file that can be read, then treat the rest as a "
     "rollback",
-    Remedy.REMOVE_ORPHAN_FILES: "list the orphan files and remove them once they are older than the safe age",
     Remedy.RESTART_FROM_STOP_SAVEPOINT: "stop the job with a savepoint, not drained, and start it again from there",
     Remedy.FREE_CHECKPOINT_FOLDER: "move the old checkpoint folders out of the way, or start under a new job id",
     Remedy.PROTECT_LAST_COMMIT: "tag the newest commit of each run, before maintenance expires it",

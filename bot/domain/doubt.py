@@ -24,7 +24,7 @@ ACCUSERS = ("duplicate_rows", "missing_positions", "duplicate_files", "missing_f
 _ROWS_ARE_RIGHT = frozenset(
     {
         Remedy.NOTHING, Remedy.TELL_CONSUMERS, Remedy.WAIT, Remedy.RESTORE_JOB_ONLY, Remedy.PROTECT_LAST_COMMIT,
-        Remedy.FREE_CHECKPOINT_FOLDER, Remedy.REMOVE_ORPHAN_FILES,
+        Remedy.FREE_CHECKPOINT_FOLDER,
     }
 )  # fmt: skip
 """What a diagnosis asks for where the table is as it should be: of people, of the job alone, or of storage."""

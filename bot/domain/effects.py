@@ -219,21 +219,8 @@ class DropBranch(Record):
     head: SnapshotId
 
 
-class MoveFiles(Record):
-    """Move files that nothing names into a folder that keeps them, or back from it."""
-
-    kind: Literal["move-files"] = "move-files"
-    table: TableName
-    why: str
-    """As a progress line says it: `Put orphan files into quarantine`."""
-    moves: tuple[tuple[str, str], ...]
-    """(from, to), file by file."""
-    note: str
-    """Where the list of these moves is kept beside the files."""
-
-
 Effect = Annotated[
     StopJob | StopFork | MoveTable | StartJob | StartFromStop | KeepSavepoint | FreezeMaintenance | MarkTable
-    | MakeBranch | PublishBranch | ChangeFiles | DeleteRows | ReplayRows | DropBranch | MoveFiles,
+    | MakeBranch | PublishBranch | ChangeFiles | DeleteRows | ReplayRows | DropBranch,
     Field(discriminator="kind"),
 ]  # fmt: skip

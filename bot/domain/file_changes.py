@@ -113,16 +113,3 @@ class FileSurvey(Record):
     """Partitions of the files of both lists, as `day=2026-11-03`, at most ten."""
     span: dict[str, tuple[str, str]] = {}
     """Column -> lowest and highest value in the files of both lists, by their bounds."""
-
-
-class MovedFiles(Record):
-    """How far a move of files has come, this time and before."""
-
-    arrived: int
-    """At their new place."""
-    gone: tuple[str, ...] = ()
-    """Old paths of those that are at neither place: somebody has removed them."""
-    left: tuple[str, ...] = ()
-    """Paths of those that are where they were, because storage would not move them."""
-    problem: str | None = None
-    """What storage said of the first of `left`."""

@@ -118,8 +118,6 @@ class TableSetup(Record):
     """What consumers are promised: the next word comes within this time."""
     warn_after_minutes: int = 2
     """After this time the first warning goes out by itself, unless a responder has sent it before."""
-    orphan_safe_age: timedelta = timedelta(days=3)
-    """Younger files are never taken for orphans."""
     keep_repair_branch: bool = False
     """Whether the branch of a repair stays after it was published."""
     replay: ReplayRecipe | None = None

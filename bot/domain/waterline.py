@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import faults_in, shows_wrong_rows, wrong_files
-from bot.domain.effects import DropBranch, MoveFiles, StopFork
+from bot.domain.effects import DropBranch, StopFork
 from bot.domain.entries import (
     Body,
     Diagnosed,
@@ -35,13 +35,8 @@ _FINAL = (StopFork, DropBranch)
 
 
 def deeds_of(view: ProposalView) -> dict[int, EffectEnded]:
-    """The effects that have changed something, with their ends: those that were done, and a move of files that has
-    moved some of them or of which nobody knows."""
-    return {
-        index: ended
-        for index, ended in view.done.items()
-        if ended.how == "done" or ended.result or _is_half_known(view, ended)
-    }
+    """The effects that were done, with their ends."""
+    return {index: ended for index, ended in view.done.items() if ended.how == "done"}
 
 
 def undo_left(incident: Incident) -> ProposalView | None:
@@ -56,10 +51,6 @@ def undo_left(incident: Incident) -> ProposalView | None:
 def has_changed(view: ProposalView) -> bool:
     """Whether it has changed something beside the freeze of maintenance, which ends by itself."""
     return any(view.proposal.effects[index].kind != "freeze-maintenance" for index in deeds_of(view))
-
-
-def _is_half_known(view: ProposalView, ended: EffectEnded) -> bool:
-    return ended.how == "unknown" and isinstance(view.proposal.effects[ended.index], MoveFiles)
 
 
 _MOVE_MAIN = frozenset({"move-table", "publish-branch"})

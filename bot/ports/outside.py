@@ -6,7 +6,7 @@ from typing import Protocol
 
 from bot.domain.contract import CopyRule, TableContract
 from bot.domain.evidence import Answer, Ask, Progress, Task
-from bot.domain.file_changes import FileList, FileSources, FileSurvey, MovedFiles, RowsOfFile
+from bot.domain.file_changes import FileList, FileSources, FileSurvey, RowsOfFile
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.reads import FarRead, ReadRun
@@ -144,11 +144,6 @@ class TableCatalog(Protocol):
         that is to be added. Raises UnknownTable, CouldNotLook.
         """
 
-    def files_named(self, table: TableName, ref: str, paths: Sequence[str]) -> tuple[str, ...]:
-        """Those of `paths` that a live data or delete file of this branch or tag may be, whatever scheme and host its
-        name says: whoever would move them must know. Cost: every manifest of it. Raises UnknownTable, CouldNotLook.
-        """
-
     def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
         """Apply `change` as one compare-and-swap, at most once; returns its snapshot.
 
@@ -176,15 +171,6 @@ class TableFiles(Protocol):
     def written_under(self, table: TableState, source: WriterSource) -> WrittenSchema:
         """Under which columns the job wrote what this source names. Cost: at most one manifest list, one manifest and
         the footer of one file. Raises CouldNotLook where it is gone or does not tell it."""
-
-    def written_at(self, table: TableName, paths: Sequence[str]) -> dict[str, datetime | None]:
-        """Path -> when it was last written (None: storage does not tell), of those that are there. Raises
-        CouldNotLook."""
-
-    def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> MovedFiles:
-        """Write the list `note`, then move each file from its first to its second place; one that has arrived, one that
-        is gone and one that cannot be moved are passed over, and no other file is overwritten. Safe to repeat. Raises
-        CommitRefused (none is at its new place), OutcomeUnknown (storage does not tell)."""
 
 
 class ReadEvents(Protocol):

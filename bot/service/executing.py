@@ -78,10 +78,10 @@ class ExecutionRecord:
             self.contradicts(turn, detail)
         return is_written
 
-    def refused(self, turn: Turn, detail: str, result: Mapping[str, str]) -> bool:
-        """It surely did not happen, or only as far as `result` says, and the execution ends with it."""
+    def refused(self, turn: Turn, detail: str) -> bool:
+        """It surely did not happen, and the execution ends with it."""
         proposal = turn.view.proposal.id
-        ended = EffectEnded(proposal=proposal, index=turn.index, how="refused", detail=detail, result={**result})
+        ended = EffectEnded(proposal=proposal, index=turn.index, how="refused", detail=detail)
         sentence = f"{detail} {as_far_as(turn.view, turn.index)}"
         return self._writes(
             turn, [ended, ExecutionEnded(proposal=proposal, outcome="refused", sentence=sentence)], turn.is_still
@@ -316,7 +316,7 @@ class Executions:
         """A refusal is believed after a look: what is in the way may be the effect itself, whose request came twice, or
         late; and what is still at work is not over."""
         if intent is None:
-            self._record.refused(turn, said, {})
+            self._record.refused(turn, said)
             return False
         looked = effects.verify(self._observer.hands, turn.view.proposal, intent)
         if looked.happened != "no":
@@ -327,7 +327,7 @@ class Executions:
         if yet is not None:
             self._record.unknown(turn, f"{said} {yet}")
             return False
-        self._record.refused(turn, f"{said} {looked.sentence}" if looked.result else said, looked.result)
+        self._record.refused(turn, said)
         return False
 
     def _waits(self, turn: Turn, intent: EffectStarted | None, said: str) -> bool:

@@ -197,7 +197,7 @@ class Observer:
         self._reads = reads
         self._starts = starts
         self.files = files
-        self.hands = Hands(catalog, jobs, files, replays or NO_REPLAYS, schedulers, tables)
+        self.hands = Hands(catalog, jobs, replays or NO_REPLAYS, schedulers, tables)
         """What carries out proposals acts with these."""
 
     def setup(self, table: TableName) -> TableSetup:

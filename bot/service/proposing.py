@@ -246,8 +246,6 @@ class Proposals:
             stood_still=left_by_stop(incident, setup.job),
             branches=branches_begun(incident),
             survey=partial(survey_of_files, self._observer, setup),
-            written_at=partial(self._observer.files.written_at, setup.name),
-            orphan_safe_age=setup.orphan_safe_age,
             keeps_branch=setup.keep_repair_branch,
             planned=incident.plan,
             keeps=keeps,

@@ -64,13 +64,6 @@ class TableSettings(Record):
         examples=[2],
         json_schema_extra={"unit": "minutes"},
     )
-    orphan_safe_age_days: int = Field(
-        default=3,
-        ge=1,
-        description="Orphan files younger than this are never removed.",
-        examples=[3],
-        json_schema_extra={"unit": "days"},
-    )
     keep_repair_branch: bool = Field(
         default=False,
         description="Keep the branch of a published repair. By default the same commit removes it.",
@@ -123,7 +116,6 @@ class TableSettings(Record):
             consumers=self.consumers,
             policies=self.policies,
             warn_after_minutes=self.warn_after_minutes,
-            orphan_safe_age=timedelta(days=self.orphan_safe_age_days),
             keep_repair_branch=self.keep_repair_branch,
             replay=self.replay and self.replay.of(job.kafka if job is not None else None),
             copies=self.copies,

@@ -112,7 +112,6 @@ NOT_DESTRUCTIVE = {
     "protect_last_commit": "it adds tags",
     "publish_repair": "the head that is left stays under a tag, to which the undo moves main back",
     "recover_leaked_manifests": ON_A_BRANCH,
-    "remove_orphan_files": "files are moved aside with their list, and the undo moves them back",
     "repair_unreadable_files": "what it drops was lost on storage before; the references stay under the tag",
     "replay_rows": ON_A_BRANCH,
     "replay_source_range": ON_A_BRANCH,

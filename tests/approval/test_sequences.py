@@ -294,8 +294,12 @@ class ExecutionMachine(RuleBasedStateMachine):
         if turn is None or turn.intents == 0:
             return
         before = self.desk.view
-        says: dict[str, Callable[..., bool]] = {"done": self.record.done, "refused": self.record.refused}
-        written = says[how](turn, "So it was.", {}) if how in says else self.record.unknown(turn, "Nobody knows.")
+        says: dict[str, Callable[[], bool]] = {
+            "done": lambda: self.record.done(turn, "So it was.", {}),
+            "refused": lambda: self.record.refused(turn, "It was not."),
+            "unknown": lambda: self.record.unknown(turn, "Nobody knows."),
+        }
+        written = says[how]()
         if written:
             assert before.state in AT_WORK
             assert before.next_effect == turn.index

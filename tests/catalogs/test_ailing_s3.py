@@ -9,8 +9,7 @@ from pyarrow.fs import S3FileSystem
 
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from bot.domain.file_changes import MovedFiles
+from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
 from tests.catalogs.conftest import glue_properties
 from tests.catalogs.orders import Orders, orders_in, own_manifests
@@ -101,31 +100,6 @@ def test_a_commit_whose_metadata_cannot_be_written_changes_nothing(s3: AilingS3,
 
     assert took < WITHIN_S
     assert orders.ours.load(orders.name) == before
-
-
-@pytest.mark.parametrize("ailment", AILMENTS)
-def test_orphans_stay_where_they_are(s3: AilingS3, orders: Orders, ailment: str) -> None:
-    """Storage that takes no copy moves nothing and loses nothing; once it is well the same move goes on."""
-    where = f"{orders.table.location()}/data"
-    moves = [(f"{where}/o-{n}.parquet", f"{where}-kept/o-{n}.parquet") for n in range(4)]
-    for source, _ in moves:
-        put(s3, source.removeprefix("s3://lake/"))
-    orders.ours.load(orders.name)
-    files = FolderOfTable(orders.ours.storage)
-    s3.falls(ailment)
-    with pytest.raises(CouldNotLook):
-        files.written_at(orders.name, [source for source, _ in moves])
-    s3.falls(ailment, lambda method, path: method == "PUT" and "-kept/o-" in path)
-    began = time.monotonic()
-
-    with pytest.raises(CommitRefused, match=r"No file of sales\.orders was moved"):
-        files.move(orders.name, moves, f"{where}-kept/list.json")
-    took = time.monotonic() - began
-    s3.well()
-
-    assert took < WITHIN_S
-    assert set(files.written_at(orders.name, [each for pair in moves for each in pair])) == {a for a, _ in moves}
-    assert files.move(orders.name, moves, f"{where}-kept/list.json") == MovedFiles(arrived=4)
 
 
 def put(s3: AilingS3, key: str) -> None:

@@ -13,7 +13,6 @@ from pyiceberg.table.update import UpgradeFormatVersionUpdate
 from bot.actions._effects import Hands
 from bot.actions._effects.table import PublishingBranch
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.table_files import FolderOfTable
 from bot.domain.effects import PublishBranch
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import CommitRefused, CouldNotLook, UnknownTable
@@ -192,7 +191,7 @@ def change_of(orders: Orders, head: SnapshotId, *, add: FileSources | None, remo
 def publishes(orders: Orders, base: SnapshotId, head: SnapshotId) -> None:
     """As the effect does it."""
     effect = PublishBranch(table=orders.name, branch=BRANCH, base=base, head=head, keep_head_as=KEPT, drop_branch=True)
-    hands = Hands(catalog=orders.ours, jobs={}, files=FolderOfTable(orders.ours.storage))
+    hands = Hands(catalog=orders.ours, jobs={})
     PublishingBranch().perform(effect, INTENT, hands)
 
 

@@ -216,7 +216,7 @@ def test_a_diagnosis_that_recorded_codes_alone_is_still_read() -> None:
 def test_only_what_asks_for_something_comes_first(code: str) -> None:
     """What is only to be told changes neither table nor job; and what changes nothing is never acted on first."""
     mode = MODES[code].mode
-    harmless = {Remedy.NOTHING, Remedy.TELL_CONSUMERS, Remedy.WAIT, Remedy.REMOVE_ORPHAN_FILES}
+    harmless = {Remedy.NOTHING, Remedy.TELL_CONSUMERS, Remedy.WAIT}
 
     asks = set(mode.remedies) - harmless
 

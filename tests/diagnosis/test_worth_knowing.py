@@ -135,15 +135,16 @@ def test_no_failed_checkpoint_excludes_it() -> None:
     assert isinstance(found, Excluded)
 
 
-@pytest.mark.parametrize(("young", "remedy"), [(0, Remedy.REMOVE_ORPHAN_FILES), (4, Remedy.NOTHING)])
-def test_files_of_another_attempt_may_go_once_they_are_old(young: int, remedy: Remedy) -> None:
-    """A young file may still be in flight."""
+@pytest.mark.parametrize("young", [0, 4])
+def test_files_of_another_attempt_are_left_to_maintenance_after_the_incident(young: int) -> None:
+    """However old they are: Waterline removes no file."""
     case = Tale().flink_runs("a").commits("a", 1).looked_at(orphans=orphans(4, young=young, of_other_attempts=3))
 
     found = concurrent_attempts.examine(case)
 
     assert isinstance(found, Matches)
-    assert remedy is found.remedy
+    assert found.remedy is Remedy.NOTHING
+    assert "once the incident is closed, not before" in found.reasons[-1]
 
 
 @pytest.mark.parametrize(("found", "expected"), [(orphans(4), Excluded), (None, CannotTell)])
@@ -205,7 +206,7 @@ def test_notes_come_last_and_trust_no_snapshot(code: str) -> None:
     mode = MODES[code].mode
 
     assert Act.NOTE is mode.act
-    assert set(mode.remedies) <= {Remedy.NOTHING, Remedy.TELL_CONSUMERS, Remedy.REMOVE_ORPHAN_FILES}
+    assert set(mode.remedies) <= {Remedy.NOTHING, Remedy.TELL_CONSUMERS}
 
 
 APART = SchemaDifference(column="discount", between=("table", "files"), expected="double", found="nothing")

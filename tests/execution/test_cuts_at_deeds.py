@@ -11,7 +11,6 @@ import pytest
 
 from bot import actions
 from bot.actions._completing import scan
-from bot.adapters import table_files
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
 from bot.domain.execution import ProposalState
@@ -20,7 +19,6 @@ from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from tests.actions.scene import Scene
 from tests.actions.worlds import closed, made, shown
-from tests.execution.orphans import Orphans
 from tests.power_cut import CutAtDeed, killed
 from tests.repairs.rehearsed import PROPOSALS, Repaired
 from tests.rewound import ANA
@@ -121,20 +119,6 @@ def test_an_undo_ends_as_without_a_cut(tmp_path: Path) -> None:
     closed(scene)
 
     assert_ends_so_wherever_it_is_cut(tmp_path, an_action)
-
-
-def test_a_removal_of_orphans_ends_as_without_a_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also between two files."""
-    (tmp_path / "here").mkdir()
-    Orphans(tmp_path / "here").close()
-    move = table_files._move
-
-    def file_by_file(folder: Path, cut: CutAtDeed) -> dict[str, object]:
-        monkeypatch.setattr(table_files, "_move", move)
-        cut.around(table_files, "_move")
-        return an_action(folder, cut)
-
-    assert_ends_so_wherever_it_is_cut(tmp_path, file_by_file)
 
 
 def assert_ends_so_wherever_it_is_cut(folder: Path, carried: Carried) -> None:

@@ -13,7 +13,7 @@ from bot.adapters.spark_repairs import SparkReplays, spark_catalog
 from bot.adapters.spark_session import SparkConnection
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import Approval, ApprovalPolicy
-from bot.domain.effects import DropBranch, Effect, MakeBranch, MoveFiles, PublishBranch, StartJob, StopJob
+from bot.domain.effects import DropBranch, Effect, MakeBranch, PublishBranch, StartJob, StopJob
 from bot.domain.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
 from bot.domain.ids import CheckpointId, ProposalId, SnapshotId
 from bot.domain.proposal import Preview, Proposal
@@ -43,7 +43,7 @@ from tests.tables import CONTRACT, ORDERS, OrdersTable
 
 PROPOSALS = {
     name: ProposalId(f"01JBQ5M7Z3T9K4X8V2N6R0P{number:03}")
-    for number, name in enumerate(("rehearse", "publish", "give-up", "aside", "deduplicate", "replay"))
+    for number, name in enumerate(("rehearse", "publish", "give-up", "deduplicate", "replay"))
 }
 LEFT = "wl-1-left"
 
@@ -68,7 +68,6 @@ class Repaired:
         made.flink.submit(RUN, at_checkpoint=0)
         made.flink.checkpoints(RUN, 3)
         orders.commits("a", 3, range(40, 50) if name == "replay" else range(20, 30))
-        (orders.data_folder / "orphan.parquet").write_bytes(b"PAR1")
         orders.close()
         if name in {"publish", "give-up"}:
             made.flink.stop(JOB, RUN)
@@ -90,7 +89,7 @@ class Repaired:
         return self.catalog.load(ORDERS)
 
     def found(self) -> dict[str, object]:
-        """What the world shows: rows of main and of the branch, calls of Flink, repairs made, files aside."""
+        """What the world shows: rows of main and of the branch, calls of Flink, repairs made."""
         table = self.table
         repairs = [s for s in table.snapshots if s.is_repair]
         return {
@@ -99,22 +98,19 @@ class Repaired:
             "calls": [call.split()[0] for call in self.flink.calls],
             "repairs": len(repairs),
             "left": table.ref(LEFT) is not None,
-            "orphans": len(list((self.folder / "lake/sales/orders/data").glob("orphan.parquet"))),
-            "aside": len(list((self.folder / "lake/sales/orders/aside").glob("orphan.parquet"))),
         }
 
     @property
     def expected(self) -> dict[str, object]:
         """What it has to show in the end, whatever came in between."""
         bad, good = sorted([*range(30), *range(20, 30)]), list(range(30))
-        same = {"main": bad, "branch": None, "repairs": 1, "left": False, "orphans": 1, "aside": 0}
+        same = {"main": bad, "branch": None, "repairs": 1, "left": False}
         return {
             "rehearse": {**same, "branch": good, "calls": ["stop"]},
             "deduplicate": {**same, "branch": good, "calls": ["stop"]},
             "replay": {**same, "main": [*good, *range(40, 50)], "branch": list(range(50)), "calls": ["stop"]},
             "publish": {**same, "main": list(range(50)), "left": True, "calls": ["stop", "start"]},
             "give-up": {**same, "main": sorted([*bad, *range(30, 50)]), "calls": ["stop", "start"]},
-            "aside": {**same, "repairs": 0, "orphans": 0, "aside": 1, "calls": []},
         }[self.name]
 
     def proposal(self) -> Proposal:
@@ -158,10 +154,6 @@ class Repaired:
         same = TableIs(uuid=table.uuid)
         path = self.flink.savepoints / f"savepoint-{RUN[:6]}-{3:012x}"
         three = CheckpointId(3)
-        if self.name == "aside":
-            folder = f"{table.location}/aside"
-            moves = ((f"{table.location}/data/orphan.parquet", f"{folder}/orphan.parquet"),)
-            return (MoveFiles(table=ORDERS, why="Put aside", moves=moves, note=f"{folder}/moved.json"),), (same,)
         if self.name in {"rehearse", "deduplicate", "replay"}:
             change = repair_named(self.name, self.catalog, self.folder, head)
             stop = StopJob(job=JOB, job_id=RUN)

@@ -17,15 +17,14 @@ from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import assemble
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
-from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, EvidenceRequested, Verified
-from bot.domain.evidence import Evidence, Verdict
+from bot.domain.entries import Body, Diagnosed, Verified
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.findings import DuplicateCommitsFinding, OrphanFilesFinding
-from bot.domain.ids import EvidenceId, ProposalId, SnapshotId, UserId
+from bot.domain.findings import DuplicateCommitsFinding
+from bot.domain.ids import ProposalId, SnapshotId, UserId
 from bot.domain.journal import WATERLINE
 from bot.domain.replay_bounds import typed_proposal
 from bot.domain.setup import TableSetup
-from bot.domain.table import TableState, Window
+from bot.domain.table import TableState
 from bot.evidence import Collector, find_tasks
 from bot.ports import JobPorts, KafkaBroker
 from bot.service.incident_store import IncidentStore
@@ -112,25 +111,6 @@ class RepairScene:
             self.services.diagnostician.diagnose(self.incident)
         else:
             self._write(Diagnosed(diagnosis=_asking(Remedy(remedy), self._repeating())))
-
-    def orphans_named(self, *paths: Path) -> None:
-        """An incident whose evidence names these orphan files, as Spark lists them; it asks for their removal."""
-        if self.incident is None:
-            self.opens(remedy="remove-orphan-files")
-        table = self.table
-        assert table.head is not None
-        run = EvidenceId(f"{len(self.store.get(self.incident).runs)}-orphans")
-        finding = OrphanFilesFinding(
-            files_listed=9, orphans=len(paths), bytes=4, young=0, paths=tuple(str(path) for path in paths)
-        )
-        evidence = Evidence(
-            verdict=Verdict.CONFIRMED, headline="Files lie there.", finding=finding, id=run, task="orphan_files",
-            task_version=1, question="?", metadata_location=table.metadata_location, head=table.head,
-            window=Window(since=None, until=table.head), at=SystemClock().now(), took_ms=1, bytes_read=0,
-        )  # fmt: skip
-        self._write(
-            EvidenceRequested(run=run, task="orphan_files", step=None), EvidenceRecorded(run=run, evidence=evidence)
-        )
 
     def _repeating(self) -> tuple[SnapshotId, ...]:
         run = self.store.get(self.incident).latest.get("duplicate_commits")

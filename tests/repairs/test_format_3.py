@@ -11,7 +11,6 @@ from bot.actions._effects import Hands
 from bot.actions._effects.branch import DeletingRows
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.table_files import FolderOfTable
 from bot.domain.effects import DeleteRows
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import CommitRefused
@@ -140,7 +139,7 @@ def test_rows_that_were_deleted_before_are_not_counted_as_deleted_by_the_repair(
     orders3.deletes(3, 12)
     Rehearsal(lake)
     [path] = orders3.files(first)
-    hands = Hands(catalog=lake, jobs={}, files=FolderOfTable(lake.storage))
+    hands = Hands(catalog=lake, jobs={})
     effect = DeleteRows(
         table=ORDERS, branch=BRANCH, incident=IncidentId("wl-1"), why="Delete extra copies",
         rows=(RowsOfFile(path=path, spans=((0, 1), (5, 5))),),

@@ -16,14 +16,13 @@ from tests.repairs.taken_out import SPARK
 
 pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
-ENTRIES = {"rehearse": 8, "deduplicate": 8, "publish": 6, "give-up": 6, "aside": 4, "replay": 8}
+ENTRIES = {"rehearse": 8, "deduplicate": 8, "publish": 6, "give-up": 6, "replay": 8}
 """Appends of a whole execution: started, intent and end of each effect, ended."""
 AROUND = {
     "rehearse": (4, 5, 6, 7),
     "deduplicate": (6, 7),
     "publish": (2, 3),
     "give-up": (4, 5),
-    "aside": (2, 3),
     "replay": (6, 7),
 }
 """The intents and ends of the effects that are not cut at in `tests/execution`."""

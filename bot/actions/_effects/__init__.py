@@ -17,7 +17,7 @@ from bot.actions._effects.branch import (
 )
 from bot.actions._effects.job import KeepingSavepoint, StartingFromStop, StartingJob, StoppingFork, StoppingJob
 from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
-from bot.actions._effects.table import FreezingMaintenance, MarkingTable, MovingFiles, MovingTable, PublishingBranch
+from bot.actions._effects.table import FreezingMaintenance, MarkingTable, MovingTable, PublishingBranch
 from bot.actions._requirements import check_all
 from bot.actions._world import looked_at
 from bot.domain.effects import (
@@ -29,7 +29,6 @@ from bot.domain.effects import (
     KeepSavepoint,
     MakeBranch,
     MarkTable,
-    MoveFiles,
     MoveTable,
     PublishBranch,
     ReplayRows,
@@ -59,7 +58,6 @@ KINDS: Mapping[type, Kind[Any]] = {
     DeleteRows: DeletingRows(),
     ReplayRows: ReplayingRows(),
     DropBranch: DroppingBranch(),
-    MoveFiles: MovingFiles(),
 }
 """How each effect is done."""
 

@@ -16,7 +16,7 @@ from bot.domain.replay import SourceSurvey
 from bot.domain.requirements import Requirement
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState
-from bot.ports import JobPorts, RowReplay, Schedulers, SourceReplays, TableCatalog, TableFiles
+from bot.ports import JobPorts, RowReplay, Schedulers, SourceReplays, TableCatalog
 
 E = TypeVar("E")
 
@@ -83,7 +83,6 @@ class Hands:
     catalog: TableCatalog
     jobs: Mapping[str, JobPorts]
     """Asked for one that is not among them, CouldNotLook."""
-    files: TableFiles
     replays: SourceReplays = NO_REPLAYS
     schedulers: Schedulers = NO_SCHEDULERS
     tables: Mapping[TableName, TableSetup] = field(default_factory=dict)

@@ -431,10 +431,6 @@ class PyIcebergCatalog:
         """See the port. Raises UnknownTable, CouldNotLook."""
         return self._look_through(table, ref, lambda files: survey(files, add, remove, columns))
 
-    def files_named(self, table: TableName, ref: str, paths: Sequence[str]) -> tuple[str, ...]:
-        """See the port. Raises UnknownTable, CouldNotLook."""
-        return self._look_through(table, ref, lambda files: tuple(files.may_name(paths)))
-
     def _look_through(self, table: TableName, ref: str, look: Callable[[FilesOfTable], T]) -> T:
         try:
             loaded = self._catalog("commit").load_table(table)

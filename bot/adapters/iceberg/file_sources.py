@@ -39,7 +39,7 @@ from pyiceberg.utils.datetime import micros_to_timestamp
 from bot.adapters.iceberg.format_v3 import REFERENCED, entries_of, manifests_of
 from bot.domain.file_changes import FileList, FileSources, FileSurvey, OfCommit, Some
 from bot.domain.ids import SnapshotId
-from bot.domain.paths import place_of, plain
+from bot.domain.paths import plain
 
 
 def why_unfit(header: Mapping[str, str], metadata: TableMetadata) -> str | None:
@@ -161,17 +161,6 @@ class FilesOfTable:
         wanted = {plain(path) for path in paths}
         chosen = [m for m in self.data_manifests if m.sequence_number >= since] if wanted else []
         return self._live(chosen, lambda entry: plain(entry.data_file.file_path) in wanted)
-
-    def may_name(self, paths: Iterable[str]) -> list[str]:
-        """Those of `paths` that a live data or delete file may be, whatever scheme and host its name says: below the
-        root of its storage it lies at the same place. Cost: all manifests of the branch."""
-        wanted = {place_of(path).inside: path for path in paths}
-
-        def inside(live: ManifestEntry) -> str:
-            return place_of(live.data_file.file_path).inside
-
-        live = self._live(self.manifests, lambda entry: inside(entry) in wanted)
-        return sorted({wanted[inside(each.entry)] for each in live})
 
     def live_added_by(self, commits: Sequence[int]) -> list[Live]:
         """Live references that these commits added. Cost: the manifests that can hold them."""

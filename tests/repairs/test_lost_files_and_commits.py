@@ -1,4 +1,4 @@
-"""Files that are gone from storage, files that nothing names, and commits that were taken off main."""
+"""Files that are gone from storage, and commits that were taken off main."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.ids import short
 from tests.little_flink import JOB
 from tests.repairs.compacting import added_by, compacts, on_lake
 from tests.repairs.conftest import Positions
-from tests.repairs.scene import ANA, RUN, RepairScene
+from tests.repairs.scene import RUN, RepairScene
 from tests.tables import ORDERS, job, of_flink, rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.rotating]
@@ -113,49 +112,6 @@ def test_rows_that_were_deleted_from_a_compaction_do_not_come_back(
 
     assert "drop 1 file" in proposed.proposal.title
     assert positions(scene, rehearsal.proposal.rehearses_on or "") == []
-
-
-def test_orphan_files_are_moved_aside_with_their_list_and_young_ones_are_not(scene: RepairScene) -> None:
-    """Nothing is deleted, and what may still be committed is left alone."""
-    scene.flink.checkpoints(RUN, 2)
-    scene.flink.stop(JOB, RUN)
-    old = _stray(scene.orders.data_folder / "00000-0-old-00001.parquet", timedelta(days=4))
-    young = _stray(scene.orders.data_folder / "00000-0-young-00001.parquet", timedelta(hours=1))
-
-    scene.orphans_named(young)
-    with pytest.raises(Refused, match="old enough"):
-        scene.proposes("remove_orphan_files")
-    scene.orphans_named(old, young)
-    done = scene.carries_out(scene.proposes("remove_orphan_files"))
-
-    assert done.state is ProposalState.APPLIED, done.result
-    assert not old.exists()
-    assert young.exists()
-    [aside] = Path(scene.table.location.removeprefix("file://")).glob("waterline-quarantine/*/data/*.parquet")
-    assert aside.name == old.name
-    assert (aside.parent.parent / "moved.json").read_text().count(old.name) == 2
-    undo = scene.services.proposals.undo(scene.incident, None, "They are needed.", by=ANA)
-    assert scene.carries_out(scene.view(undo)).state is ProposalState.APPLIED
-    assert old.exists()
-    assert not aside.exists()
-
-
-def test_a_file_that_was_committed_since_stays_whatever_the_spelling_of_its_path(scene: RepairScene) -> None:
-    """The evidence names `/a/b`, the manifest `file:///a/b`: moving it aside would take rows from the table."""
-    scene.flink.checkpoints(RUN, 2)
-    scene.flink.stop(JOB, RUN)
-    old = scene.orders.data_folder / "00000-0-a-00009.parquet"
-    scene.orders.commits_files("a", 9, {old.name: range(90, 95)})
-    week_ago = (datetime.now(UTC) - timedelta(days=7)).timestamp()
-    os.utime(old, (week_ago, week_ago))
-    scene.orphans_named(old)
-
-    done = scene.carries_out(scene.proposes("remove_orphan_files"))
-
-    assert done.state is not ProposalState.APPLIED
-    assert done.result is not None
-    assert "have become part of the table" in done.result.sentence
-    assert old.exists()
 
 
 def test_lost_commits_are_added_again_above_what_came_since(scene: RepairScene, positions: Positions) -> None:
