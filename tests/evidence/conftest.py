@@ -1,4 +1,4 @@
-"""A session of the one embedded Spark, and a table of orders for each test."""
+"""A session of the one embedded Spark, a table of orders for each test, and tasks that answer without Spark."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +12,8 @@ from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
 from bot.domain.evidence import Answer, Ask
 from bot.evidence import check_answer, find_tasks
-from spark_tasks import _reading
+from spark_tasks import _data_files, _entry_counts, _reading, duplicate_commits, table_health
+from tests.evidence import manifests
 from tests.tables import OrdersTable
 
 Asks = Callable[[str, Ask], Answer]
@@ -37,6 +38,23 @@ def asks(runner: SparkEvidenceRunner) -> Asks:
         task = tasks[name].task
         answer, _ = runner.run(task, ask, tag=f"test-{id(count)}-{next(count)}", on_progress=lambda _progress: None)
         check_answer(task, ask, answer)
+        return answer
+
+    return put
+
+
+@pytest.fixture
+def judges(monkeypatch: pytest.MonkeyPatch) -> Asks:
+    """As `asks`, without Spark: of a task that reads nothing, or manifests alone."""
+    for module in (_data_files, _entry_counts, duplicate_commits):
+        monkeypatch.setattr(module, "own_manifests", lambda _spark, commits: commits)
+        monkeypatch.setattr(module, "entries_by_commit", manifests.entries_by_commit)
+    monkeypatch.setattr(table_health, "_sizes", manifests.sizes)
+    tasks = find_tasks(spark_tasks)
+
+    def put(name: str, ask: Ask) -> Answer:
+        answer = tasks[name].answer(None, ask)
+        check_answer(tasks[name].task, ask, answer)
         return answer
 
     return put

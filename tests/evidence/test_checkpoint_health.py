@@ -244,13 +244,13 @@ def test_a_real_run_with_a_killed_task_manager() -> None:
     assert found.runs[0].problems[0].startswith("9 of 30 checkpoints failed, though the newest completed")
 
 
-def test_the_task_answers_through_the_runner(orders: OrdersTable, asks: Asks) -> None:
+def test_the_task_answers_through_the_runner(orders: OrdersTable, judges: Asks) -> None:
     """As the collector runs it; a local path is what the tests have, so it cannot be ruled out."""
     orders.commits("a", 12, range(10))
     now = datetime.now(UTC)
     points = [c.model_copy(update={"triggered_at": now, "path": "file:/state/chk-12"}) for c in FINE[:1]]
 
-    told = asks("checkpoint_health", orders.ask(None, jobs=[run_with(*points)]))
+    told = judges("checkpoint_health", orders.ask(None, jobs=[run_with(*points)]))
 
     assert told.verdict is Verdict.INCONCLUSIVE
     assert "completed in time" in told.headline

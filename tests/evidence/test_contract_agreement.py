@@ -70,13 +70,13 @@ def savepoint(checkpoint: int) -> StoredCheckpoint:
     )
 
 
-def test_terms_that_are_kept_are_all_told(orders: OrdersTable, asks: Asks) -> None:
+def test_terms_that_are_kept_are_all_told(orders: OrdersTable, judges: Asks) -> None:
     """State, checkpoint and table in this order; what cannot be told yet is counted, and breaks nothing."""
     before = orders.commits("a", 1, range(10))
     trusted = orders.commits("a", 3, range(10, 20))
     ask = orders.ask(before, contract=PROMISE, jobs=[run()], checkpoints=[savepoint(3)])
 
-    answer = asks("contract_agreement", ask.model_copy(update={"trusted": trusted}))
+    answer = judges("contract_agreement", ask.model_copy(update={"trusted": trusted}))
 
     told = terms_of(answer)
     assert answer.verdict is Verdict.RULED_OUT
@@ -89,7 +89,7 @@ def test_terms_that_are_kept_are_all_told(orders: OrdersTable, asks: Asks) -> No
     assert told["Storage keeps a restore point that pairs with the trusted table state."] is True
 
 
-def test_what_is_set_otherwise_than_promised_is_broken(orders: OrdersTable, asks: Asks) -> None:
+def test_what_is_set_otherwise_than_promised_is_broken(orders: OrdersTable, judges: Asks) -> None:
     """Interval, mode, state that dies with its run, a column, and an expiry that takes too much."""
     orders.sets({"history.expire.max-snapshot-age-ms": "3600000"})
     before = orders.commits("a", 1, range(10))
@@ -97,7 +97,9 @@ def test_what_is_set_otherwise_than_promised_is_broken(orders: OrdersTable, asks
     wrong = run(interval_s=300, mode="at_least_once", survives=False)
     contract = PROMISE.model_copy(update={"columns": (ContractColumn(name="amount", type="long"),)})
 
-    answer = asks("contract_agreement", orders.ask(before, contract=contract, jobs=[wrong], checkpoints=[savepoint(3)]))
+    answer = judges(
+        "contract_agreement", orders.ask(before, contract=contract, jobs=[wrong], checkpoints=[savepoint(3)])
+    )
 
     broken = {promise for promise, holds in terms_of(answer).items() if holds is False}
     assert answer.verdict is Verdict.CONFIRMED
@@ -111,7 +113,7 @@ def test_what_is_set_otherwise_than_promised_is_broken(orders: OrdersTable, asks
     assert answer.rows[0][2] == "NO"
 
 
-def test_snapshots_that_expiry_took_too_early_are_told(orders: OrdersTable, asks: Asks) -> None:
+def test_snapshots_that_expiry_took_too_early_are_told(orders: OrdersTable, judges: Asks) -> None:
     """Whatever the table is set to: what is gone is gone."""
     orders.commits("a", 1, range(10))
     before = orders.commits("a", 2, range(10, 20))
@@ -121,12 +123,12 @@ def test_snapshots_that_expiry_took_too_early_are_told(orders: OrdersTable, asks
     expired = with_fields(table, snapshots=table.snapshots[1:])
     world = ask.observation.model_copy(update={"table": expired})
 
-    answer = asks("contract_agreement", ask.model_copy(update={"observation": world}))
+    answer = judges("contract_agreement", ask.model_copy(update={"observation": world}))
 
     assert terms_of(answer)["Snapshots stay readable for 5 d."] is False
 
 
-def test_promises_are_held_against_each_other(orders: OrdersTable, asks: Asks) -> None:
+def test_promises_are_held_against_each_other(orders: OrdersTable, judges: Asks) -> None:
     """A commit comes with a checkpoint: it cannot be promised more often."""
     before = orders.commits("a", 1, range(10))
     contract = TableContract(
@@ -134,12 +136,12 @@ def test_promises_are_held_against_each_other(orders: OrdersTable, asks: Asks) -
     )
     ask = orders.ask(before, contract=contract, jobs=[run()], checkpoints=[savepoint(1)])
 
-    answer = asks("contract_agreement", ask)
+    answer = judges("contract_agreement", ask)
 
     assert terms_of(answer)["commit_every can be kept with checkpoint_every."] is False
 
 
-def test_freshness_is_held_against_the_newest_event(orders: OrdersTable, asks: Asks) -> None:
+def test_freshness_is_held_against_the_newest_event(orders: OrdersTable, judges: Asks) -> None:
     """As the evidence task of freshness tells it."""
     before = orders.commits("a", 1, range(10))
     contract = PROMISE.model_copy(update={"event_time": "event_time", "freshness": timedelta(minutes=15)})
@@ -149,7 +151,7 @@ def test_freshness_is_held_against_the_newest_event(orders: OrdersTable, asks: A
         at = datetime(2026, 11, 3, tzinfo=UTC) + timedelta(minutes=minutes)
         table = ask.observation.table.model_copy(update={"read_at": at})
         world = ask.observation.model_copy(update={"table": table})
-        return asks("contract_agreement", ask.model_copy(update={"observation": world}))
+        return judges("contract_agreement", ask.model_copy(update={"observation": world}))
 
     fresh, stale = read_at(10), read_at(20)
 
@@ -157,12 +159,12 @@ def test_freshness_is_held_against_the_newest_event(orders: OrdersTable, asks: A
     assert (terms_of(fresh)[promise], terms_of(stale)[promise]) == (True, False)
 
 
-def test_sources_that_are_down_keep_no_promise(orders: OrdersTable, asks: Asks) -> None:
+def test_sources_that_are_down_keep_no_promise(orders: OrdersTable, judges: Asks) -> None:
     """Could not look is not kept."""
     before = orders.commits("a", 1, range(10))
     ask = orders.ask(before, contract=PROMISE, jobs=unseen("Flink"), checkpoints=unseen("the checkpoint folder"))
 
-    answer = asks("contract_agreement", ask)
+    answer = judges("contract_agreement", ask)
 
     told = terms_of(answer)
     assert answer.verdict is Verdict.INCONCLUSIVE
@@ -171,12 +173,12 @@ def test_sources_that_are_down_keep_no_promise(orders: OrdersTable, asks: Asks) 
     assert {source.source for source in answer.could_not_look} == {"Flink", "the checkpoint folder"}
 
 
-def test_nothing_is_ruled_out_where_no_term_can_be_told(orders: OrdersTable, asks: Asks) -> None:
+def test_nothing_is_ruled_out_where_no_term_can_be_told(orders: OrdersTable, judges: Asks) -> None:
     """Flink and storage were asked, and know of nothing: that keeps no promise."""
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 3, range(10, 20))
 
-    answer = asks("contract_agreement", orders.ask(before, contract=TableContract(), jobs=[], checkpoints=[]))
+    answer = judges("contract_agreement", orders.ask(before, contract=TableContract(), jobs=[], checkpoints=[]))
 
     assert set(terms_of(answer).values()) == {None}
     assert answer.verdict is Verdict.INCONCLUSIVE

@@ -66,12 +66,6 @@ REPEATS: Mapping[str, tuple[str, TableContract, list[tuple[int, int, str]]]] = {
     "one record may make several rows: one run touches": ("a1[0:10] | a2[9:20]k100 a3[19:30]k200", CONTRACT, []),
     "one run touches, in event times": ("a1[0:10] | a2[9:20]k100 a3[19:30]k200", BY_TIME, []),
     "a restored run waits for its source: empty commits": ("a1[0:10] a2[] | b3[10:20] b4[]", CONTRACT, []),
-    "a run skips what another had brought, and reaches over it": (
-        "a1[0:10] | a2[20:30] b1[10:20,30:40]", CONTRACT, [],
-    ),
-    "two runs, each in two partitions that the contract does not name": (
-        "a1[0:10,1000:1010] | a2[10:20,1010:1020] b3[20:30,1020:1030] b4[500:510]", CONTRACT, [],
-    ),
     "one run, in two partitions that the contract does not name": (
         "a1[0,1000] | a2[1002,2] a3[1003,3] a4[1004] a5[1005,5]", CONTRACT, [],
     ),
@@ -81,25 +75,44 @@ REPEATS: Mapping[str, tuple[str, TableContract, list[tuple[int, int, str]]]] = {
 
 @pytest.mark.parametrize(("line", "contract", "expected"), REPEATS.values(), ids=REPEATS)
 def test_which_commits_repeat_others(
-    orders: OrdersTable, asks: Asks, line: str, contract: TableContract, expected: list[tuple[int, int, str]]
+    orders: OrdersTable, judges: Asks, line: str, contract: TableContract, expected: list[tuple[int, int, str]]
 ) -> None:
     """(First, again, proof) of each; numbers count the commits of the line."""
     history = write(orders, line)
 
-    answer = asks("duplicate_commits", orders.ask(history.before, contract=contract))
+    answer = judges("duplicate_commits", orders.ask(history.before, contract=contract))
 
     assert answer.verdict is (Verdict.CONFIRMED if expected else Verdict.RULED_OUT)
     place = history.commits.index
     assert [(place(first), place(again), how) for first, again, how in repeats(answer)] == expected
 
 
-def test_each_replaying_commit_is_told_once_with_that_of_which_it_repeats_most(orders: OrdersTable, asks: Asks) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("a1[0:10] | a2[20:30] b1[10:20,30:40]", id="a run skips what another had brought"),
+        pytest.param(
+            "a1[0:10,1000:1010] | a2[10:20,1010:1020] b3[20:30,1020:1030] b4[500:510]",
+            id="two runs, each in two partitions that the contract does not name",
+        ),
+    ],
+)
+def test_where_ranges_overlap_and_no_position_came_again_rows_tell(orders: OrdersTable, asks: Asks, line: str) -> None:
+    """A run reaches over what lies between."""
+    before, _ = write(orders, line)
+
+    assert asks("duplicate_commits", orders.ask(before)).verdict is Verdict.RULED_OUT
+
+
+def test_each_replaying_commit_is_told_once_with_that_of_which_it_repeats_most(
+    orders: OrdersTable, judges: Asks
+) -> None:
     """A job restored from an older savepoint writes part of the source again."""
     before, [_, second, third, one, two, _] = write(
         orders, "a1[0:10] | a2[10:20] a3[20:30] b2[12:24] b3[24:40] b4[40:50]"
     )
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert repeats(answer) == [(second, one, RANGE), (third, two, RANGE)]
     assert (
@@ -107,11 +120,26 @@ def test_each_replaying_commit_is_told_once_with_that_of_which_it_repeats_most(o
     )
 
 
-PARTS: Mapping[str, tuple[str, TableContract, list[tuple[str | None, int, int]], str]] = {
+Parts = Mapping[str, tuple[str, TableContract, list[tuple[str | None, int, int]], str]]
+BY_BOUNDS: Parts = {
     "a run began too low and went on: two commits of another hold what it brought again": (
         "a1[0:10] | a2[10:20] a3[20:35] b3[15:100]",
         CONTRACT, [(None, 15, 34)], ", 20 rows of its 85: positions 15 to 34.",
     ),
+    "a hidden position is compared and counted, and not shown": (
+        "a1[0:10] | a2[10:20] b2[15:30]", HIDDEN, [], ", 5 rows of its 15.",
+    ),
+    "a checkpoint in other files over the same range surely came whole": (
+        "a1[0:10] | a2[10:20] a2[10:20]", CONTRACT, [], ", 10 rows.",
+    ),
+    "a checkpoint in other files over another range": (
+        "a1[0:10] | a2[10:20] a2[15:25]", CONTRACT, [(None, 15, 19)], ", up to 5 rows of its 10: positions 15 to 19.",
+    ),
+    "a checkpoint in other files with fewer rows": (
+        "a1[0:10] | a2[10:20] a2[15:20]", CONTRACT, [(None, 15, 19)], ", up to 5 rows: positions 15 to 19.",
+    ),
+}  # fmt: skip
+BY_ROWS: Parts = {
     "one of two partitions of each file came again in part": (
         "a1[0:10] | a2[10:20]p0[100:120]p1 b2[16:30]p0[120:140]p1",
         BY_PARTITION, [("0", 16, 19)], ", 4 rows of its 34: positions 16 to 19 of partition 0.",
@@ -129,23 +157,28 @@ PARTS: Mapping[str, tuple[str, TableContract, list[tuple[str | None, int, int]],
         "a1[0:100:10] | a2[100:200:10] b2[150:400:5]k1000",
         CONTRACT, [(None, 150, 190)], ", 5 rows of its 50: positions 150 to 190.",
     ),
-    "a hidden position is compared and counted, and not shown": (
-        "a1[0:10] | a2[10:20] b2[15:30]", HIDDEN, [], ", 5 rows of its 15.",
-    ),
-    "a checkpoint in other files over the same range surely came whole": (
-        "a1[0:10] | a2[10:20] a2[10:20]", CONTRACT, [], ", 10 rows.",
-    ),
-    "a checkpoint in other files over another range": (
-        "a1[0:10] | a2[10:20] a2[15:25]", CONTRACT, [(None, 15, 19)], ", up to 5 rows of its 10: positions 15 to 19.",
-    ),
-    "a checkpoint in other files with fewer rows": (
-        "a1[0:10] | a2[10:20] a2[15:20]", CONTRACT, [(None, 15, 19)], ", up to 5 rows: positions 15 to 19.",
-    ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "contract", "parts", "said"), PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize(("line", "contract", "parts", "said"), BY_BOUNDS.values(), ids=BY_BOUNDS)
 def test_what_lies_beside_the_repeated_positions_is_there_once(
+    orders: OrdersTable,
+    judges: Asks,
+    line: str,
+    contract: TableContract,
+    parts: list[tuple[str | None, int, int]],
+    said: str,
+) -> None:
+    """So the answer says which positions came again, and how many of the commit's rows stand there."""
+    answer = judges("duplicate_commits", orders.ask(write(orders, line).before, contract=contract))
+
+    assert parts_of(only(answer)) == parts
+    assert answer.headline.endswith(said)
+    assert answer.measures[1].value == only(answer).rows_again
+
+
+@pytest.mark.parametrize(("line", "contract", "parts", "said"), BY_ROWS.values(), ids=BY_ROWS)
+def test_where_bounds_do_not_tell_it_rows_are_read(
     orders: OrdersTable,
     asks: Asks,
     line: str,
@@ -153,24 +186,21 @@ def test_what_lies_beside_the_repeated_positions_is_there_once(
     parts: list[tuple[str | None, int, int]],
     said: str,
 ) -> None:
-    """So the answer says which positions came again, and how many of the commit's rows stand there."""
-    history = write(orders, line)
-
-    answer = asks("duplicate_commits", orders.ask(history.before, contract=contract))
+    """Of commits whose ranges overlap."""
+    answer = asks("duplicate_commits", orders.ask(write(orders, line).before, contract=contract))
 
     assert parts_of(only(answer)) == parts
     assert answer.headline.endswith(said)
-    assert answer.measures[1].value == only(answer).rows_again
 
 
-def test_the_very_files_once_more_are_the_strongest_proof(orders: OrdersTable, asks: Asks) -> None:
+def test_the_very_files_once_more_are_the_strongest_proof(orders: OrdersTable, judges: Asks) -> None:
     """The answer to a commit was lost and it was made again: same files, same checkpoint. A pick says so."""
     before = orders.commits("a", 1, range(10))
     first = orders.commits_files("a", 2, {"two.parquet": range(10, 30)})
     again = orders.names_again("a", 2, ["two.parquet"])
     picked = orders.names_again("a", 2, ["two.parquet"], {"source-snapshot-id": str(first)})
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert repeats(answer) == [(first, again, FILES), (first, picked, FILES)]
     assert [each.is_cherry_pick for each in finding_of(answer).repeated] == [False, True]
@@ -178,7 +208,7 @@ def test_the_very_files_once_more_are_the_strongest_proof(orders: OrdersTable, a
 
 
 def test_of_a_commit_that_brought_rows_of_its_own_only_the_repeated_ones_are_counted(
-    orders: OrdersTable, asks: Asks
+    orders: OrdersTable, judges: Asks
 ) -> None:
     """It names files of two commits beside one that is new; a V1 sink merges what it owes into one commit so."""
     before = orders.commits("a", 1, range(10))
@@ -186,7 +216,7 @@ def test_of_a_commit_that_brought_rows_of_its_own_only_the_repeated_ones_are_cou
     first = orders.commits_files("a", 3, three := {"three.parquet": range(30, 35), "more.parquet": range(35, 40)})
     again = orders.commits_files("a", 4, {**two, **three, "own.parquet": range(40, 50)})
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert repeats(answer) == [(first, again, FILES)]
     assert (only(answer).rows, only(answer).too_many) == (40, 30)
@@ -194,26 +224,26 @@ def test_of_a_commit_that_brought_rows_of_its_own_only_the_repeated_ones_are_cou
     assert answer.measures[1].value == 30
 
 
-def test_batches_of_one_cdc_checkpoint_are_no_repetition(orders: OrdersTable, asks: Asks) -> None:
+def test_batches_of_one_cdc_checkpoint_are_no_repetition(orders: OrdersTable, judges: Asks) -> None:
     """Flink CDC commits a checkpoint in several batches."""
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(10, 20), summary={"flink.batch-index": "0"})
     orders.commits("a", 2, range(20, 30), summary={"flink.batch-index": "1"})
 
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_KEY))
+    answer = judges("duplicate_commits", orders.ask(before, contract=BY_KEY))
 
     assert answer.verdict is Verdict.RULED_OUT
 
 
 def test_a_pick_of_what_was_read_again_is_told_by_the_run_that_had_committed_it(
-    orders: OrdersTable, asks: Asks
+    orders: OrdersTable, judges: Asks
 ) -> None:
     """Table and job were rewound together, the next run reads the range again under other keys, and then somebody
     picks the rolled-back commit: a pick carries no job id."""
     before, [_, rolled_back, first] = write(orders, "a1[0:10] | a2[10:20]k100 back b2[10:20]k200")
     picked = orders.appends(table_of("[10:20]k100"), {"source-snapshot-id": str(rolled_back)})
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert repeats(answer) == [(first, picked, RANGE)]
 
@@ -251,7 +281,7 @@ def test_a_range_that_came_again_is_read_where_no_bounds_tell(
 
 @pytest.mark.parametrize(("metrics", "run"), [("none", "b"), ("full", "a")])
 def test_files_of_iceberg_s_own_writer_are_told_as_well(
-    session: SparkSession, asks: Asks, tmp_path: Path, metrics: str, run: str
+    session: SparkSession, judges: Asks, tmp_path: Path, metrics: str, run: str
 ) -> None:
     """With bounds or without: what goes on is acquitted, and what came again is told."""
     table = MergedTable(session, tmp_path, mode="merge-on-read")
@@ -260,9 +290,9 @@ def test_files_of_iceberg_s_own_writer_are_told_as_well(
     first = table.commits("a", 2, 10, 60)
     table.commits(run, 3, 60, 70)
 
-    goes_on = asks("duplicate_commits", table.ask(before))
+    goes_on = judges("duplicate_commits", table.ask(before))
     again = table.commits(run, 4, 10, 15)
-    answer = asks("duplicate_commits", table.ask(before))
+    answer = judges("duplicate_commits", table.ask(before))
 
     assert (goes_on.verdict, goes_on.could_not_look) == (Verdict.RULED_OUT, ())
     assert repeats(answer) == [(first, again, RANGE)]
@@ -295,12 +325,12 @@ def test_what_was_read_is_held_against_what_bounds_tell(orders: OrdersTable, ask
 
 @pytest.mark.parametrize("run", ["a", "b"])
 @pytest.mark.usefixtures("unread")
-def test_rows_that_cannot_be_read_rule_nothing_out(orders: OrdersTable, asks: Asks, run: str) -> None:
+def test_rows_that_cannot_be_read_rule_nothing_out(orders: OrdersTable, judges: Asks, run: str) -> None:
     """It says which commits were not compared, why, and what to do; also where event times do not overlap."""
     orders.sets({OF_POSITION: "none"})
     before, [*_, head] = write(orders, f"a1[0:10] | a2[10:60]k100 {run}3[55:70]k200")
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert (answer.verdict, answer.finding) == (Verdict.INCONCLUSIVE, None)
     assert "3 commits (" in answer.headline
@@ -313,12 +343,12 @@ def test_rows_that_cannot_be_read_rule_nothing_out(orders: OrdersTable, asks: As
 @pytest.mark.parametrize("run", ["a", "b"])
 @pytest.mark.usefixtures("unread")
 def test_files_of_several_partitions_that_cannot_be_read_rule_nothing_out(
-    orders: OrdersTable, asks: Asks, run: str
+    orders: OrdersTable, judges: Asks, run: str
 ) -> None:
     """Also where two runs' event times do not overlap by half. What whole commits tell is told still."""
     before, _ = write(orders, f"a1[0:10] | a2[10:20]p0[100:110]p1 {run}3[105:130]p0[110:130]p1")
 
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
+    answer = judges("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert (finding_of(answer).commits_checked, finding_of(answer).repeated) == (2, ())
@@ -328,12 +358,12 @@ def test_files_of_several_partitions_that_cannot_be_read_rule_nothing_out(
 
 
 @pytest.mark.usefixtures("unread")
-def test_what_is_proven_otherwise_is_confirmed_beside_it(orders: OrdersTable, asks: Asks) -> None:
+def test_what_is_proven_otherwise_is_confirmed_beside_it(orders: OrdersTable, judges: Asks) -> None:
     """A checkpoint came twice, and what else did is not known."""
     orders.sets({OF_POSITION: "none"})
     before, [_, first, again] = write(orders, "a1[0:10] | a2[10:20] a2[10:20]")
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert repeats(answer) == [(first, again, CHECKPOINT)]
     assert len(answer.could_not_look) == 1
@@ -350,13 +380,13 @@ def test_what_is_proven_otherwise_is_confirmed_beside_it(orders: OrdersTable, as
 )
 @pytest.mark.usefixtures("unread")
 def test_nothing_is_read_where_no_rows_are_to_be_compared(
-    orders: OrdersTable, asks: Asks, line: str, contract: TableContract
+    orders: OrdersTable, judges: Asks, line: str, contract: TableContract
 ) -> None:
     """A commit alone cannot repeat another; without a position in the contract rows tell nothing."""
     orders.sets({"write.metadata.metrics.default": "none"})
     before, _ = write(orders, line)
 
-    answer = asks("duplicate_commits", orders.ask(before, contract=contract))
+    answer = judges("duplicate_commits", orders.ask(before, contract=contract))
 
     assert answer.verdict is Verdict.RULED_OUT
 
@@ -388,12 +418,12 @@ def test_rows_without_a_position_are_told_and_not_vouched_for(orders: OrdersTabl
     assert (finding_of(answer).commits_checked, finding_of(answer).repeated) == (3, ())
 
 
-def test_rows_without_a_position_hide_no_repetition(orders: OrdersTable, asks: Asks) -> None:
+def test_rows_without_a_position_hide_no_repetition(orders: OrdersTable, judges: Asks) -> None:
     """A file of such rows takes nothing away from what the commit's others tell."""
     before, [_, first] = write(orders, "a1[0:10] | a2[10:20]")
     again = orders.commits_files("b", 3, {"placed.parquet": range(12, 18), "bare.parquet": [None]})  # type: ignore[list-item]
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert repeats(answer) == [(first, again, RANGE)]
     assert "1 of the window's 17 rows has null in source_position: whether it repeats another" in answer.headline
@@ -410,25 +440,25 @@ def test_rows_without_a_position_hide_no_repetition(orders: OrdersTable, asks: A
     ids=["a text", "no column", "two runs, and nothing to compare"],
 )
 def test_positions_that_cannot_be_compared_are_no_acquittal(
-    orders: OrdersTable, asks: Asks, contract: TableContract, said: str
+    orders: OrdersTable, judges: Asks, contract: TableContract, said: str
 ) -> None:
     """Whether they brought the same is not known, and the answer says what to name."""
     before, _ = write(orders, "a1[0:10] | a2[10:20] b3[20:30]")
 
-    answer = asks("duplicate_commits", orders.ask(before, contract=contract))
+    answer = judges("duplicate_commits", orders.ask(before, contract=contract))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert said in answer.headline
 
 
 def test_more_rows_than_are_read_are_no_more_than_that(
-    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
+    orders: OrdersTable, judges: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then all that the commit brought are as many as it can be."""
     monkeypatch.setattr(duplicate_commits, "MAX_FILES", 1)
     before, _ = write(orders, "a1[0:100:10] | a2[100:200:10] b2[150:400:5]k1000")
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert (only(answer).rows_again, only(answer).is_at_most) == (50, True)
     assert answer.headline.endswith(", up to 50 rows: positions 150 to 190.")
@@ -441,14 +471,14 @@ def of_shops(positions: range, shops: list[int], kind: pa.DataType) -> pa.Table:
 
 
 @pytest.mark.parametrize("run", ["a", "b"])
-def test_a_source_partition_that_was_widened_is_the_same_one(orders: OrdersTable, asks: Asks, run: str) -> None:
+def test_a_source_partition_that_was_widened_is_the_same_one(orders: OrdersTable, judges: Asks, run: str) -> None:
     """Bounds of older files keep it in four bytes, those of newer ones in eight."""
     before, [_, first] = write(orders, "a1[0:10] | a2[10:20]p3k100")
     orders.widens_column("source_partition")
     again = orders.appends(of_shops(range(10, 15), [3] * 5, pa.int64()), of_flink(run, 3))
     orders.appends(of_shops(range(20, 25), [3] * 5, pa.int64()), of_flink(run, 4))
 
-    answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
+    answer = judges("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
 
     assert repeats(answer) == [(first, again, RANGE)]
     assert parts_of(only(answer)) == [("3", 10, 14)]
@@ -542,13 +572,13 @@ def test_a_repetition_that_was_rolled_back_is_no_longer_live(orders: OrdersTable
 
 
 def test_an_empty_window_has_nothing_to_repeat_and_one_whose_end_has_expired_is_inconclusive(
-    orders: OrdersTable, asks: Asks
+    orders: OrdersTable, judges: Asks
 ) -> None:
     """Without commits nothing is read and nothing is found; nothing is concluded from what cannot be read."""
     ask = orders.ask(orders.commits("a", 1, range(10)))
     gone = ask.model_copy(update={"window": ask.window.model_copy(update={"until": 4711})})
 
-    empty, expired = (asks("duplicate_files", each) for each in (ask, gone))
+    empty, expired = (judges("duplicate_files", each) for each in (ask, gone))
 
     assert empty.verdict is Verdict.RULED_OUT
     assert empty.headline.startswith("No commit in the window")

@@ -297,7 +297,7 @@ def test_files_are_said_to_be_live_once_in_what_was_compared(
     ids=["not all", "all"],
 )
 def test_commits_are_said_to_repeat_none_of_those_compared(
-    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, below: int, said: str
+    orders: OrdersTable, judges: Asks, monkeypatch: pytest.MonkeyPatch, below: int, said: str
 ) -> None:
     """Further down only a checkpoint that comes again leads to a comparison."""
     monkeypatch.setattr(duplicate_commits, "COMMITS_BELOW", below)
@@ -305,7 +305,7 @@ def test_commits_are_said_to_repeat_none_of_those_compared(
     before = orders.commits("a", 2, range(10, 20))
     orders.commits("a", 3, range(20, 30))
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert measured(answer, "commits compared") == 1 + min(below, 2)
@@ -443,7 +443,7 @@ def trusting(ask: Ask, snapshot: SnapshotId | None) -> Ask:
     return ask.model_copy(update={"trusted": snapshot})
 
 
-def test_reads_above_and_of_rolled_back_states_are_told(orders: OrdersTable, asks: Asks) -> None:
+def test_reads_above_and_of_rolled_back_states_are_told(orders: OrdersTable, judges: Asks) -> None:
     """Also a read of a snapshot that was rolled back since; reads at or below the trusted one are not."""
     old = orders.commits("a", 1, range(10))
     trusted = orders.commits("a", 2, range(10, 20))
@@ -457,7 +457,7 @@ def test_reads_above_and_of_rolled_back_states_are_told(orders: OrdersTable, ask
         read(orders, old, "pinned"),
     ]
 
-    answer = asks("reads_above_waterline", trusting(orders.ask(old, reads=runs), trusted))
+    answer = judges("reads_above_waterline", trusting(orders.ask(old, reads=runs), trusted))
 
     found = reads_of(answer)
     assert answer.verdict is Verdict.CONFIRMED
@@ -469,18 +469,18 @@ def test_reads_above_and_of_rolled_back_states_are_told(orders: OrdersTable, ask
     assert "1 run of them a state that was rolled back" in answer.headline
 
 
-def test_reads_below_the_waterline_are_fine(orders: OrdersTable, asks: Asks) -> None:
+def test_reads_below_the_waterline_are_fine(orders: OrdersTable, judges: Asks) -> None:
     """Nobody read above, and every run's snapshot is known."""
     trusted = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(10, 20))
 
-    answer = asks("reads_above_waterline", trusting(orders.ask(trusted, reads=[read(orders, trusted)]), trusted))
+    answer = judges("reads_above_waterline", trusting(orders.ask(trusted, reads=[read(orders, trusted)]), trusted))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert reads_of(answer).runs_checked == 1
 
 
-def test_a_run_whose_snapshot_is_not_told_may_have_read_anything(orders: OrdersTable, asks: Asks) -> None:
+def test_a_run_whose_snapshot_is_not_told_may_have_read_anything(orders: OrdersTable, judges: Asks) -> None:
     """Unless it came before the trusted snapshot was committed. An expired snapshot tells no more than none."""
     trusted = orders.commits("a", 1, range(10))
     early = read(orders, None, "early", after_s=-60)
@@ -488,8 +488,8 @@ def test_a_run_whose_snapshot_is_not_told_may_have_read_anything(orders: OrdersT
     orders.commits("a", 2, range(10, 20))
     runs = [early, expired_early]
 
-    fine = asks("reads_above_waterline", trusting(orders.ask(trusted, reads=runs), trusted))
-    unclear = asks(
+    fine = judges("reads_above_waterline", trusting(orders.ask(trusted, reads=runs), trusted))
+    unclear = judges(
         "reads_above_waterline",
         trusting(orders.ask(trusted, reads=[*runs, read(orders, None), read(orders, 4711)]), trusted),
     )
@@ -499,25 +499,25 @@ def test_a_run_whose_snapshot_is_not_told_may_have_read_anything(orders: OrdersT
     assert [run.snapshot_id for run in reads_of(unclear).not_told] == [None, 4711]
 
 
-def test_without_an_incident_the_tag_is_the_waterline(orders: OrdersTable, asks: Asks) -> None:
+def test_without_an_incident_the_tag_is_the_waterline(orders: OrdersTable, judges: Asks) -> None:
     """The table itself says what is trusted; with neither, nothing is judged."""
     trusted = orders.commits("a", 1, range(10))
     above = orders.commits("a", 2, range(10, 20))
     ask = orders.ask(trusted, reads=[read(orders, above)])
 
-    untagged = asks("reads_above_waterline", ask)
+    untagged = judges("reads_above_waterline", ask)
     orders.tags("waterline", trusted)
-    tagged = asks("reads_above_waterline", orders.ask(trusted, reads=[read(orders, above)]))
+    tagged = judges("reads_above_waterline", orders.ask(trusted, reads=[read(orders, above)]))
 
     assert untagged.verdict is Verdict.INCONCLUSIVE
     assert (tagged.verdict, reads_of(tagged).trusted) == (Verdict.CONFIRMED, trusted)
 
 
-def test_a_lineage_source_that_is_down_rules_nothing_out(orders: OrdersTable, asks: Asks) -> None:
+def test_a_lineage_source_that_is_down_rules_nothing_out(orders: OrdersTable, judges: Asks) -> None:
     """Could not look is not nothing found."""
     trusted = orders.commits("a", 1, range(10))
 
-    answer = asks("reads_above_waterline", trusting(orders.ask(trusted, reads=unseen("Marquez")), trusted))
+    answer = judges("reads_above_waterline", trusting(orders.ask(trusted, reads=unseen("Marquez")), trusted))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert answer.could_not_look[0].source == "Marquez"
@@ -534,14 +534,14 @@ def with_default(orders: OrdersTable, name: str, value: str) -> None:
     path.write_text(json.dumps(told))
 
 
-def test_records_known_by_such_a_column_are_not_acquitted(orders: OrdersTable, asks: Asks) -> None:
+def test_records_known_by_such_a_column_are_not_acquitted(orders: OrdersTable, judges: Asks) -> None:
     """Read from the files alone, two rows of one record would seem to be of two."""
     orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(10, 20))
     with_default(orders, "shop", "one")
     contract = TableContract(key=("order_id", "shop"), event_time="event_time")
 
-    answer = asks("replayed_rows", orders.ask(None, contract=contract))
+    answer = judges("replayed_rows", orders.ask(None, contract=contract))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "Column shop was added with a default" in answer.headline

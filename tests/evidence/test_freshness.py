@@ -29,22 +29,22 @@ def looked_at(ask: Ask, at: datetime) -> Ask:
     return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
 
 
-def test_the_newest_event_is_told_from_the_bounds_of_files(orders: OrdersTable, asks: Asks) -> None:
+def test_the_newest_event_is_told_from_the_bounds_of_files(orders: OrdersTable, judges: Asks) -> None:
     """The highest of the newest commits, not the newest commit's; the rows that a compaction copies are not new."""
     orders.commits("a", 1, range(600))
     before = orders.commits("a", 2, range(100))
     contract = PROMISE.model_copy(update={"freshness": timedelta(minutes=5)})
     ask = orders.ask(before, contract=contract)
 
-    fresh = asks("freshness", looked_at(ask, MIDNIGHT + timedelta(seconds=599 + 300)))
-    stale = asks("freshness", looked_at(ask, MIDNIGHT + timedelta(seconds=599 + 301)))
+    fresh = judges("freshness", looked_at(ask, MIDNIGHT + timedelta(seconds=599 + 300)))
+    stale = judges("freshness", looked_at(ask, MIDNIGHT + timedelta(seconds=599 + 301)))
 
     assert (fresh.verdict, fresh_of(fresh).event_age_s) == (Verdict.RULED_OUT, 300)
     assert (stale.verdict, fresh_of(stale).event_age_s) == (Verdict.CONFIRMED, 301)
     assert stale.headline.startswith("The newest event is 5 min 1 s old, the contract promises 5 min")
 
 
-def test_commits_that_stay_away_are_told_against_the_cadence(orders: OrdersTable, asks: Asks) -> None:
+def test_commits_that_stay_away_are_told_against_the_cadence(orders: OrdersTable, judges: Asks) -> None:
     """Up to twice the promised time is kept; an empty commit is no sign of life of the data."""
     commit = orders.commits("a", 1, range(100))
     at = orders.state().by_id[commit].committed_at
@@ -52,22 +52,22 @@ def test_commits_that_stay_away_are_told_against_the_cadence(orders: OrdersTable
     contract = TableContract(key=("order_id",), commit_every=timedelta(minutes=1))
     ask = orders.ask(None, contract=contract)
 
-    kept = asks("freshness", looked_at(ask, at + timedelta(seconds=119)))
-    broken = asks("freshness", looked_at(ask, at + timedelta(seconds=121)))
+    kept = judges("freshness", looked_at(ask, at + timedelta(seconds=119)))
+    broken = judges("freshness", looked_at(ask, at + timedelta(seconds=121)))
 
     assert (kept.verdict, broken.verdict) == (Verdict.RULED_OUT, Verdict.CONFIRMED)
     assert fresh_of(broken).newest_commit == commit
 
 
-def test_event_time_that_stands_still_is_told(orders: OrdersTable, asks: Asks) -> None:
+def test_event_time_that_stands_still_is_told(orders: OrdersTable, judges: Asks) -> None:
     """Three commits with rows that raise nothing; two may happen."""
     orders.commits("a", 1, range(600))
     orders.commits("a", 2, range(500, 600))
     orders.commits("a", 3, range(100))
-    rising = asks("freshness", looked_at(orders.ask(None, contract=PROMISE), MIDNIGHT + timedelta(minutes=11)))
+    rising = judges("freshness", looked_at(orders.ask(None, contract=PROMISE), MIDNIGHT + timedelta(minutes=11)))
     orders.commits("a", 4, range(599, 600))
 
-    stuck = asks("freshness", looked_at(orders.ask(None, contract=PROMISE), MIDNIGHT + timedelta(minutes=11)))
+    stuck = judges("freshness", looked_at(orders.ask(None, contract=PROMISE), MIDNIGHT + timedelta(minutes=11)))
 
     assert not fresh_of(rising).is_event_time_stuck
     assert fresh_of(stuck).stuck_at == MIDNIGHT + timedelta(seconds=599)
@@ -75,34 +75,34 @@ def test_event_time_that_stands_still_is_told(orders: OrdersTable, asks: Asks) -
     assert stuck.headline == "The last 3 commits with rows brought no event newer than 2026-11-03 00:09:59 UTC."
 
 
-def test_without_a_promise_ages_are_told_and_not_judged(orders: OrdersTable, asks: Asks) -> None:
+def test_without_a_promise_ages_are_told_and_not_judged(orders: OrdersTable, judges: Asks) -> None:
     """What to promise is named."""
     orders.commits("a", 1, range(100))
 
-    answer = asks("freshness", orders.ask(None))
+    answer = judges("freshness", orders.ask(None))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert fresh_of(answer).event_age_s is not None
     assert answer.could_not_look[0].source == "contract.freshness"
 
 
-def test_a_promise_about_events_is_not_kept_by_commits_alone(orders: OrdersTable, asks: Asks) -> None:
+def test_a_promise_about_events_is_not_kept_by_commits_alone(orders: OrdersTable, judges: Asks) -> None:
     """Without a column of event times a young commit proves nothing; an old one breaks the promise."""
     commit = orders.commits("a", 1, range(100))
     at = orders.state().by_id[commit].committed_at
     ask = orders.ask(None, contract=TableContract(key=("order_id",), freshness=timedelta(minutes=15)))
 
-    young = asks("freshness", looked_at(ask, at + timedelta(minutes=1)))
-    old = asks("freshness", looked_at(ask, at + timedelta(minutes=16)))
+    young = judges("freshness", looked_at(ask, at + timedelta(minutes=1)))
+    old = judges("freshness", looked_at(ask, at + timedelta(minutes=16)))
 
     assert (young.verdict, old.verdict) == (Verdict.INCONCLUSIVE, Verdict.CONFIRMED)
 
 
-def test_an_empty_table_is_not_fresh(orders: OrdersTable, asks: Asks) -> None:
+def test_an_empty_table_is_not_fresh(orders: OrdersTable, judges: Asks) -> None:
     """Commits without a row tell no age of the data."""
     orders.appends(rows([]), of_flink("a", 1))
 
-    answer = asks("freshness", orders.ask(None, contract=PROMISE))
+    answer = judges("freshness", orders.ask(None, contract=PROMISE))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
 
@@ -123,24 +123,24 @@ def appended(days: OrdersTable, run: str, checkpoint: int, day: date) -> None:
     days.appends(some.append_column("day", pa.array([day] * len(some), pa.date32())), of_flink(run, checkpoint))
 
 
-def test_within_a_day_no_event_time_stands_still(days: OrdersTable, asks: Asks) -> None:
+def test_within_a_day_no_event_time_stands_still(days: OrdersTable, judges: Asks) -> None:
     """All commits of a day bring events of that day; also the first after midnight may bring those of before."""
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     for checkpoint in range(1, 7):
         appended(days, "a", checkpoint, yesterday)
 
-    answer = asks("freshness", days.ask(None, contract=BY_DAY))
+    answer = judges("freshness", days.ask(None, contract=BY_DAY))
 
     assert not fresh_of(answer).is_event_time_stuck
     assert answer.verdict is Verdict.INCONCLUSIVE
 
 
-def test_an_older_day_that_no_commit_raises_stands_still(days: OrdersTable, asks: Asks) -> None:
+def test_an_older_day_that_no_commit_raises_stands_still(days: OrdersTable, judges: Asks) -> None:
     """A whole day has passed since its end."""
     for checkpoint in range(1, 7):
         appended(days, "a", checkpoint, datetime.now(UTC).date() - timedelta(days=3))
 
-    answer = asks("freshness", days.ask(None, contract=BY_DAY))
+    answer = judges("freshness", days.ask(None, contract=BY_DAY))
 
     assert fresh_of(answer).is_event_time_stuck
     assert answer.verdict is Verdict.CONFIRMED
@@ -150,7 +150,7 @@ def test_an_older_day_that_no_commit_raises_stands_still(days: OrdersTable, asks
     ("promised_h", "expected"), [(1, Verdict.CONFIRMED), (24, Verdict.INCONCLUSIVE), (31, Verdict.RULED_OUT)]
 )
 def test_an_event_happened_anywhere_in_its_day(
-    days: OrdersTable, asks: Asks, promised_h: int, expected: Verdict
+    days: OrdersTable, judges: Asks, promised_h: int, expected: Verdict
 ) -> None:
     """Thirty hours after the day began its newest event is between six and thirty hours old."""
     day = datetime.now(UTC).date() - timedelta(days=5)
@@ -161,7 +161,7 @@ def test_an_event_happened_anywhere_in_its_day(
     moved = [each.model_copy(update={"committed_at": committed}) for each in table.snapshots]
     then = with_fields(table, snapshots=moved, read_at=committed + timedelta(hours=1))
 
-    answer = asks(
+    answer = judges(
         "freshness", ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": then})})
     )
 
@@ -170,12 +170,12 @@ def test_an_event_happened_anywhere_in_its_day(
         assert answer.could_not_look[0].reason.startswith("Column day holds days")
 
 
-def test_commits_of_two_runs_on_one_day_repeat_nothing_of_each_other(days: OrdersTable, asks: Asks) -> None:
+def test_commits_of_two_runs_on_one_day_repeat_nothing_of_each_other(days: OrdersTable, judges: Asks) -> None:
     """Their days are the same, which says nothing of their events."""
     for run, checkpoint in (("a", 1), ("a", 2), ("b", 3), ("b", 4)):
         appended(days, run, checkpoint, date(2026, 11, 3))
 
-    answer = asks("duplicate_commits", days.ask(None, contract=BY_DAY))
+    answer = judges("duplicate_commits", days.ask(None, contract=BY_DAY))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "cannot be told" in answer.headline
@@ -205,12 +205,12 @@ def test_rows_far_below_the_newest_event_before_them_are_late(orders: OrdersTabl
     assert "the contract allows 5 min" in answer.headline
 
 
-def test_rows_within_what_the_contract_allows_are_not_late(orders: OrdersTable, asks: Asks) -> None:
+def test_rows_within_what_the_contract_allows_are_not_late(orders: OrdersTable, judges: Asks) -> None:
     """Exactly the allowed distance is allowed, and a commit's own newest row makes none of its rows late."""
     before = orders.commits("a", 1, range(900, 1000))
     orders.commits("a", 2, [699, 5000])
 
-    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+    answer = judges("late_rows", orders.ask(before, contract=FIVE_MINUTES))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert late_of(answer).late == 0
@@ -263,50 +263,50 @@ def test_files_without_bounds_are_read(orders: OrdersTable, asks: Asks) -> None:
     assert late_of(answer).late == 10
 
 
-def test_rows_that_a_delete_copied_are_not_new(orders: OrdersTable, asks: Asks) -> None:
+def test_rows_that_a_delete_copied_are_not_new(orders: OrdersTable, judges: Asks) -> None:
     """Deleting some rows of a file writes the others again: they are not counted as late. That all were there before
     its writer must say: an `INSERT OVERWRITE` looks the same."""
     orders.commits("a", 1, range(100))
     before = orders.commits("a", 2, range(1000, 1100))
     orders.overwrites(rows(range(1000, 1020)), "order_id < 10")
 
-    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+    answer = judges("late_rows", orders.ask(before, contract=FIVE_MINUTES))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert (late_of(answer).late, late_of(answer).rows_checked) == (0, 20)
     assert "put 90 rows in the place of 1 file" in answer.headline
 
 
-def test_a_window_whose_beginning_has_expired_is_not_ruled_out(orders: OrdersTable, asks: Asks) -> None:
+def test_a_window_whose_beginning_has_expired_is_not_ruled_out(orders: OrdersTable, judges: Asks) -> None:
     """What lay below is not known, so nothing can be said of what was late against it."""
     orders.commits("a", 1, range(100))
     ask = orders.ask(None)
     gone = ask.model_copy(update={"window": ask.window.model_copy(update={"since": 12345})})
 
-    answer = asks("late_rows", gone)
+    answer = judges("late_rows", gone)
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "no longer listed" in answer.headline
 
 
-def test_a_contract_without_event_time_says_what_to_name(orders: OrdersTable, asks: Asks) -> None:
+def test_a_contract_without_event_time_says_what_to_name(orders: OrdersTable, judges: Asks) -> None:
     """Also where the column is there and holds no time."""
     before = orders.commits("a", 1, range(10))
 
-    unnamed = asks("late_rows", orders.ask(before, contract=TableContract(key=("order_id",))))
-    no_time = asks("late_rows", orders.ask(before, contract=TableContract(key=("order_id",), event_time="customer")))
+    unnamed = judges("late_rows", orders.ask(before, contract=TableContract(key=("order_id",))))
+    no_time = judges("late_rows", orders.ask(before, contract=TableContract(key=("order_id",), event_time="customer")))
 
     assert (unnamed.verdict, no_time.verdict) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)
     assert unnamed.could_not_look[0].source == "contract.event_time"
     assert "holds string, not a time" in no_time.headline
 
 
-def test_empty_commits_and_compactions_bring_nothing_late(orders: OrdersTable, asks: Asks) -> None:
+def test_empty_commits_and_compactions_bring_nothing_late(orders: OrdersTable, judges: Asks) -> None:
     """A commit without rows is passed over."""
     before = orders.commits("a", 1, range(10))
     orders.appends(rows([]), of_flink("a", 2))
 
-    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+    answer = judges("late_rows", orders.ask(before, contract=FIVE_MINUTES))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert late_of(answer).rows_checked == 0
@@ -379,12 +379,12 @@ def test_rows_after_an_event_of_the_future_are_not_late(orders: OrdersTable, ask
     assert (late_of(late).late, late_of(late).worst_s) == (9, 1199 - 890)
 
 
-def test_clocks_may_be_a_little_apart(orders: OrdersTable, asks: Asks) -> None:
+def test_clocks_may_be_a_little_apart(orders: OrdersTable, judges: Asks) -> None:
     """Some minutes ahead of the commit is the newest event all the same, and no younger than the commit."""
     commit = orders.appends(ahead(0, datetime.now(UTC) + timedelta(minutes=3)))
     at = orders.state().by_id[commit].committed_at
 
-    answer = asks("freshness", looked_at(orders.ask(None, contract=PROMISE), at + timedelta(minutes=14)))
+    answer = judges("freshness", looked_at(orders.ask(None, contract=PROMISE), at + timedelta(minutes=14)))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert fresh_of(answer).event_age_s == pytest.approx(14 * 60)

@@ -59,13 +59,13 @@ def completed(checkpoint: int, kind: CheckpointKind) -> CompletedCheckpoint:
     )
 
 
-def test_one_run_with_rising_checkpoints_is_an_unbroken_chain(orders: OrdersTable, asks: Asks) -> None:
+def test_one_run_with_rising_checkpoints_is_an_unbroken_chain(orders: OrdersTable, judges: Asks) -> None:
     """`ruled-out` is said when every commit after `since` is the next of the same run."""
     before = orders.commits("a", 3, range(10))
     orders.commits("a", 4, range(10, 20))
     orders.commits("a", 6, range(20, 35))
 
-    answer = asks("ledger", orders.ask(before))
+    answer = judges("ledger", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert answer.headline == "2 commits in the window: one unbroken chain of run aaaaaa."
@@ -75,14 +75,14 @@ def test_one_run_with_rising_checkpoints_is_an_unbroken_chain(orders: OrdersTabl
     ]
 
 
-def test_a_replay_by_a_second_run_breaks_the_chain(orders: OrdersTable, asks: Asks) -> None:
+def test_a_replay_by_a_second_run_breaks_the_chain(orders: OrdersTable, judges: Asks) -> None:
     """A second run whose checkpoint ids fall is confirmed from metadata alone, with every source down."""
     before = orders.commits("a", 3, range(10))
     orders.commits("a", 4, range(10, 20))
     orders.commits("b", 4, range(10, 20))
     jobs, checkpoints, reads = unseen("jobs"), unseen("checkpoints"), unseen("reads")
 
-    answer = asks("ledger", orders.ask(before, jobs=jobs, checkpoints=checkpoints, reads=reads))
+    answer = judges("ledger", orders.ask(before, jobs=jobs, checkpoints=checkpoints, reads=reads))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert "2 job runs (aaaaaa, bbbbbb)" in answer.headline
@@ -93,37 +93,37 @@ def test_a_replay_by_a_second_run_breaks_the_chain(orders: OrdersTable, asks: As
     assert any(measure.name.endswith("(?)") for measure in answer.measures)
 
 
-def test_a_replay_that_begins_right_at_the_window_breaks_the_chain(orders: OrdersTable, asks: Asks) -> None:
+def test_a_replay_that_begins_right_at_the_window_breaks_the_chain(orders: OrdersTable, judges: Asks) -> None:
     """Where the window begins with the second run, its fall shows against the last commit below."""
     orders.commits("a", 9, range(10))
     before = orders.commits("a", 10, range(10, 20))
     orders.commits("b", 7, range(5, 15))
     orders.commits("b", 8, range(15, 25))
 
-    answer = asks("ledger", orders.ask(before))
+    answer = judges("ledger", orders.ask(before))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert "checkpoint ids repeat or fall once (first at 10 → 7" in answer.headline
 
 
-def test_a_run_that_goes_on_from_the_last_commit_is_an_unbroken_chain(orders: OrdersTable, asks: Asks) -> None:
+def test_a_run_that_goes_on_from_the_last_commit_is_an_unbroken_chain(orders: OrdersTable, judges: Asks) -> None:
     """After a paired rewind or a planned restart another run commits the next checkpoint: that is no fault."""
     before = orders.commits("a", 10, range(10))
     orders.commits("c", 11, range(10, 20))
 
-    answer = asks("ledger", orders.ask(before))
+    answer = judges("ledger", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
 
 
-def test_rolled_back_commits_stay_in_the_ledger(orders: OrdersTable, asks: Asks) -> None:
+def test_rolled_back_commits_stay_in_the_ledger(orders: OrdersTable, judges: Asks) -> None:
     """A commit that main lost is told with its files, although the head's manifest list does not name it."""
     before = orders.commits("a", 3, range(10))
     lost = orders.commits("a", 4, range(10, 22))
     orders.rolls_back_to(before)
     orders.commits("a", 5, range(22, 30))
 
-    answer = asks("ledger", orders.ask(before))
+    answer = judges("ledger", orders.ask(before))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert "1 commit rolled back" in answer.headline
@@ -131,13 +131,13 @@ def test_rolled_back_commits_stay_in_the_ledger(orders: OrdersTable, asks: Asks)
     assert [row.checkpoint_id for row in ledger_of(answer).main] == [5]
 
 
-def test_another_writer_is_named_with_what_it_removed(orders: OrdersTable, asks: Asks) -> None:
+def test_another_writer_is_named_with_what_it_removed(orders: OrdersTable, judges: Asks) -> None:
     """A delete by another engine breaks the chain, and its removed files and rows are counted."""
     before = orders.commits("a", 3, range(10))
     orders.commits("a", 4, range(10, 20))
     foreign = orders.deletes("order_id >= 10")
 
-    answer = asks("ledger", orders.ask(before))
+    answer = judges("ledger", orders.ask(before))
 
     (row,) = [row for row in ledger_of(answer).rows if row.snapshot_id == foreign]
     assert answer.verdict is Verdict.CONFIRMED
@@ -145,40 +145,40 @@ def test_another_writer_is_named_with_what_it_removed(orders: OrdersTable, asks:
     assert (row.engine, row.operation, row.removed_files, row.removed_rows) == ("spark", "delete", 1, 10)
 
 
-def test_without_flink_an_unbroken_chain_is_not_ruled_out(orders: OrdersTable, asks: Asks) -> None:
+def test_without_flink_an_unbroken_chain_is_not_ruled_out(orders: OrdersTable, judges: Asks) -> None:
     """A job id may be used twice, so `ruled-out` needs Flink; the ledger itself still stands."""
     before = orders.commits("a", 3, range(10))
     orders.commits("a", 4, range(10, 20))
 
-    answer = asks("ledger", orders.ask(before, jobs=unseen("Flink")))
+    answer = judges("ledger", orders.ask(before, jobs=unseen("Flink")))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "Flink could not be asked" in answer.headline
     assert len(ledger_of(answer).rows) == 1
 
 
-def test_a_window_whose_beginning_has_expired_is_not_ruled_out(orders: OrdersTable, asks: Asks) -> None:
+def test_a_window_whose_beginning_has_expired_is_not_ruled_out(orders: OrdersTable, judges: Asks) -> None:
     """Where the metadata no longer lists `since`, commits may be missing from the ledger."""
     orders.commits("a", 3, range(10))
 
-    answer = asks("ledger", orders.ask(SnapshotId(404)))
+    answer = judges("ledger", orders.ask(SnapshotId(404)))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "has expired" in answer.headline
 
 
-def test_a_window_without_commits_is_told_as_such(orders: OrdersTable, asks: Asks) -> None:
+def test_a_window_without_commits_is_told_as_such(orders: OrdersTable, judges: Asks) -> None:
     """Nothing after `since` is a finding, not a failure; when main's last commit was, is told with it."""
     before = orders.commits("a", 3, range(10))
 
-    answer = asks("ledger", orders.ask(before))
+    answer = judges("ledger", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert answer.headline.startswith("No commit in the window, so none breaks the chain. Main's newest is of 20")
     assert ledger_of(answer).rows == ()
 
 
-def test_kind_code_and_readers_come_from_their_sources(orders: OrdersTable, asks: Asks) -> None:
+def test_kind_code_and_readers_come_from_their_sources(orders: OrdersTable, judges: Asks) -> None:
     """Checkpoint kinds from Flink's history, code from the summary before the job's own word, readers by snapshot."""
     before = orders.commits("a", 3, range(10))
     tagged = orders.commits("a", 4, range(10, 20), summary={"app.git-sha": "9f1c2ab"})
@@ -186,7 +186,7 @@ def test_kind_code_and_readers_come_from_their_sources(orders: OrdersTable, asks
     reader = ReadRun(consumer="revenue_daily", run_id="r-1", at=NOON, snapshot_id=tagged)
     flink = run_of("a", completed(5, CheckpointKind.STOP_SAVEPOINT), code_version="v7")
 
-    answer = asks("ledger", orders.ask(before, jobs=[flink], reads=[reader]))
+    answer = judges("ledger", orders.ask(before, jobs=[flink], reads=[reader]))
 
     told = {row.snapshot_id: row for row in ledger_of(answer).rows}
     assert (told[tagged].code_version, told[untagged].code_version) == ("9f1c2ab", "v7")
@@ -195,7 +195,7 @@ def test_kind_code_and_readers_come_from_their_sources(orders: OrdersTable, asks
     assert "code version from snapshot property app.git-sha" in answer.sources
 
 
-def test_attempts_are_read_from_flinks_file_names(orders: OrdersTable, asks: Asks) -> None:
+def test_attempts_are_read_from_flinks_file_names(orders: OrdersTable, judges: Asks) -> None:
     """Attempts are told where every added file has Flink's form of name, and not guessed elsewhere."""
     before = orders.commits("a", 3, range(10))
     flinks = orders.commits_files(
@@ -205,13 +205,13 @@ def test_attempts_are_read_from_flinks_file_names(orders: OrdersTable, asks: Ask
         "a", 5, {f"00000-2-{WRITER}-00018.parquet": range(30, 40), "part-1.parquet": range(40, 50)}
     )
 
-    answer = asks("ledger", orders.ask(before))
+    answer = judges("ledger", orders.ask(before))
 
     told = {row.snapshot_id: (row.attempts, row.subtasks) for row in ledger_of(answer).rows}
     assert told == {flinks: ((0, 1), (0, 1)), mixed: (None, None)}
 
 
-def test_counts_come_from_the_manifests_where_the_summary_is_silent(orders: OrdersTable, asks: Asks) -> None:
+def test_counts_come_from_the_manifests_where_the_summary_is_silent(orders: OrdersTable, judges: Asks) -> None:
     """A writer may leave its counters out; then its manifests are counted."""
     before = orders.commits("a", 3, range(10))
     orders.appends(rows(range(10, 17)))
@@ -223,7 +223,7 @@ def test_counts_come_from_the_manifests_where_the_summary_is_silent(orders: Orde
     table = ask.observation.table.model_copy(update={"snapshots": silent})
     ask = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
 
-    answer = asks("ledger", ask)
+    answer = judges("ledger", ask)
 
     assert [(row.added_files, row.added_rows) for row in ledger_of(answer).rows] == [(1, 7)]
 
@@ -381,11 +381,11 @@ def commits(orders: OrdersTable, *turns: tuple[str, int]) -> list[SnapshotId]:
     ],
     ids=["in turn", "one is a little later", "one was idle"],
 )
-def test_checkpoints_of_two_sinks_do_not_fall(orders: OrdersTable, asks: Asks, turns: list[tuple[str, int]]) -> None:
+def test_checkpoints_of_two_sinks_do_not_fall(orders: OrdersTable, judges: Asks, turns: list[tuple[str, int]]) -> None:
     """Both carry the id of the one checkpoint; which commits first is chance."""
     made = commits(orders, *turns)
 
-    answer = asks("ledger", orders.ask(made[1]))
+    answer = judges("ledger", orders.ask(made[1]))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert "one unbroken chain of run aaaaaa" in answer.headline
@@ -400,12 +400,12 @@ def test_checkpoints_of_two_sinks_do_not_fall(orders: OrdersTable, asks: Asks, t
     ids=["a sink commits again", "another sink begins far below"],
 )
 def test_a_sink_that_goes_back_breaks_the_chain(
-    orders: OrdersTable, asks: Asks, turns: list[tuple[str, int]], fall: str
+    orders: OrdersTable, judges: Asks, turns: list[tuple[str, int]], fall: str
 ) -> None:
     """What it committed itself, or long ago, comes again."""
     made = commits(orders, *turns)
 
-    answer = asks("ledger", orders.ask(made[1]))
+    answer = judges("ledger", orders.ask(made[1]))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert f"checkpoint ids repeat or fall once (first at {fall}," in answer.headline

@@ -1,6 +1,6 @@
 """Checkpoint ids without a commit on main, forks and other branches: each with its reason."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
@@ -8,7 +8,7 @@ from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import ForkedWritersFinding
 from bot.domain.flink import CheckpointKind, FlinkManifest, JobRun, Restored
 from bot.domain.gone_commits import Sinks
-from bot.domain.ids import DRAINED, CheckpointId, short, short_job
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId, short, short_job
 from bot.domain.ledger import SkippedCheckpoint, SkipReason
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import Snapshot
@@ -16,6 +16,7 @@ from bot.history.skipped_checkpoints import missing_before
 from spark_tasks.ledger import missing_after
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, V2, done, manifest, run
+from tests.evidence.histories import write
 from tests.evidence.test_ledger import NOON, ledger_of, run_of
 from tests.tables import OPERATOR, OrdersTable, job, of_flink, rows, unseen
 
@@ -242,7 +243,7 @@ def test_main_is_walked_only_as_far_as_the_commit_before(orders: OrdersTable) ->
     assert 1 not in looked_at, "the table's history was read"
 
 
-def test_commits_of_another_branch_are_counted_beside_the_chain(orders: OrdersTable, asks: Asks) -> None:
+def test_commits_of_another_branch_are_counted_beside_the_chain(orders: OrdersTable, judges: Asks) -> None:
     """A job with `toBranch`, or rows that wait for an audit: no row of the ledger, no fault of main's chain."""
     orders.commits("a", 1, range(10))
     good = orders.commits("a", 2, range(10, 20))
@@ -252,7 +253,7 @@ def test_commits_of_another_branch_are_counted_beside_the_chain(orders: OrdersTa
     audited = orders.state().ref("audit")
     assert audited is not None
 
-    answer = asks("ledger", orders.ask(None, jobs=[run_of("a")]))
+    answer = judges("ledger", orders.ask(None, jobs=[run_of("a")]))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert answer.headline.endswith(
@@ -265,21 +266,21 @@ def test_commits_of_another_branch_are_counted_beside_the_chain(orders: OrdersTa
     assert next(m.value for m in answer.measures if m.name == "on other branches") == 2
 
 
-def test_a_branch_that_holds_what_main_had_is_nothing_else(orders: OrdersTable, asks: Asks) -> None:
+def test_a_branch_that_holds_what_main_had_is_nothing_else(orders: OrdersTable, judges: Asks) -> None:
     """A branch on a commit that was rolled back: the ledger tells that commit itself."""
     good = orders.commits("a", 1, range(10))
     lost = orders.commits("a", 2, range(10, 20))
     orders.branches_off("kept", lost)
     orders.rolls_back_to(good)
 
-    answer = asks("ledger", orders.ask(None, jobs=[run_of("a")]))
+    answer = judges("ledger", orders.ask(None, jobs=[run_of("a")]))
 
     assert "branch" not in answer.headline
     assert "on other branches" not in {measure.name for measure in answer.measures}
 
 
 def test_commits_that_two_branches_share_are_counted_once_and_every_writer_is_named(
-    orders: OrdersTable, asks: Asks
+    orders: OrdersTable, judges: Asks
 ) -> None:
     """An audit of an audit, by another engine."""
     good = orders.commits("a", 1, range(10))
@@ -288,7 +289,7 @@ def test_commits_that_two_branches_share_are_counted_once_and_every_writer_is_na
     orders.branches_off("second", orders.state().ref("audit") or 0)
     orders.appends(rows(range(30, 35)), {"engine-name": "spark"}, branch="second")
 
-    answer = asks("ledger", orders.ask(None, jobs=[run_of("a")]))
+    answer = judges("ledger", orders.ask(None, jobs=[run_of("a")]))
 
     assert next(m.value for m in answer.measures if m.name == "on other branches") == 2
     told = [(each.branch, each.commits, each.added_rows, each.engines) for each in ledger_of(answer).branches]
@@ -339,52 +340,71 @@ def restored(name: str) -> JobRun:
     return run_of(name).model_copy(update={"restored": origin})
 
 
-def test_two_runs_that_take_turns_are_a_fork(orders: OrdersTable, asks: Asks) -> None:
-    """A run that comes back after another one committed was never stopped; commits alone show it."""
-    before = orders.commits("a", 4, range(10))
-    orders.commits("b", 5, range(10, 20))
-    orders.commits("a", 5, range(10, 20))
-    orders.commits("b", 6, range(20, 30))
+OTHER = OperatorId("ee" * 16)
+LEAVING = run_of("a").model_copy(update={"state": "CANCELLING"})
+FORKS: Mapping[str, tuple[str, tuple[JobRun, ...] | NotSeen, Verdict, dict[str, object], str]] = {
+    "two runs take turns: one that comes back after another committed was never stopped": (
+        "a4[0:10] | b5[10:20] a5[10:20] b6[20:30]", unseen("Flink"), Verdict.CONFIRMED,
+        {"turns": 2, "forked": (job("a"), job("b")), "writers": [("b", 2, None), ("a", 1, None)]},
+        "Runs aaaaaa and bbbbbb take turns on main (2 times).",
+    ),
+    "a hand-over: one run ends and the next goes on": (
+        "a3[0:10] | a4[10:20] b5[20:30] b6[30:40]", (restored("b"), ended("a")), Verdict.RULED_OUT,
+        {"turns": 0, "forked": (), "writers": [("a", 1, False), ("b", 2, True)]},
+        "2 Flink runs wrote main in the window, one after the other.",
+    ),
+    "two runs alive from one savepoint, before they interleave": (
+        "a5[0:10] | a6[10:20]", (restored("a"), restored("b")), Verdict.CONFIRMED,
+        {"turns": 0, "forked": (job("a"), job("b"))},
+        "2 runs are alive together: aaaaaa (RUNNING) and bbbbbb (RUNNING), all restored from /state/savepoint-4.",
+    ),
+    "a run that is being cancelled is not at work": (
+        "a5[0:10] | a6[10:20]", (run_of("b"), LEAVING), Verdict.RULED_OUT, {"forked": ()}, "",
+    ),
+    "without Flink, a second run may be alive and about to commit": (
+        "a5[0:10] | a6[10:20]", unseen("Flink"), Verdict.INCONCLUSIVE, {"forked": ()}, "",
+    ),
+    "another engine appends between two commits of one run": (
+        "a5[0:10] | a6[10:20] +[500:510] a7[20:30]", (run_of("a"),), Verdict.CONFIRMED,
+        {"turns": 0, "forked": (), "engine_turns": 1, "engines": ("spark",),
+         "writers": [("a", 2, True), (None, 1, None)]},
+        "Spark appends between commits of run aaaaaa (once): another engine writes beside the job.",
+    ),
+    "an append between two runs had the table for itself, as a backfill should": (
+        "a5[0:10] | +[500:510] b6[10:20]", (run_of("b"), ended("a")), Verdict.RULED_OUT, {"engine_turns": 0},
+        "1 Flink run wrote main in the window; 1 commit by spark.",
+    ),
+    "a run whose commits were rolled back is not on main any more": (
+        "a5[0:10] | b5[5:15] back c6[10:20]", (run_of("c"), ended("b"), ended("a")), Verdict.RULED_OUT,
+        {"writers": [("c", 1, True)]}, "",
+    ),
+}  # fmt: skip
 
-    answer = asks("forked_writers", orders.ask(before, jobs=unseen("Flink")))
+
+@pytest.mark.parametrize(("line", "jobs", "verdict", "expected", "said"), FORKS.values(), ids=FORKS)
+def test_who_writes_main_beside_whom(
+    orders: OrdersTable,
+    judges: Asks,
+    line: str,
+    jobs: tuple[JobRun, ...] | NotSeen,
+    verdict: Verdict,
+    expected: dict[str, object],
+    said: str,
+) -> None:
+    """Commits alone show turns; Flink shows who is alive. Writers: run, commits, whether it is alive."""
+    before, _ = write(orders, line)
+
+    answer = judges("forked_writers", orders.ask(before, jobs=jobs))
 
     found = finding_of(answer)
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (found.turns, found.forked) == (2, (job("a"), job("b")))
-    assert [(w.job_id, w.commits, w.is_alive) for w in found.writers] == [(job("b"), 2, None), (job("a"), 1, None)]
-    assert answer.headline == "Runs aaaaaa and bbbbbb take turns on main (2 times)."
+    writers = [(w.job_id[0] if w.job_id else None, w.commits, w.is_alive) for w in found.writers]
+    assert answer.verdict is verdict
+    assert {name: writers if name == "writers" else getattr(found, name) for name in expected} == expected
+    assert said in answer.headline
+    assert [each.source for each in answer.could_not_look] == (["Flink"] if isinstance(jobs, NotSeen) else [])
 
 
-def test_a_hand_over_is_no_fork(orders: OrdersTable, asks: Asks) -> None:
-    """One run ends and the next goes on: no turn, and Flink says that only one is alive."""
-    before = orders.commits("a", 3, range(10))
-    orders.commits("a", 4, range(10, 20))
-    orders.commits("b", 5, range(20, 30))
-    orders.commits("b", 6, range(30, 40))
-
-    answer = asks("forked_writers", orders.ask(before, jobs=[restored("b"), ended("a")]))
-
-    found = finding_of(answer)
-    assert answer.verdict is Verdict.RULED_OUT
-    assert (found.turns, found.forked) == (0, ())
-    assert [(w.is_alive, w.restored_path) for w in found.writers] == [(False, None), (True, "file:/state/savepoint-4")]
-    assert answer.headline == "2 Flink runs wrote main in the window, one after the other."
-
-
-def test_two_runs_alive_from_one_savepoint_are_a_fork_before_they_interleave(orders: OrdersTable, asks: Asks) -> None:
-    """The second has committed nothing yet; it will."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20))
-
-    answer = asks("forked_writers", orders.ask(before, jobs=[restored("a"), restored("b")]))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (finding_of(answer).turns, finding_of(answer).forked) == (0, (job("a"), job("b")))
-    assert "2 runs are alive together: aaaaaa (RUNNING) and bbbbbb (RUNNING)" in answer.headline
-    assert answer.headline.endswith("all restored from /state/savepoint-4.")
-
-
-def test_a_run_of_the_tables_other_job_from_the_same_savepoint_is_a_fork(orders: OrdersTable, asks: Asks) -> None:
+def test_a_run_of_the_tables_other_job_from_the_same_savepoint_is_a_fork(orders: OrdersTable, judges: Asks) -> None:
     """It runs on another cluster under another name; one that began elsewhere may be meant."""
     before = orders.commits("a", 5, range(10))
     orders.commits("a", 6, range(10, 20))
@@ -394,115 +414,49 @@ def test_a_run_of_the_tables_other_job_from_the_same_savepoint_is_a_fork(orders:
         others = Seen[JobRun](source="the other Flink", values=(run,))
         return ask.model_copy(update={"observation": ask.observation.model_copy(update={"others": others})})
 
-    answer = asks("forked_writers", beside(restored("b")))
+    answer = judges("forked_writers", beside(restored("b")))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert finding_of(answer).forked == (job("a"), job("b"))
-    assert asks("forked_writers", beside(run_of("b"))).verdict is Verdict.RULED_OUT
+    assert judges("forked_writers", beside(run_of("b"))).verdict is Verdict.RULED_OUT
 
 
-def test_a_run_that_is_being_cancelled_is_not_at_work(orders: OrdersTable, asks: Asks) -> None:
-    """While the old run is stopped and the new one comes up, nothing forks."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20))
-    leaving = run_of("a").model_copy(update={"state": "CANCELLING"})
-
-    assert asks("forked_writers", orders.ask(before, jobs=[run_of("b"), leaving])).verdict is Verdict.RULED_OUT
-
-
-def test_without_flink_an_orderly_main_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
-    """A second run may be alive and about to commit."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20))
-
-    answer = asks("forked_writers", orders.ask(before, jobs=unseen("Flink")))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.could_not_look[0].source == "Flink"
-
-
-def test_two_sinks_of_one_run_take_turns_and_are_no_fork(orders: OrdersTable, asks: Asks) -> None:
+def test_two_sinks_of_one_run_take_turns_and_are_no_fork(orders: OrdersTable, judges: Asks) -> None:
     """Each checkpoint comes twice on main, once from each; the job is one, and it is said."""
-    other = {"flink.operator-id": "ee" * 16}
     before = orders.commits("a", 5, range(10))
-    orders.commits("a", 5, range(100, 110), summary=other)
+    orders.commits("a", 5, range(100, 110), summary={"flink.operator-id": OTHER})
     orders.commits("a", 6, range(10, 20))
-    orders.commits("a", 6, range(110, 120), summary=other)
+    orders.commits("a", 6, range(110, 120), summary={"flink.operator-id": OTHER})
 
-    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("a")]))
+    answer = judges("forked_writers", orders.ask(before, jobs=[run_of("a")]))
 
     found = finding_of(answer)
     assert answer.verdict is Verdict.CONFIRMED
-    assert (found.turns, found.forked, found.sink_turns, found.sinks) == (0, (), 2, (OPERATOR, "ee" * 16))
+    assert (found.turns, found.forked, found.sink_turns, found.sinks) == (0, (), 2, (OPERATOR, OTHER))
     assert answer.headline == (
         f"Sinks {OPERATOR[:6]} and eeeeee of run aaaaaa take turns on main (2 times): one job that writes the table "
         "through several sinks."
     )
 
 
-def test_a_sink_that_follows_another_takes_no_turn(orders: OrdersTable, asks: Asks) -> None:
+def test_a_sink_that_follows_another_takes_no_turn(orders: OrdersTable, judges: Asks) -> None:
     """As where the operator's uid was changed (F12)."""
     before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20), summary={"flink.operator-id": "ee" * 16})
-    orders.commits("a", 7, range(20, 30), summary={"flink.operator-id": "ee" * 16})
+    for checkpoint in (6, 7):
+        orders.commits("a", checkpoint, range(10), summary={"flink.operator-id": OTHER})
 
-    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("a")]))
+    answer = judges("forked_writers", orders.ask(before, jobs=[run_of("a")]))
 
     assert (answer.verdict, finding_of(answer).sink_turns) == (Verdict.RULED_OUT, 0)
 
 
-def test_another_engine_that_appends_beside_the_job_is_told_apart_from_a_fork(orders: OrdersTable, asks: Asks) -> None:
-    """A Spark append between two commits of one run is another writer, not another run of the job."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20))
-    orders.appends(rows(range(500, 510)))
-    orders.commits("a", 7, range(20, 30))
-
-    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("a")]))
-
-    found = finding_of(answer)
-    assert answer.verdict is Verdict.CONFIRMED
-    assert [(w.engine, w.commits) for w in found.writers] == [("flink", 2), ("spark", 1)]
-    assert (found.turns, found.forked, found.engine_turns, found.engines) == (0, (), 1, ("spark",))
-    assert answer.headline == (
-        "Spark appends between commits of run aaaaaa (once): another engine writes beside the job."
-    )
-
-
-def test_an_append_between_two_runs_had_the_table_for_itself(orders: OrdersTable, asks: Asks) -> None:
-    """A backfill while the job is stopped, as it should be."""
-    before = orders.commits("a", 5, range(10))
-    orders.appends(rows(range(500, 510)))
-    orders.commits("b", 6, range(10, 20))
-
-    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("b"), ended("a")]))
-
-    assert (answer.verdict, finding_of(answer).engine_turns) == (Verdict.RULED_OUT, 0)
-    assert answer.headline == "1 Flink run wrote main in the window; 1 commit by spark."
-
-
-def test_what_only_deletes_or_compacts_is_no_writer(orders: OrdersTable, asks: Asks) -> None:
+def test_what_only_deletes_or_compacts_is_no_writer(orders: OrdersTable, judges: Asks) -> None:
     """What another engine took off is told by the ledger and by F21."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20))
-    orders.deletes("order_id < 5")
+    before, _ = write(orders, "a5[0:10] | a6[10:20] drop[0:5]")
     orders.appends(rows(range(20, 25)), {"source-snapshot-id": str(before)})
     orders.commits("a", 7, range(25, 30))
 
-    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("a")]))
+    answer = judges("forked_writers", orders.ask(before, jobs=[run_of("a")]))
 
     assert (answer.verdict, finding_of(answer).engines) == (Verdict.RULED_OUT, ())
     assert "delete" not in {orders.state().by_id[w.first].operation for w in finding_of(answer).writers}
-
-
-def test_a_run_whose_commits_were_rolled_back_does_not_count(orders: OrdersTable, asks: Asks) -> None:
-    """After a rewind the wrong run is not on main any more."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("b", 5, range(5, 15))
-    orders.rolls_back_to(before)
-    orders.commits("c", 6, range(10, 20))
-
-    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("c"), ended("b"), ended("a")]))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert [w.job_id for w in finding_of(answer).writers] == [job("c")]

@@ -193,21 +193,21 @@ def test_all_gaps_are_counted_and_twenty_are_shown(orders: OrdersTable, asks: As
     assert len(answer.rows) == 20
 
 
-def test_a_contract_without_position_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
+def test_a_contract_without_position_is_inconclusive(orders: OrdersTable, judges: Asks) -> None:
     """Without a position column nothing can be said of loss, and the answer says which word is missing."""
     before = orders.commits("a", 1, range(10))
 
-    answer = asks("missing_positions", orders.ask(before, contract=TableContract(key=("order_id",))))
+    answer = judges("missing_positions", orders.ask(before, contract=TableContract(key=("order_id",))))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert answer.could_not_look[0].source == "contract.position"
 
 
-def test_a_position_that_is_no_number_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
+def test_a_position_that_is_no_number_is_inconclusive(orders: OrdersTable, judges: Asks) -> None:
     """Text has no neighbours."""
     before = orders.commits("a", 1, range(10))
 
-    answer = asks(
+    answer = judges(
         "missing_positions", orders.ask(before, contract=CONTRACT.model_copy(update={"position": "customer"}))
     )
 

@@ -149,13 +149,13 @@ def test_a_retained_checkpoint_lasts_only_when_its_run_has_ended(
     assert pairing(stored(job("a"), 3, kind, owes=(3,)), orders.state(), jobs).is_durable is stays
 
 
-def test_the_task_lists_every_restore_point_newest_first(orders: OrdersTable, asks: Asks) -> None:
+def test_the_task_lists_every_restore_point_newest_first(orders: OrdersTable, judges: Asks) -> None:
     """`confirmed` means that at least one pairs; the finding keeps them all."""
     before = orders.commits("a", 2, range(10))
     orders.commits("a", 3, range(10, 20))
     points = [stored(job("a"), 3, owes=(3,), age=timedelta(minutes=5)), stored(job("b"), 9, owes=(9,))]
 
-    answer = asks("checkpoint_pairing", orders.ask(before, checkpoints=points))
+    answer = judges("checkpoint_pairing", orders.ask(before, checkpoints=points))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert isinstance(answer.finding, PairingFinding)
@@ -163,14 +163,14 @@ def test_the_task_lists_every_restore_point_newest_first(orders: OrdersTable, as
     assert "The newest is not always the right one" in answer.headline
 
 
-def test_storage_that_could_not_be_listed_rules_nothing_out(orders: OrdersTable, asks: Asks) -> None:
+def test_storage_that_could_not_be_listed_rules_nothing_out(orders: OrdersTable, judges: Asks) -> None:
     """Neither a folder that is down nor an unreadable file means that there is no restore point."""
     before = orders.commits("a", 2, range(10))
     broken = [stored(None, None, problem="Its _metadata is cut off.")]
 
-    down = asks("checkpoint_pairing", orders.ask(before, checkpoints=unseen("the savepoint folder")))
-    unreadable = asks("checkpoint_pairing", orders.ask(before, checkpoints=broken))
-    empty = asks("checkpoint_pairing", orders.ask(before))
+    down = judges("checkpoint_pairing", orders.ask(before, checkpoints=unseen("the savepoint folder")))
+    unreadable = judges("checkpoint_pairing", orders.ask(before, checkpoints=broken))
+    empty = judges("checkpoint_pairing", orders.ask(before))
 
     assert [a.verdict for a in (down, unreadable, empty)] == [
         Verdict.INCONCLUSIVE,

@@ -55,7 +55,7 @@ def points_of(answer: Answer) -> tuple[RestoreReach, ...]:
     return answer.finding.points
 
 
-def test_a_stop_savepoint_below_the_head_tells_all_that_comes_back(orders: OrdersTable, asks: Asks) -> None:
+def test_a_stop_savepoint_below_the_head_tells_all_that_comes_back(orders: OrdersTable, judges: Asks) -> None:
     """State by operator, the position of its table state, and the rows above it that the job reads again."""
     orders.commits("a", 1, range(100))
     good = orders.commits("a", 2, range(100, 160))
@@ -63,7 +63,7 @@ def test_a_stop_savepoint_below_the_head_tells_all_that_comes_back(orders: Order
     orders.commits("b", 4, range(200, 230))
     point = with_state(stored(job("a"), 2, owes=(2,)))
 
-    answer = asks("recovery_extent", asked(orders.ask(good, checkpoints=[point])))
+    answer = judges("recovery_extent", asked(orders.ask(good, checkpoints=[point])))
 
     assert answer.verdict is Verdict.CONFIRMED
     [reach] = points_of(answer)
@@ -80,7 +80,7 @@ def test_a_stop_savepoint_below_the_head_tells_all_that_comes_back(orders: Order
     assert "70 rows above position 159 would be read and written again" in answer.headline
 
 
-def test_a_state_that_was_read_again_keeps_its_highest_position(orders: OrdersTable, asks: Asks) -> None:
+def test_a_state_that_was_read_again_keeps_its_highest_position(orders: OrdersTable, judges: Asks) -> None:
     """After an earlier replay within the window the newest commit is not the one with the highest position."""
     base = orders.commits("a", 1, range(100))
     for checkpoint, positions in ((2, range(100, 300)), (3, range(100, 110)), (4, range(110, 120))):
@@ -88,39 +88,39 @@ def test_a_state_that_was_read_again_keeps_its_highest_position(orders: OrdersTa
     for checkpoint in (5, 6, 7):
         orders.commits("a", checkpoint, range(110 + checkpoint, 112 + checkpoint))
 
-    answer = asks("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 7, owes=())])))
+    answer = judges("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 7, owes=())])))
 
     assert points_of(answer)[0].position_until == 299
     assert points_of(answer)[0].to_read_again == 0
 
 
-def test_rows_that_the_point_holds_are_not_read_again(orders: OrdersTable, asks: Asks) -> None:
+def test_rows_that_the_point_holds_are_not_read_again(orders: OrdersTable, judges: Asks) -> None:
     """A run that was restored from an older point wrote 30 to 59 anew: the savepoint at 59 needs none of it."""
     base = orders.commits("a", 1, range(30))
     orders.commits("a", 2, range(30, 60))
     orders.commits("b", 2, range(30, 50))
 
-    behind = asks("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 2, owes=())])))
+    behind = judges("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 2, owes=())])))
     orders.commits("b", 3, range(50, 75))
-    passed = asks("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 2, owes=())])))
+    passed = judges("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 2, owes=())])))
 
     assert [points_of(each)[0].to_read_again for each in (behind, passed)] == [0, 15]
     assert "15 rows above position 59 would be read and written again" in passed.headline
 
 
-def test_what_others_committed_above_does_not_come_back(orders: OrdersTable, asks: Asks) -> None:
+def test_what_others_committed_above_does_not_come_back(orders: OrdersTable, judges: Asks) -> None:
     """A backfill or a delete by another engine is taken off main by the rewind, and the job knows nothing of it."""
     good = orders.commits("a", 2, range(100))
     orders.deletes("order_id < 10")
 
-    answer = asks("recovery_extent", asked(orders.ask(good, checkpoints=[stored(job("a"), 2, owes=())])))
+    answer = judges("recovery_extent", asked(orders.ask(good, checkpoints=[stored(job("a"), 2, owes=())])))
 
     [reach] = points_of(answer)
     assert reach.to_read_again == 0
     assert "what others committed above its snapshot" in reach.cannot[0]
 
 
-def test_the_best_comes_first(orders: OrdersTable, asks: Asks) -> None:
+def test_the_best_comes_first(orders: OrdersTable, judges: Asks) -> None:
     """Paired before all else; what lasts before what Flink will drop; the newer before the older."""
     for checkpoint in (2, 3, 4):
         orders.commits("a", checkpoint, range(10 * checkpoint, 10 * checkpoint + 10))
@@ -132,7 +132,7 @@ def test_the_best_comes_first(orders: OrdersTable, asks: Asks) -> None:
         stored(None, None, problem="Its _metadata is cut off."),
     ]
 
-    answer = asks("recovery_extent", asked(orders.ask(None, checkpoints=points, jobs=[run_of("a")])))
+    answer = judges("recovery_extent", asked(orders.ask(None, checkpoints=points, jobs=[run_of("a")])))
 
     assert [(p.checkpoint_id, p.brings_back) for p in points_of(answer)] == [
         (3, True),
@@ -143,7 +143,7 @@ def test_the_best_comes_first(orders: OrdersTable, asks: Asks) -> None:
     assert "Flink drops this checkpoint" in points_of(answer)[2].cannot[0]
 
 
-def test_a_point_whose_records_kafka_has_deleted_comes_last(orders: OrdersTable, asks: Asks) -> None:
+def test_a_point_whose_records_kafka_has_deleted_comes_last(orders: OrdersTable, judges: Asks) -> None:
     """It says which are lost for good; the deadline is that of the best one."""
     for checkpoint in (2, 3):
         orders.commits("a", checkpoint, range(10 * checkpoint, 10 * checkpoint + 10))
@@ -159,7 +159,7 @@ def test_a_point_whose_records_kafka_has_deleted_comes_last(orders: OrdersTable,
     ask = asked(orders.ask(None, checkpoints=points, jobs=[run_of("a")]))
     seen = ask.observation.model_copy(update={"kafka": Seen[KafkaPartition](source="Kafka", values=(held,))})
 
-    answer = asks("recovery_extent", ask.model_copy(update={"observation": seen}))
+    answer = judges("recovery_extent", ask.model_copy(update={"observation": seen}))
 
     assert [(p.checkpoint_id, p.lost_for_good) for p in points_of(answer)] == [
         (2, ()),
@@ -175,15 +175,15 @@ def test_a_point_whose_records_kafka_has_deleted_comes_last(orders: OrdersTable,
     assert deadline.because in answer.headline
 
 
-def test_a_restore_that_would_loop_is_told(orders: OrdersTable, asks: Asks) -> None:
+def test_a_restore_that_would_loop_is_told(orders: OrdersTable, judges: Asks) -> None:
     """F7: main was rolled back below checkpoint 4, and the manifests that a failover would commit were deleted."""
     good = orders.commits("a", 3, range(10))
     lost = orders.commits("a", 4, range(10, 20))
     orders.rolls_back_to(good)
     point = stored(job("a"), 4, owes=(4,))
 
-    gone = asks("recovery_extent", asked(orders.ask(good, checkpoints=[point])))
-    there = asks("recovery_extent", asked(orders.ask(good, checkpoints=[point]), *on_storage(job("a"), 4)))
+    gone = judges("recovery_extent", asked(orders.ask(good, checkpoints=[point])))
+    there = judges("recovery_extent", asked(orders.ask(good, checkpoints=[point]), *on_storage(job("a"), 4)))
 
     assert points_of(gone)[0].missing_manifests == point.pending_manifests
     assert "the job would fail: 1 Flink manifest is gone" in points_of(gone)[0].cannot[0]
@@ -191,11 +191,11 @@ def test_a_restore_that_would_loop_is_told(orders: OrdersTable, asks: Asks) -> N
     assert points_of(there)[0].missing_manifests == ()
 
 
-def test_a_committed_manifest_is_rightly_gone(orders: OrdersTable, asks: Asks) -> None:
+def test_a_committed_manifest_is_rightly_gone(orders: OrdersTable, judges: Asks) -> None:
     """The sink deletes a manifest after its commit: a savepoint still lists it, and nothing is missing."""
     head = orders.commits("a", 4, range(10))
 
-    answer = asks("recovery_extent", asked(orders.ask(head, checkpoints=[stored(job("a"), 4, owes=(4,))])))
+    answer = judges("recovery_extent", asked(orders.ask(head, checkpoints=[stored(job("a"), 4, owes=(4,))])))
 
     assert points_of(answer)[0].missing_manifests == ()
 
@@ -211,7 +211,7 @@ def test_a_committed_manifest_is_rightly_gone(orders: OrdersTable, asks: Asks) -
     ids=["all there", "gone", "another run wrote since", "nobody looked"],
 )
 def test_a_checkpoint_ahead_of_the_table_commits_first_what_it_owes(
-    orders: OrdersTable, asks: Asks, there: tuple[int, ...], seen: bool, writer: str, expected: Verdict
+    orders: OrdersTable, judges: Asks, there: tuple[int, ...], seen: bool, writer: str, expected: Verdict
 ) -> None:
     """Only if its manifests are there and nobody else wrote meanwhile; unlooked-at storage rules nothing out."""
     orders.commits("a", 4, range(10))
@@ -219,18 +219,18 @@ def test_a_checkpoint_ahead_of_the_table_commits_first_what_it_owes(
         orders.commits(writer, 1, range(10, 20))
     ask = orders.ask(None, checkpoints=[stored(job("a"), 5, CheckpointKind.CHECKPOINT, owes=(5,))])
 
-    answer = asks("recovery_extent", asked(ask, *on_storage(job("a"), *there), seen=seen))
+    answer = judges("recovery_extent", asked(ask, *on_storage(job("a"), *there), seen=seen))
 
     assert answer.verdict is expected
     assert points_of(answer)[0].brings_back is (expected is Verdict.CONFIRMED)
 
 
-def test_what_the_sink_dropped_stays_lost(orders: OrdersTable, asks: Asks) -> None:
+def test_what_the_sink_dropped_stays_lost(orders: OrdersTable, judges: Asks) -> None:
     """Manifests of the same run below the checkpoint that its state does not list: no restore commits them."""
     head = orders.commits("a", 8, range(10))
     ask = orders.ask(head, checkpoints=[stored(job("a"), 8, owes=())])
 
-    answer = asks("recovery_extent", asked(ask, *on_storage(job("a"), 5, 6, 7), *on_storage(job("a"), 9)))
+    answer = judges("recovery_extent", asked(ask, *on_storage(job("a"), 5, 6, 7), *on_storage(job("a"), 9)))
 
     assert points_of(answer)[0].cannot == (
         "It does not list 3 Flink manifests of its run that still lie on storage (checkpoints 5 to 7): "
@@ -238,14 +238,14 @@ def test_what_the_sink_dropped_stays_lost(orders: OrdersTable, asks: Asks) -> No
     )
 
 
-def test_what_is_not_known_is_said(orders: OrdersTable, asks: Asks) -> None:
+def test_what_is_not_known_is_said(orders: OrdersTable, judges: Asks) -> None:
     """A committer state that could not be read, a layout that was not followed: no size, no claim."""
     head = orders.commits("a", 8, range(10))
     point = stored(job("a"), 9, owes=None).model_copy(
         update={"not_understood": "Which operators it holds is not known."}
     )
 
-    answer = asks("recovery_extent", asked(orders.ask(head, checkpoints=[point])))
+    answer = judges("recovery_extent", asked(orders.ask(head, checkpoints=[point])))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     [reach] = points_of(answer)
@@ -254,14 +254,14 @@ def test_what_is_not_known_is_said(orders: OrdersTable, asks: Asks) -> None:
     assert "could not be read" in reach.cannot[-2]
 
 
-def test_names_come_from_the_graph_where_the_file_has_none(orders: OrdersTable, asks: Asks) -> None:
+def test_names_come_from_the_graph_where_the_file_has_none(orders: OrdersTable, judges: Asks) -> None:
     """Flink 1.20 writes no names; its REST does."""
     head = orders.commits("a", 8, range(10))
     vertex = Vertex(vertex_id=OPERATOR, name="IcebergFilesCommitter", parallelism=1, status="RUNNING", attempt=0)
     run = run_of("a").model_copy(update={"vertices": (vertex,)})
     point = with_state(stored(job("a"), 8, owes=()), operator_names={})
 
-    answer = asks("recovery_extent", asked(orders.ask(head, checkpoints=[point], jobs=[run])))
+    answer = judges("recovery_extent", asked(orders.ask(head, checkpoints=[point], jobs=[run])))
 
     assert {o.operator_id: o.name for o in points_of(answer)[0].operators} == {
         OPERATOR: "IcebergFilesCommitter",
@@ -269,13 +269,13 @@ def test_names_come_from_the_graph_where_the_file_has_none(orders: OrdersTable, 
     }
 
 
-def test_a_redacted_position_is_not_shown(orders: OrdersTable, asks: Asks) -> None:
+def test_a_redacted_position_is_not_shown(orders: OrdersTable, judges: Asks) -> None:
     """Neither in the sample, nor in a sentence."""
     good = orders.commits("a", 2, range(1000, 1777))
     orders.commits("a", 3, range(1777, 1800))
     hidden = CONTRACT.model_copy(update={"redacted": ("source_position",)})
 
-    answer = asks(
+    answer = judges(
         "recovery_extent", asked(orders.ask(good, checkpoints=[stored(job("a"), 2, owes=())]), contract=hidden)
     )
 
@@ -284,12 +284,12 @@ def test_a_redacted_position_is_not_shown(orders: OrdersTable, asks: Asks) -> No
     assert "1,776" not in words
 
 
-def test_storage_that_is_down_and_storage_that_is_empty(orders: OrdersTable, asks: Asks) -> None:
+def test_storage_that_is_down_and_storage_that_is_empty(orders: OrdersTable, judges: Asks) -> None:
     """The one says nothing, the other that only a start without state is left."""
     head = orders.commits("a", 8, range(10))
 
-    down = asks("recovery_extent", asked(orders.ask(head, checkpoints=unseen("the savepoint folder"))))
-    empty = asks("recovery_extent", asked(orders.ask(head)))
+    down = judges("recovery_extent", asked(orders.ask(head, checkpoints=unseen("the savepoint folder"))))
+    empty = judges("recovery_extent", asked(orders.ask(head)))
 
     assert (down.verdict, down.finding) == (Verdict.INCONCLUSIVE, None)
     assert empty.verdict is Verdict.RULED_OUT
@@ -305,13 +305,13 @@ def reading_on(point: StoredCheckpoint, *following: int) -> StoredCheckpoint:
     return point.model_copy(update={"source_positions": told})
 
 
-def test_what_the_source_reads_next_is_told(orders: OrdersTable, asks: Asks) -> None:
+def test_what_the_source_reads_next_is_told(orders: OrdersTable, judges: Asks) -> None:
     """In the headline, in the row, and where it is said what must still be in the source."""
     good = orders.commits("a", 2, range(160))
     orders.commits("a", 3, range(160, 200))
     point = reading_on(stored(job("a"), 2, owes=()), 160)
 
-    answer = asks("recovery_extent", asked(orders.ask(good, checkpoints=[point])))
+    answer = judges("recovery_extent", asked(orders.ask(good, checkpoints=[point])))
 
     [reach] = points_of(answer)
     assert reach.source_positions == point.source_positions
@@ -334,13 +334,13 @@ def test_what_the_source_reads_next_is_told(orders: OrdersTable, asks: Asks) -> 
     ids=["behind", "ahead", "next", "not-begun"],
 )
 def test_an_offset_that_does_not_follow_on_the_table_is_said(
-    orders: OrdersTable, asks: Asks, following: int, said: str
+    orders: OrdersTable, judges: Asks, following: int, said: str
 ) -> None:
     """Behind the table: the same rows twice. Ahead: filtered, or lost."""
     good = orders.commits("a", 2, range(160))
     point = reading_on(stored(job("a"), 2, owes=()), following)
 
-    [reach] = points_of(asks("recovery_extent", asked(orders.ask(good, checkpoints=[point]))))
+    [reach] = points_of(judges("recovery_extent", asked(orders.ask(good, checkpoints=[point]))))
 
     assert [each for each in reach.cannot if "Its source goes on" in each] == [
         each for each in reach.cannot if said and said in each
@@ -348,25 +348,25 @@ def test_an_offset_that_does_not_follow_on_the_table_is_said(
     assert any(said in each for each in reach.cannot) is bool(said)
 
 
-def test_of_many_partitions_the_first_are_named(orders: OrdersTable, asks: Asks) -> None:
+def test_of_many_partitions_the_first_are_named(orders: OrdersTable, judges: Asks) -> None:
     """They are compared with nothing: the table's highest position is of all partitions together."""
     good = orders.commits("a", 2, range(160))
     point = reading_on(stored(job("a"), 2, owes=()), *range(6))
 
-    [row] = asks("recovery_extent", asked(orders.ask(good, checkpoints=[point]))).rows
+    [row] = judges("recovery_extent", asked(orders.ask(good, checkpoints=[point]))).rows
 
     assert "orders/0 at offset 0, orders/1 at offset 1, orders/2 at offset 2, orders/3 at offset 3 and 2 more" in row
     assert "nothing that is known" in row
 
 
-def test_offsets_are_hidden_with_the_column_that_holds_them(orders: OrdersTable, asks: Asks) -> None:
+def test_offsets_are_hidden_with_the_column_that_holds_them(orders: OrdersTable, judges: Asks) -> None:
     """A contract that hides the position hides where its source goes on."""
     good = orders.commits("a", 2, range(160))
     orders.commits("a", 3, range(160, 200))
     point = reading_on(stored(job("a"), 2, owes=()), 157)
     hidden = CONTRACT.model_copy(update={"redacted": ("source_position",)})
 
-    answer = asks("recovery_extent", asked(orders.ask(good, checkpoints=[point]), contract=hidden))
+    answer = judges("recovery_extent", asked(orders.ask(good, checkpoints=[point]), contract=hidden))
 
     words = " ".join([answer.headline, *(cell for row in answer.rows for cell in row)])
     assert "orders/0 at offset •••" in words
@@ -424,11 +424,11 @@ def test_without_a_hole_the_source_is_not_asked(orders: OrdersTable, asks: Asks)
     assert found_by(answer).missing == 0
 
 
-def test_nothing_declared_is_could_not_look(orders: OrdersTable, asks: Asks) -> None:
+def test_nothing_declared_is_could_not_look(orders: OrdersTable, judges: Asks) -> None:
     """Never “nothing to replay”: nobody asked the source."""
     orders.commits("a", 1, range(10))
 
-    answer = asks("replayable_rows", asking(orders, None))
+    answer = judges("replayable_rows", asking(orders, None))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "Declare `replay`" in answer.could_not_look[0].remedy

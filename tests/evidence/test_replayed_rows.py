@@ -134,12 +134,12 @@ def test_key_and_event_time_stand_for_a_missing_position(orders: OrdersTable, as
     assert replayed_of(answer).first is None
 
 
-def test_without_any_identity_the_answer_says_what_to_name(orders: OrdersTable, asks: Asks) -> None:
+def test_without_any_identity_the_answer_says_what_to_name(orders: OrdersTable, judges: Asks) -> None:
     """A key alone does not tell a replay from an update."""
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(10))
 
-    answer = asks("replayed_rows", orders.ask(before, contract=TableContract(key=("order_id",))))
+    answer = judges("replayed_rows", orders.ask(before, contract=TableContract(key=("order_id",))))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert answer.could_not_look[0].source == "contract.position"
@@ -364,14 +364,14 @@ def test_a_real_stop_savepoint_reads_only_what_it_does_not_hold() -> None:
 
 @pytest.mark.parametrize("second", [range(2, 6), (2, 5), ()], ids=["in each commit", "in some", "never"])
 def test_partitions_that_the_contract_does_not_tell_apart_repeat_nothing(
-    orders: OrdersTable, asks: Asks, second: Sequence[int]
+    orders: OrdersTable, judges: Asks, second: Sequence[int]
 ) -> None:
     """Each counts its own positions: a commit may reach from the one partition's to the other's."""
     before = orders.commits("a", 1, [0, 1000])
     for checkpoint in range(2, 6):
         orders.commits("a", checkpoint, [1000 + checkpoint, *([checkpoint] if checkpoint in second else [])])
 
-    answer = asks("duplicate_commits", orders.ask(before))
+    answer = judges("duplicate_commits", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
 
@@ -415,25 +415,25 @@ CADENCE = TableContract(key=("order_id",), commit_every=timedelta(minutes=1))
 
 
 @pytest.mark.parametrize("task", ["late_rows", "replayed_rows", "backfill_boundary"])
-def test_an_overwrite_of_as_many_rows_rules_nothing_out(orders: OrdersTable, asks: Asks, task: str) -> None:
+def test_an_overwrite_of_as_many_rows_rules_nothing_out(orders: OrdersTable, judges: Asks, task: str) -> None:
     """Its rows may be new, and nobody compared them."""
     before = orders.commits("a", 1, range(100))
     orders.rewrites(rows(range(50, 150)))
 
-    answer = asks(task, orders.ask(before))
+    answer = judges(task, orders.ask(before))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "100 rows in the place of 1 file" in answer.headline
 
 
-def test_an_overwrite_with_newer_events_keeps_a_table_fresh(orders: OrdersTable, asks: Asks) -> None:
+def test_an_overwrite_with_newer_events_keeps_a_table_fresh(orders: OrdersTable, judges: Asks) -> None:
     """A table that is overwritten each time is as fresh as what it holds; a copy makes it no fresher."""
     first = orders.commits("a", 1, range(100))
     new = orders.rewrites(rows(range(200, 300)))
     orders.rewrites(rows(range(200, 300)))
     ask = looked_at(orders.ask(None, contract=PROMISE), MIDNIGHT + timedelta(minutes=10))
 
-    answer = asks("freshness", ask)
+    answer = judges("freshness", ask)
 
     assert answer.verdict is Verdict.RULED_OUT
     assert (fresh_of(answer).newest_commit, fresh_of(answer).event_age_s) == (new, 600 - 299)
@@ -444,7 +444,7 @@ def test_an_overwrite_with_newer_events_keeps_a_table_fresh(orders: OrdersTable,
     ("summary", "verdict"), [({}, Verdict.INCONCLUSIVE), ({"replace-partitions": "true"}, Verdict.RULED_OUT)]
 )
 def test_without_event_times_an_overwrite_may_have_brought_rows(
-    orders: OrdersTable, asks: Asks, summary: dict[str, str], verdict: Verdict
+    orders: OrdersTable, judges: Asks, summary: dict[str, str], verdict: Verdict
 ) -> None:
     """The table is not called stale for a commit that may be fresh, nor fresh unless the commit says what it was."""
     old = orders.commits("a", 1, range(100))
@@ -458,7 +458,7 @@ def test_without_event_times_an_overwrite_may_have_brought_rows(
     )
     table = type(table)(**{**{name: getattr(table, name) for name in type(table).model_fields}, "snapshots": commits})
 
-    answer = asks(
+    answer = judges(
         "freshness", ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
     )
 

@@ -114,12 +114,12 @@ def test_a_column_that_the_job_fills_is_only_new(orders: OrdersTable, asks: Asks
     assert told(answer) == {("city", ("earlier-table", "table"), "no such column", "string")}
 
 
-def test_columns_are_known_by_their_id(orders: OrdersTable, asks: Asks) -> None:
+def test_columns_are_known_by_their_id(orders: OrdersTable, judges: Asks) -> None:
     """A renamed column is one change, not a loss and a gain."""
     before = orders.commits("a", 1, range(10))
     orders.renames_column("customer", "client")
 
-    answer = asks("schema_drift", orders.ask(before))
+    answer = judges("schema_drift", orders.ask(before))
 
     assert told(answer) == {("client", ("earlier-table", "table"), "string named customer", "string named client")}
 
@@ -139,13 +139,13 @@ def test_a_changed_partitioning_is_told(orders: OrdersTable, asks: Asks) -> None
     assert told(follows) == {old}
 
 
-def test_a_window_whose_beginning_is_gone_is_not_ruled_out(orders: OrdersTable, asks: Asks) -> None:
+def test_a_window_whose_beginning_is_gone_is_not_ruled_out(orders: OrdersTable, judges: Asks) -> None:
     """What the table was there is not known."""
     orders.commits("a", 1, range(10))
     ask = orders.ask(None)
     cut = ask.model_copy(update={"window": ask.window.model_copy(update={"since": 12345})})
 
-    answer = asks("schema_drift", cut)
+    answer = judges("schema_drift", cut)
 
     assert answer.verdict is Verdict.INCONCLUSIVE
 
@@ -220,22 +220,22 @@ def apart(answer: Answer) -> set[tuple[str, str, str]]:
     return {(d.column, d.expected, d.found) for d in answer.finding.differences if d.between == ("state", "table")}
 
 
-def test_a_state_that_agrees_is_said_with_its_source(orders: OrdersTable, asks: Asks, before: int) -> None:
+def test_a_state_that_agrees_is_said_with_its_source(orders: OrdersTable, judges: Asks, before: int) -> None:
     """Who reads it knows what told it."""
-    answer = asks("schema_drift", orders.ask(before, written=[of_state(orders)]))
+    answer = judges("schema_drift", orders.ask(before, written=[of_state(orders)]))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert "The job's files at checkpoint 2 say the same" in answer.headline
     assert any(source.endswith("file:/manifest.avro") for source in answer.sources)
 
 
-def test_columns_that_only_one_of_them_has(orders: OrdersTable, asks: Asks, before: int) -> None:
+def test_columns_that_only_one_of_them_has(orders: OrdersTable, judges: Asks, before: int) -> None:
     """Added since: null in what the job writes. Dropped since: it goes on writing it."""
     old = orders.state().columns
     orders.adds_column("city")
     state = of_state(orders, *old, Column(field_id=99, name="gone", type="int"))
 
-    answer = asks("schema_drift", orders.ask(before, written=[state]))
+    answer = judges("schema_drift", orders.ask(before, written=[state]))
 
     assert isinstance(answer.finding, SchemaDriftFinding)
     assert answer.verdict is Verdict.CONFIRMED
@@ -247,7 +247,7 @@ def test_columns_that_only_one_of_them_has(orders: OrdersTable, asks: Asks, befo
     )
 
 
-def test_another_type_need_or_id_is_told(orders: OrdersTable, asks: Asks, before: int) -> None:
+def test_another_type_need_or_id_is_told(orders: OrdersTable, judges: Asks, before: int) -> None:
     """A column that was dropped and added again under its name is another one."""
     first, second, third, *rest = orders.state().columns
     state = of_state(
@@ -258,7 +258,7 @@ def test_another_type_need_or_id_is_told(orders: OrdersTable, asks: Asks, before
         *rest,
     )
 
-    answer = asks("schema_drift", orders.ask(before, written=[state]))
+    answer = judges("schema_drift", orders.ask(before, written=[state]))
 
     assert apart(answer) == {
         (first.name, "int", "long"),
@@ -282,9 +282,9 @@ def test_a_partition_spec_is_compared_once(orders: OrdersTable, asks: Asks, befo
     assert apart(pending) == {("(partitioning)", "unpartitioned", "day(event_time)")}
 
 
-def test_a_state_that_nobody_could_read_rules_nothing_out(orders: OrdersTable, asks: Asks, before: int) -> None:
+def test_a_state_that_nobody_could_read_rules_nothing_out(orders: OrdersTable, judges: Asks, before: int) -> None:
     """What was seen agrees; what was not is said."""
-    answer = asks("schema_drift", orders.ask(before, written=unseen("the job's state")))
+    answer = judges("schema_drift", orders.ask(before, written=unseen("the job's state")))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert answer.headline.startswith("No drift as far as can be seen.")
@@ -390,14 +390,14 @@ def test_a_table_whose_head_is_the_jobs_last_commit_is_well_kept(orders: OrdersT
     assert "kept by a branch or tag" in answer.headline
 
 
-def test_the_last_commit_below_another_writers_head_may_expire(brief: OrdersTable, asks: Asks) -> None:
+def test_the_last_commit_below_another_writers_head_may_expire(brief: OrdersTable, judges: Asks) -> None:
     """A compaction or Spark commit takes the head, and expiry takes the snapshot that the job will look for."""
     before = brief.commits("a", 1, range(10))
     last = brief.commits("a", 2, range(10, 20))
     brief.appends(rows(range(20, 30)))
 
-    soon = asks("table_health", brief.ask(before, jobs=[run_of("a")]))
-    now = asks("table_health", at(brief.ask(before, jobs=[run_of("a")]), 2 * DAY))
+    soon = judges("table_health", brief.ask(before, jobs=[run_of("a")]))
+    now = judges("table_health", at(brief.ask(before, jobs=[run_of("a")]), 2 * DAY))
 
     assert soon.verdict is Verdict.CONFIRMED
     assert finding_of(soon).last_commits[0].snapshot_id == last
@@ -406,20 +406,20 @@ def test_the_last_commit_below_another_writers_head_may_expire(brief: OrdersTabl
     assert "is the last commit of run aaaaaa and may expire now" in now.headline
 
 
-def test_every_problem_is_said(brief: OrdersTable, asks: Asks) -> None:
+def test_every_problem_is_said(brief: OrdersTable, judges: Asks) -> None:
     """Rows and measures do not tell the second one, so the headline does."""
     before = brief.commits("a", 1, range(10))
     brief.commits("a", 2, range(10, 20))
     brief.appends(rows(range(20, 30)))
 
-    answer = asks("table_health", brief.ask(before, jobs=[run_of("a")], checkpoints=[savepoint(9, DAY)]))
+    answer = judges("table_health", brief.ask(before, jobs=[run_of("a")], checkpoints=[savepoint(9, DAY)]))
 
     expiring, outlived = finding_of(answer).problems
     assert answer.headline == f"{expiring} {outlived}"
     assert "1 restore point is older than the table keeps snapshots" in outlived
 
 
-def test_a_tag_keeps_the_last_commit(brief: OrdersTable, asks: Asks) -> None:
+def test_a_tag_keeps_the_last_commit(brief: OrdersTable, judges: Asks) -> None:
     """A ref is the remedy, and is seen as such."""
     before = brief.commits("a", 1, range(10))
     last = brief.commits("a", 2, range(10, 20))
@@ -427,13 +427,13 @@ def test_a_tag_keeps_the_last_commit(brief: OrdersTable, asks: Asks) -> None:
     ask = brief.ask(before, jobs=[run_of("a")])
     tag = Ref(name="waterline", kind="tag", snapshot_id=last)
 
-    answer = asks("table_health", at(ask, 2 * DAY, refs=(*ask.observation.table.refs, tag)))
+    answer = judges("table_health", at(ask, 2 * DAY, refs=(*ask.observation.table.refs, tag)))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert finding_of(answer).last_commits[0].is_protected
 
 
-def test_a_snapshot_among_those_kept_at_the_least_does_not_expire_yet(tmp_path: Path, asks: Asks) -> None:
+def test_a_snapshot_among_those_kept_at_the_least_does_not_expire_yet(tmp_path: Path, judges: Asks) -> None:
     """Age alone does not expire the newest snapshots; the pace of commits does."""
     keeps = {"history.expire.max-snapshot-age-ms": HOUR_MS, "history.expire.min-snapshots-to-keep": "50"}
     table = OrdersTable(tmp_path, keeps)
@@ -441,94 +441,94 @@ def test_a_snapshot_among_those_kept_at_the_least_does_not_expire_yet(tmp_path: 
     table.commits("a", 2, range(10, 20))
     table.appends(rows(range(20, 30)))
 
-    answer = asks("table_health", at(table.ask(before, jobs=[run_of("a")]), 2 * DAY))
+    answer = judges("table_health", at(table.ask(before, jobs=[run_of("a")]), 2 * DAY))
     table.close()
 
     assert answer.verdict is Verdict.RULED_OUT
     assert (finding_of(answer).last_commits[0].expires_within_s or 0) > 90 * DAY.total_seconds()
 
 
-def test_the_last_commit_of_a_run_that_handed_over_is_not_needed(brief: OrdersTable, asks: Asks) -> None:
+def test_the_last_commit_of_a_run_that_handed_over_is_not_needed(brief: OrdersTable, judges: Asks) -> None:
     """Nobody restores the run that was replaced."""
     before = brief.commits("a", 1, range(10))
     brief.commits("a", 2, range(10, 20))
     brief.commits("b", 3, range(20, 30))
 
-    answer = asks("table_health", at(brief.ask(before, jobs=[run_of("b"), ended("a")]), 2 * DAY))
+    answer = judges("table_health", at(brief.ask(before, jobs=[run_of("b"), ended("a")]), 2 * DAY))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert [last.is_protected for last in finding_of(answer).last_commits] == [True, False]
 
 
-def test_a_run_whose_commits_have_all_expired_is_named(orders: OrdersTable, asks: Asks) -> None:
+def test_a_run_whose_commits_have_all_expired_is_named(orders: OrdersTable, judges: Asks) -> None:
     """The job has committed before the oldest snapshot that is listed, and none of its commits is listed."""
     orders.commits("a", 1, range(10))
     orders.appends(rows(range(10, 20)))
     ask = orders.ask(None, jobs=[completed("a", datetime(2026, 1, 1, tzinfo=UTC))])
     only = ask.observation.table.snapshots[-1]
 
-    answer = asks("table_health", at(ask, timedelta(0), snapshots=(only,)))
+    answer = judges("table_health", at(ask, timedelta(0), snapshots=(only,)))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert [(last.job_id, last.snapshot_id) for last in finding_of(answer).last_commits] == [(job("a"), None)]
     assert answer.headline.startswith("No listed snapshot is by run aaaaaa")
 
 
-def test_a_new_run_that_has_not_committed_yet_is_not_accused(orders: OrdersTable, asks: Asks) -> None:
+def test_a_new_run_that_has_not_committed_yet_is_not_accused(orders: OrdersTable, judges: Asks) -> None:
     """A run that began after the oldest listed snapshot has lost nothing."""
     orders.commits("a", 1, range(10))
     orders.appends(rows(range(10, 20)))
     ask = orders.ask(None, jobs=[completed("c", datetime.now(UTC))])
     only = ask.observation.table.snapshots[-1]
 
-    answer = asks("table_health", at(ask, timedelta(0), snapshots=(only,)))
+    answer = judges("table_health", at(ask, timedelta(0), snapshots=(only,)))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert finding_of(answer).last_commits == ()
 
 
-def test_without_flink_a_well_kept_table_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
+def test_without_flink_a_well_kept_table_is_inconclusive(orders: OrdersTable, judges: Asks) -> None:
     """Which runs are alive, and what they need, is not known."""
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(10, 20))
 
-    answer = asks("table_health", orders.ask(before, jobs=unseen("Flink")))
+    answer = judges("table_health", orders.ask(before, jobs=unseen("Flink")))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "Flink was not seen" in answer.headline
 
 
-def test_restore_points_that_outlive_the_snapshots_are_told(orders: OrdersTable, asks: Asks) -> None:
+def test_restore_points_that_outlive_the_snapshots_are_told(orders: OrdersTable, judges: Asks) -> None:
     """A savepoint of last week has no table state to go with after five days."""
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(10, 20))
     points = [savepoint(1, 6 * DAY), savepoint(2, DAY)]
 
-    answer = asks("table_health", orders.ask(before, jobs=[run_of("a")], checkpoints=points))
+    answer = judges("table_health", orders.ask(before, jobs=[run_of("a")], checkpoints=points))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert "1 restore point is older than the table keeps snapshots (5 d), the oldest savepoint-1" in answer.headline
 
 
-def test_retention_below_the_contract_is_told(brief: OrdersTable, asks: Asks) -> None:
+def test_retention_below_the_contract_is_told(brief: OrdersTable, judges: Asks) -> None:
     """The contract promises a week, the table keeps an hour."""
     before = brief.commits("a", 1, range(10))
     brief.commits("a", 2, range(10, 20))
     contract = CONTRACT.model_copy(update={"keep_snapshots": 7 * DAY})
 
-    answer = asks("table_health", brief.ask(before, jobs=[run_of("a")], contract=contract))
+    answer = judges("table_health", brief.ask(before, jobs=[run_of("a")], contract=contract))
 
     assert answer.headline == "The table lets snapshots expire after 1 h; the contract promises 7 d."
 
 
-def test_metadata_files_that_vanish_within_a_day_are_told(tmp_path: Path, asks: Asks) -> None:
+def test_metadata_files_that_vanish_within_a_day_are_told(tmp_path: Path, judges: Asks) -> None:
     """Pinned evidence is as old as the metadata file that it names."""
     kept = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "10"}
     table = OrdersTable(tmp_path, kept)
     before = table.commits("a", 1, range(10))
     table.commits("a", 2, range(10, 20))
 
-    answer = asks("table_health", table.ask(before, jobs=[run_of("a")]))
+    answer = judges("table_health", table.ask(before, jobs=[run_of("a")]))
     table.close()
 
     [remark] = answer.remarks
@@ -549,7 +549,7 @@ def test_many_small_files_are_told_and_are_no_trouble(orders: OrdersTable, asks:
     assert remark.startswith("20 of 20 data files of the window are smaller than a quarter of the target of 512 MB.")
 
 
-def test_many_deletes_are_told_from_the_heads_summary(orders: OrdersTable, asks: Asks) -> None:
+def test_many_deletes_are_told_from_the_heads_summary(orders: OrdersTable, judges: Asks) -> None:
     """An upsert job leaves equality deletes that every read merges."""
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(10, 20))
@@ -558,7 +558,7 @@ def test_many_deletes_are_told_from_the_heads_summary(orders: OrdersTable, asks:
     counts = {"total-delete-files": "4", "total-equality-deletes": "30", "total-position-deletes": "5"}
     upserted = head.model_copy(update={"summary": {**head.summary, **counts}})
 
-    answer = asks("table_health", at(ask, timedelta(0), snapshots=(*older, upserted)))
+    answer = judges("table_health", at(ask, timedelta(0), snapshots=(*older, upserted)))
 
     assert (finding_of(answer).equality_deletes, finding_of(answer).position_deletes) == (30, 5)
     assert answer.verdict is Verdict.RULED_OUT
