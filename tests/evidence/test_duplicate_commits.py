@@ -281,7 +281,7 @@ def test_a_range_that_came_again_is_read_where_no_bounds_tell(
 
 @pytest.mark.parametrize(("metrics", "run"), [("none", "b"), ("full", "a")])
 def test_files_of_iceberg_s_own_writer_are_told_as_well(
-    session: SparkSession, judges: Asks, tmp_path: Path, metrics: str, run: str
+    session: SparkSession, asks: Asks, tmp_path: Path, metrics: str, run: str
 ) -> None:
     """With bounds or without: what goes on is acquitted, and what came again is told."""
     table = MergedTable(session, tmp_path, mode="merge-on-read")
@@ -290,9 +290,9 @@ def test_files_of_iceberg_s_own_writer_are_told_as_well(
     first = table.commits("a", 2, 10, 60)
     table.commits(run, 3, 60, 70)
 
-    goes_on = judges("duplicate_commits", table.ask(before))
+    goes_on = asks("duplicate_commits", table.ask(before))
     again = table.commits(run, 4, 10, 15)
-    answer = judges("duplicate_commits", table.ask(before))
+    answer = asks("duplicate_commits", table.ask(before))
 
     assert (goes_on.verdict, goes_on.could_not_look) == (Verdict.RULED_OUT, ())
     assert repeats(answer) == [(first, again, RANGE)]
