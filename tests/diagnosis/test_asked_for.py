@@ -259,17 +259,6 @@ def test_what_gave_no_answer_is_not_asked_again_for_the_same() -> None:
     assert world.asked.count("replayed_rows") == 2
 
 
-def test_an_answer_that_somebody_asked_for_takes_the_place_of_the_failure() -> None:
-    """Spark is back."""
-    world = Asked(Refused)
-    diagnosed(world)
-    world.answers()
-
-    world.collected(WL_1, "replayed_rows")
-
-    assert HEALTHY in diagnosed(world).codes
-
-
 FOUND = find_tasks(spark_tasks)
 SILENT = NotSeen(source="Flink", reason="Connection refused.", remedy="Wait.")
 
@@ -394,20 +383,6 @@ def loses_a_commit(world: World) -> None:
     world.erases(world.chain()[-1].snapshot_id)
 
 
-def is_idle(world: World) -> None:
-    """Checkpoints complete, and there was nothing to commit."""
-    for _ in range(5):
-        world.tale.now += MINUTE
-        world.reads(0)
-
-
-def goes_on(world: World) -> None:
-    """Each checkpoint has its commit."""
-    for _ in range(5):
-        world.tale.now += MINUTE
-        world.reads(2)
-
-
 def later(then: Callable[[World], object], *, dies: bool = False) -> tuple[World, Looked, Case]:
     """All was looked at; then this happens, and a minute passes."""
     world = quiet()
@@ -436,19 +411,6 @@ def test_what_completed_after_the_look_is_looked_for_once_more(
     assert not isinstance(new, Matches)
 
 
-def test_only_the_files_tell_where_no_manifest_is_left() -> None:
-    """Somebody has removed the manifests, and the files that they list: the folder is listed once more."""
-    world, _looked, case = later(completes_in_vain)
-    bare = case.observation.flink_manifests.model_copy(update={"values": ()})
-    without = case.observation.model_copy(update={"flink_manifests": bare})
-
-    found = recovered_by_itself.examine(case.model_copy(update={"observation": without}))
-
-    assert world.never_arrived(world.finished)
-    assert isinstance(found, CannotTell)
-    assert ("orphan_files",) == found.asks
-
-
 @pytest.mark.parametrize(
     ("idle", "told"),
     [
@@ -472,19 +434,6 @@ def test_it_says_when_it_was_looked_at_and_what_came_later(idle: int, told: str)
     assert f"orphan_files, once more: it was looked at 12:02 UTC, {told}; none is there" in found.missing[0]
 
 
-@pytest.mark.parametrize(("then", "asked"), [(is_idle, "orphan_files"), (goes_on, "ledger")])
-def test_a_job_that_is_well_is_healthy_by_a_new_look(then: Callable[[World], object], asked: str) -> None:
-    """Where every checkpoint has its commit, only the ledger is looked at again, for what the newest one brought."""
-    world, _looked, case = later(then)
-
-    first = recovered_by_itself.examine(case)
-    again = recovered_by_itself.examine(case_of(world, look(world)))
-
-    assert isinstance(first, CannotTell)
-    assert (asked,) == first.asks
-    assert isinstance(again, Matches)
-
-
 def test_a_look_that_has_just_ended_is_one_of_now() -> None:
     """With checkpoints every few seconds one completes while the folder is listed."""
     world = quiet()
@@ -501,23 +450,6 @@ class Anew(Asked):
     def collect(self, task: str, *_: object, **__: object) -> Evidence:
         self.asked.append(task)
         return self.evidence(task)
-
-
-def test_an_idle_table_is_listed_once_a_diagnosis() -> None:
-    """What came since the look is asked for, and that settles it."""
-    asked = Anew()
-    asked.case = Tale().flink_runs("a").commits("a", 1, 2, 3).looked_at()
-    asked.looks()
-    idle = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    idle.now += 2 * MINUTE
-    idle.completes("a", 4, 5)
-    idle.now += MINUTE
-    asked.case = idle.looked_at()
-
-    diagnosis = diagnosed(asked)
-
-    assert ["orphan_files"] == asked.asked
-    assert HEALTHY in diagnosis.codes
 
 
 class Desk(OneIncident):
@@ -564,16 +496,3 @@ def test_a_first_look_is_taken_again_where_manifests_came_without_a_commit() -> 
     desk.desk.look_first(WL_1)
 
     assert (1, 2, 2) == (before, after, len(desk.runs))
-
-
-def test_a_manifest_on_its_way_needs_no_look() -> None:
-    """A job that is well always has one or two for a moment."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    desk = Desk(tale)
-    desk.desk.look_first(WL_1)
-    tale.now += 2 * MINUTE
-    tale.completes("a", 4).leaves_manifest("a", 4)
-
-    desk.desk.look_first(WL_1)
-
-    assert 1 == len(desk.runs)

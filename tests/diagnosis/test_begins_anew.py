@@ -18,12 +18,12 @@ from bot.diagnosis._examine import diagnose, scan
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import COMMITS_TOLD, GapsFinding, PositionGap, UnreadableFile
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
-from bot.domain.ids import CheckpointId, JobId, SnapshotId, TableName, short
+from bot.domain.ids import CheckpointId, JobId, SnapshotId, TableName
 from bot.domain.table import Ref
 from tests.cases import NOON, Tale
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_world import LISTED, World
-from tests.found import hole, orphans, unreadable
+from tests.found import orphans, unreadable
 
 FOLDER = Path(__file__).parent.parent / "data" / "table_metadata"
 
@@ -91,18 +91,6 @@ def replaced() -> Tale:
     return tale
 
 
-@pytest.mark.parametrize("since", [None, 1])
-def test_a_table_that_was_replaced_under_its_job_is_not_healthy(since: int | None) -> None:
-    """No position shows what lay below all that lives; the commits that are listed do."""
-    tale = replaced().commits("a", 4, 5)
-    edge = None if since is None else tale.at("a", since)
-
-    found = recovered_by_itself.examine(tale.looked_at(since=edge, gaps=FROM_30))
-
-    assert isinstance(found, Excluded)
-    assert f"3 older commits of the job, {short(tale.at('a', 1))} to {short(tale.at('a', 3))}" in found.reason
-
-
 @pytest.mark.parametrize("status", ["trusted", "suspect"])
 @pytest.mark.parametrize("marked", [1, 2, 3])
 def test_a_tag_on_the_replaced_line_excuses_nothing(marked: int, status: str) -> None:
@@ -127,14 +115,6 @@ def test_of_what_a_branch_holds_nobody_can_tell_whether_main_had_it() -> None:
     assert found.missing[0].endswith("3 older commits of the job, …001001 to …003003, are on a branch")
 
 
-def test_what_a_branch_got_after_main_began_is_its_own() -> None:
-    """Main did not have it before."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).stages("a", 3).commits("a", 4)
-    tale.refs = [Ref(name="audit", kind="branch", snapshot_id=tale.at("a", 3))]
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
-
-
 def test_a_run_that_was_restored_onto_the_new_table_brings_what_came_before() -> None:
     """Its state holds what the replaced table had, under whatever job id."""
     tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4)
@@ -143,29 +123,6 @@ def test_a_run_that_was_restored_onto_the_new_table_brings_what_came_before() ->
 
     assert isinstance(found, Excluded)
     assert "the table was replaced under its job" in found.reason
-
-
-def failed_over() -> Tale:
-    """What Flink shows of the run since is the restore of a checkpoint of its own."""
-    tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4, 5)
-    return tale.flink_runs("b", restored=5).commits("b", 6)
-
-
-def forgotten() -> Tale:
-    """A third run has taken over, and Flink lists neither of those before it."""
-    tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4, 5)
-    return tale.becomes("b", "FINISHED").flink_runs("c", restored=5).commits("c", 6).forgets("a").forgets("b")
-
-
-def not_at_work_yet() -> Tale:
-    """Another engine has filled the new table, on which the job goes on."""
-    return replaced().commits(None, rows=20)
-
-
-@pytest.mark.parametrize("tell", [failed_over, forgotten, not_at_work_yet])
-def test_where_the_first_run_came_from_need_not_be_shown(tell: Callable[[], Tale]) -> None:
-    """Flink shows the newest restore of the runs that it lists: that the first one is not shown excuses nothing."""
-    assert isinstance(recovered_by_itself.examine(tell().looked_at(gaps=FROM_30)), Excluded)
 
 
 def id_tells() -> Tale:
@@ -216,21 +173,6 @@ def test_older_commits_that_are_nobodys_loss_accuse_nobody(why: str) -> None:
     assert not isinstance(found, Excluded) or "begins anew" not in found.reason
 
 
-@pytest.mark.parametrize(("files", "expected"), [(0, Matches), (3, CannotTell), (None, CannotTell)])
-def test_first_commits_that_vanished_without_a_trace_are_looked_for_on_storage(
-    files: int | None, expected: type
-) -> None:
-    """The table begins with checkpoint 4 and position 30: whether 1 to 3 had rows is told by their files alone."""
-    tale = Tale().flink_runs("a").completes("a", 1, 2, 3).commits("a", 4, 5)
-    found_files = None if files is None else orphans(files, young=files)
-
-    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30, orphans=found_files))
-
-    assert isinstance(found, expected)
-    if isinstance(found, CannotTell):
-        assert "checkpoints 1, 2 and 3 of run" in found.missing[0]
-
-
 def fails_over(tale: Tale, run: str, checkpoint: int) -> Tale:
     """Flink goes on listing what the run completed before."""
     listed = tale.runs[run].checkpoints
@@ -260,13 +202,6 @@ def test_a_failover_does_not_account_for_first_commits_that_vanished(
     assert isinstance(found, expected)
     if isinstance(found, CannotTell):
         assert f"checkpoints {first}, {first + 1} and {first + 2} of run" in found.missing[0]
-
-
-def test_a_table_that_begins_with_the_sources_first_position_lost_nothing_below() -> None:
-    """Then the first checkpoints had no rows, and no file is looked for."""
-    tale = fails_over(Tale().flink_runs("a").completes("a", 1, 2, 3).commits("a", 4, 5), "a", 5)
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=hole(0), orphans=None)), Matches)
 
 
 def test_a_gap_elsewhere_than_a_rollback_that_was_filled_is_the_sources() -> None:
@@ -404,23 +339,6 @@ def test_below_the_window_nobody_looked_for_manifest_lists() -> None:
     assert isinstance(found, Matches)
     assert found.last_good is None
     assert "none was looked for" in found.reasons[-1]
-
-
-def test_missing_data_files_are_a_neighbours() -> None:
-    """They are F9; the metadata that names them is there."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-
-    found = mode.examine(tale.looked_at(unreadable=unreadable(gone(tale.at("a", 2), "data"))))
-
-    assert isinstance(found, Excluded)
-
-
-def test_manifest_lists_are_not_excluded_before_they_were_looked_for() -> None:
-    """The catalog's file was read, but that says nothing of what it names."""
-    found = mode.examine(Tale().flink_runs("a").commits("a", 1).case())
-
-    assert isinstance(found, CannotTell)
-    assert ("unreadable_files",) == found.missing
 
 
 MODES = scan(bot.diagnosis)

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 from io import BytesIO
 
@@ -10,33 +10,25 @@ import pytest
 
 from bot.adapters.iceberg.streaming_metadata import read_split
 from bot.diagnosis import (
-    another_writer_changed_rows,
-    checkpoint_committed_twice,
     commit_not_made_yet,
     commits_withheld,
-    flink_is_recovering,
     recovered_by_itself,
-    restarted_from_empty,
-    restored_from_older_savepoint,
     rolled_back_while_running,
-    two_jobs_write_the_table,
 )
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis._restoring import newer_than_head, restore_in_words
 from bot.domain import packing
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.findings import PairingFinding, RepeatedCommit
+from bot.domain.findings import PairingFinding
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import DRAINED, JobId, SnapshotId
+from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.review import _wrong_rows
-from bot.domain.rollbacks import rollbacks
-from bot.domain.table import HeadMove, Window
+from bot.domain.table import HeadMove
 from bot.history.ranking import where_files_wait
 from bot.history.restore import Restores
 from tests.cases import Tale, job_id
 from tests.evidence.restore_points import stored
-from tests.found import hole, repeats
 
 
 def owed(case: Case) -> list[str]:
@@ -60,16 +52,6 @@ def failed_over(*, commit_s: float, triggered_s: float | None = None, commits_on
         run = tale.runs["a"].model_copy(update={"checkpoints": (done.model_copy(update={"triggered_at": at}),)})
         tale.runs["a"] = run
     return tale.commits("a", 5) if commits_on else tale
-
-
-def test_a_commit_that_flink_triggered_after_the_restore_is_no_rewind() -> None:
-    """Checkpoints and restores are told by one clock: the commit's own, a second behind, accuses nobody."""
-    case = failed_over(commit_s=-1, triggered_s=2).looked_at()
-
-    withheld, healthy = commits_withheld.examine(case), recovered_by_itself.examine(case)
-
-    assert isinstance(withheld, Excluded)
-    assert isinstance(healthy, Matches)
 
 
 def test_a_commit_that_flink_triggered_before_the_restore_is_one() -> None:
@@ -107,30 +89,6 @@ def test_what_waits_is_not_promised_to_come_while_the_order_is_not_told() -> Non
     assert isinstance(commit_not_made_yet.examine(tale.looked_at()), CannotTell)
 
 
-def test_a_run_that_has_committed_on_without_a_hole_was_not_set_back() -> None:
-    """The doubt ends by itself: what a sink skips is missing on the table."""
-    tale = failed_over(commit_s=-1, commits_on=True)
-
-    told = recovered_by_itself.examine(tale.looked_at())
-    unread = commits_withheld.examine(tale.case())
-
-    assert not isinstance(told, Excluded)
-    assert isinstance(unread, CannotTell)
-
-
-def test_a_last_commit_beside_the_start_of_the_next_run_is_no_second_writer() -> None:
-    """`b` was restored from 2 of `a`, whose commit of 4 bears a time a second later: `a` did not go on beside it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).becomes("a", "CANCELED").flink_runs("b", restored=2)
-    restored = tale.runs["b"].restored
-    assert restored is not None
-    late = tale.snapshots[-1].model_copy(update={"committed_at": restored.at + timedelta(seconds=1)})
-    tale.snapshots[-1] = late
-
-    found = commits_withheld.rewinds_in(tale.looked_at())
-
-    assert [(JobId(job_id("b")), 4, False)] == [(r.run, r.reached, r.is_interleaved) for r in found]
-
-
 def in_format_v1(tale: Tale) -> Tale:
     """The same history as a table of that format tells it."""
     source = random.Random(3)  # noqa: S311 - ids of snapshots are no secret
@@ -154,63 +112,6 @@ def in_format_v1(tale: Tale) -> Tale:
 def rolled_back() -> Tale:
     """Checkpoints 4 to 8 left main under the running job."""
     return in_format_v1(Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 3))
-
-
-def test_lost_commits_come_in_the_order_in_which_they_were_made() -> None:
-    """Setting main back to the last of them undoes the rollback; to any other it would lose the rest."""
-    tale = rolled_back()
-
-    (lost,) = rollbacks(tale.table)
-    found = rolled_back_while_running.examine(tale.looked_at())
-
-    assert tuple(tale.at("a", each) for each in range(4, 9)) == lost.left
-    assert isinstance(found, Matches)
-    assert any(f"…{str(tale.at('a', 8))[-6:]} would undo" in reason for reason in found.reasons)
-
-
-def test_main_is_trusted_below_the_fork() -> None:
-    """Not at the head, which holds all of its rows."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).flink_runs("b", restored=5)
-    for checkpoint in (6, 7, 8):
-        tale.commits("a", checkpoint).commits("b", checkpoint)
-    in_format_v1(tale.becomes("b", "CANCELED"))
-
-    found = two_jobs_write_the_table.examine(tale.looked_at(duplicates=30))
-
-    assert isinstance(found, Matches)
-    assert (tale.at("a", 6), tuple(tale.at("b", each) for each in (6, 7, 8))) == (found.last_good, found.rows)
-
-
-def test_commits_on_top_of_another_writers_are_counted() -> None:
-    """Going back means to write them again."""
-    tale = in_format_v1(Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete").commits("a", 3))
-
-    found = another_writer_changed_rows.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert "1 commit of the job came on top" in found.reasons[-1]
-
-
-def test_ids_that_begin_anew_are_a_replay() -> None:
-    """The start without state lies between the two commits of one checkpoint id."""
-    tale = in_format_v1(Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).commits("a", 1, 2, 3))
-    first, again = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 3)
-    told = RepeatedCommit.model_validate(
-        {"first": first, "again": again, "how": "same-checkpoint", "job_id": job_id("a"), "checkpoint_id": 3, "rows": 9}
-    )
-
-    found = checkpoint_committed_twice.examine(tale.looked_at(duplicate_commits=repeats(told)))
-
-    assert isinstance(found, Excluded)
-
-
-def test_a_window_ends_with_its_last_commit() -> None:
-    """What was rolled back later belongs to a later one."""
-    tale = rolled_back()
-
-    window = Window(since=tale.at("a", 1), until=tale.at("a", 2))
-
-    assert (tale.at("a", 2),) == tuple(s.snapshot_id for s in window.of(tale.table))
 
 
 def test_wrong_is_what_came_after_the_last_good_commit() -> None:
@@ -374,114 +275,3 @@ def restored(tale: Tale, path: str | None) -> Tale:
 def test_the_point_that_flink_lists_is_the_one(listed: str | None, path: str | None) -> None:
     """However its path is spelt, and where one of the two is not told."""
     assert isinstance(recovered_by_itself.examine(taken_over(path, listed=listed).looked_at()), Matches)
-
-
-def test_another_point_of_that_id_leaves_it_open_until_rows_are_counted() -> None:
-    """An intermediate savepoint 3 from before a restart, which then completed its own 3."""
-    tale = taken_over(SAVEPOINT, listed=CHECKPOINT_3)
-
-    silent = recovered_by_itself.examine(tale.looked_at())
-    going_on = recovered_by_itself.examine(tale.commits("b", 4).looked_at())
-
-    assert isinstance(silent, CannotTell)
-    assert not isinstance(going_on, Excluded)
-
-
-def test_a_younger_start_of_that_run_may_have_come_to_the_id_again() -> None:
-    """It failed over since, to a 3 of its own, so that Flink no longer shows that it had begun from 2."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a", restored=2)
-    younger = restored(tale.flink_runs("a", restored=3).becomes("a", "CANCELED"), CHECKPOINT_3)
-
-    found = recovered_by_itself.examine(younger.looked_at())
-
-    assert isinstance(found, CannotTell)
-
-
-def _counted_anew() -> Tale:
-    """Run a was started anew under its id, and its second 2 was rolled back with the first; Flink forgot it."""
-    return (
-        Tale().flink_runs("a").commits("a", 1, 2).starts_again("a").commits("a", 2).rolls_back_to("a", 1).forgets("a")
-    )
-
-
-def _began_empty() -> Tale:
-    """Run a was started anew without state since, and committed nothing."""
-    return Tale().flink_runs("a").commits("a", 1, 2).rolls_back_to("a", 1).starts_again("a").becomes("a", "CANCELED")
-
-
-@pytest.mark.parametrize(
-    ("tale", "said"),
-    [(_counted_anew, "ids on the table do not rise"), (_began_empty, "started anew without state since")],
-)
-def test_nor_is_it_waited_for_a_run_of_which_that_is_open(tale: Callable[[], Tale], said: str) -> None:
-    """Main was set back to 1, and run b is restored from a checkpoint 1: the first one's, or the second's."""
-    after = tale().flink_runs("b").came_from("b", 1, f"s3://state/{job_id('a')}/chk-1")
-    case = after.looked_at(gaps=hole(0).model_copy(update={"to_come": 30}))
-
-    found = restored_from_older_savepoint.examine(case)
-
-    assert not isinstance(flink_is_recovering.examine(case), Matches)
-    assert isinstance(found, CannotTell)
-
-
-def test_a_start_without_state_is_not_left_at_that_where_a_later_run_may_have_another_state() -> None:
-    """Run c goes on from a savepoint 3 of run b that is not the 3 which Flink lists of it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "CANCELED").flink_runs("b")
-    tale.commits("b", 1, 2).completes("b", 3).commits("b", 3)
-    told = tale.runs["b"].checkpoints[0].model_copy(update={"path": f"s3://state/{job_id('b')}/chk-3"})
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"checkpoints": (told,)})
-    tale.becomes("b", "CANCELED").flink_runs("c")
-    same, other = f"s3://state/{job_id('b')}/chk-3", f"s3://state/savepoint-{job_id('b')[:6]}-0a2b"
-
-    told_by = [restarted_from_empty.examine(tale.came_from("c", 3, path).looked_at()) for path in (same, other)]
-
-    assert [Remedy.TELL_CONSUMERS, Remedy.REWIND_TABLE_AND_JOB] == [f.remedy for f in told_by if isinstance(f, Matches)]
-
-
-def rewound_and_taken_over(path: str | None) -> Tale:
-    """Run a's 2 and 3 are rolled back; run b commits 2 and 3 again, and run c goes on from a 3."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").rolls_back_to("a", 1)
-    tale.flink_runs("b").came_from("b", 1, f"s3://state/{job_id('a')}/chk-1").completes("b", 2).commits("b", 2)
-    tale.completes("b", 3).commits("b", 3).becomes("b", "CANCELED").flink_runs("c", restored=3)
-    point = tale.runs["c"].restored
-    assert point is not None
-    tale.runs["c"] = tale.runs["c"].model_copy(update={"restored": point.model_copy(update={"path": path})})
-    return tale
-
-
-def test_without_a_path_an_id_that_two_runs_had_may_be_of_either() -> None:
-    """Run a's 3 lies beyond what main has: rows would be lost for ever. Run c's first rows tell."""
-    tale = rewound_and_taken_over(None)
-    silent = recovered_by_itself.examine(tale.looked_at())
-
-    assert isinstance(silent, CannotTell)
-
-
-def test_a_path_tells_which_of_the_two_it_is() -> None:
-    """It names run b."""
-    told = rewound_and_taken_over(f"s3://state/{job_id('b')}/chk-3")
-
-    assert isinstance(recovered_by_itself.examine(told.looked_at()), Matches)
-
-
-def drained_and_rolled_back(*, is_listed: bool) -> Tale:
-    """Run a commits 1 and 2 and is drained; Flink lists its checkpoint 1 still, or has forgotten the run. Main goes
-    back to 1, and run b goes on from a 1 whose path is not told."""
-    tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1, 2).commits("a", DRAINED).becomes("a", "FINISHED")
-    if not is_listed:
-        tale.forgets("a")
-    return tale.rolls_back_to("a", 1).flink_runs("b", restored=1)
-
-
-def test_without_a_path_a_drain_may_have_left_the_point() -> None:
-    """Its commit names no id. Where Flink lists the checkpoint that main has, nothing is in doubt."""
-    untold, listed = (drained_and_rolled_back(is_listed=each) for each in (False, True))
-    silent = recovered_by_itself.examine(untold.looked_at())
-
-    assert isinstance(silent, CannotTell)
-    assert not isinstance(recovered_by_itself.examine(listed.looked_at()), Excluded)
-
-
-def takes_over_from_3() -> Tale:
-    """Run a has committed 1 to 3, and run b goes on from a 3 whose path is not told."""
-    return Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b", restored=3)

@@ -4,10 +4,9 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import HEALTHY, Case, Diagnosis
 from bot.domain.rollbacks import rollbacks
-from bot.history.without_ids import who_went_on, without_ids
+from bot.history.without_ids import who_went_on
 from tests.cases import Tale
 from tests.job_tale import job_id
 
@@ -92,20 +91,3 @@ def test_else_time_tells_nothing(tale: Tale) -> None:
     case = bare(tale)
 
     assert [None] == [who_went_on(case, each) for each in rollbacks(case.observation.table)]
-
-
-def test_commits_with_ids_are_told_by_these() -> None:
-    """Also where no job is declared, nothing is taken for its own."""
-    case = rolled_back().looked_at()
-
-    assert not without_ids(case)
-    assert all(who_went_on(case, each) is None for each in rollbacks(case.observation.table))
-    assert not without_ids(bare(rolled_back()).model_copy(update={"job_name": None}))
-
-
-def test_deletes_by_key_of_such_a_job_show_that_it_writes_by_key() -> None:
-    """As those of any Flink job."""
-    commit = bare(rolled_back()).observation.table.chain[0]
-    commit = commit.model_copy(update={"summary": {**commit.summary, "added-equality-deletes": "3"}})
-
-    assert why_by_key({}, [commit]) is not None

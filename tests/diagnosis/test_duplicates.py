@@ -7,7 +7,6 @@ import pytest
 from bot.diagnosis import checkpoint_committed_twice as mode
 from bot.diagnosis import (
     commits_withheld,
-    recovered_by_itself,
     restarted_from_empty,
     restored_from_older_savepoint,
     two_jobs_write_the_table,
@@ -17,7 +16,7 @@ from bot.diagnosis import upsert_duplicates_in_one_commit as within
 from bot.diagnosis._examine import diagnose
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import DuplicatePair, RepeatedCommit
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId
+from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
 from bot.domain.snapshot import REPAIR
 from bot.domain.table import Snapshot
 from tests.cases import Tale, job_id, placed
@@ -70,18 +69,6 @@ def test_checkpoint_ids_that_begin_anew_after_an_empty_start_are_a_replay() -> N
     assert isinstance(found, Excluded)
     assert "(F15)" in found.reason
     assert isinstance(same_files, Matches)
-
-
-def test_ids_that_begin_anew_are_no_part_of_a_repeat_beside_them() -> None:
-    """What a repair takes out of is named: the commit that was made twice, and not the replay (F15)."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).commits("a", 1, 2, 3, 4, 4)
-    first, again = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 4)
-    made_twice = of(tale).model_copy(update={"first": first, "again": again, "how": "same-files"})
-
-    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale), made_twice)))
-
-    assert isinstance(found, Matches)
-    assert (again,) == found.repeating
 
 
 def test_a_buried_repeat_is_dropped_alone_as_well() -> None:
@@ -196,18 +183,6 @@ def test_a_cherry_pick_is_no_repeat() -> None:
     assert "cherry-picked" in found.reason
 
 
-def test_nothing_is_excluded_before_commits_and_files_were_compared() -> None:
-    """Each of the two may show what the other does not."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-
-    neither, commits_only = mode.examine(tale.case()), mode.examine(tale.case(duplicate_commits=repeats()))
-
-    assert isinstance(neither, CannotTell)
-    assert ("duplicate_commits", "duplicate_files") == neither.missing
-    assert isinstance(commits_only, CannotTell)
-    assert ("duplicate_files",) == commits_only.missing
-
-
 @pytest.mark.parametrize("by_files", [True, False])
 def test_a_repeat_that_main_has_no_more_is_looked_for_again(by_files: bool) -> None:
     """It was rolled back since; below it nothing is twice, and its parent may be off main as well."""
@@ -227,65 +202,11 @@ def copies(tale: Tale, first: SnapshotId, again: SnapshotId, **found: object) ->
     return tale.looked_at(**found).model_copy(update={"duplicates": twice(2, [(first, again)])})
 
 
-def taken_over() -> Tale:
-    """Run b goes on from its own checkpoint 3 under another JobManager, and Flink lists no other run."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b", restored=1).commits("b", 2, 3)
-    return tale.forgets("a").forgets("b").flink_runs("b", restored=3)
-
-
-def test_copies_of_an_expired_commit_leave_open_who_brought_them() -> None:
-    """Flink shows the newest start of the run only, and the earlier run's commits have expired."""
-    tale = taken_over()
-    again = tale.at("b", 2)
-    case = copies(tale.expires("a", 1, 2), SnapshotId(1), again)
-
-    found = restored_from_older_savepoint.examine(case)
-
-    assert isinstance(found, CannotTell)
-    assert not isinstance(commits_withheld.examine(case), Matches)
-
-
-def test_where_the_later_copy_has_expired_too_nobody_is_acquitted() -> None:
-    """Neither commit is listed."""
-    found = restored_from_older_savepoint.examine(copies(taken_over().expires("a", 1, 2), SnapshotId(1), SnapshotId(2)))
-
-    assert isinstance(found, CannotTell)
-
-
-def test_copies_of_its_own_before_the_start_that_flink_shows() -> None:
-    """That this start restored nothing says nothing of the one before it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a")
-    tale.becomes("a", "FAILED")
-
-    told = diagnose(copies(tale, tale.at("a", 2), tale.at("a", 3)), MODES)
-
-    assert {"F2", "F3", "F15"} <= {each.mode.code for each in told.results if isinstance(each.examined, CannotTell)}
-
-
 def test_a_run_that_is_shown_from_before_both_went_nowhere() -> None:
     """Its source gave the rows twice."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
 
     assert isinstance(commits_withheld.examine(copies(tale, tale.at("a", 2), tale.at("a", 3))), Excluded)
-
-
-@pytest.mark.parametrize("how", ["by one commit", "by another writer", "made twice"])
-def test_copies_that_are_another_modes_fault(how: str) -> None:
-    """F16, F21 and F1 tell of them."""
-    tale = taken_over().commits(None).expires("a", 1, 2)
-    first, again, spark = SnapshotId(1), tale.at("b", 2), tale.snapshots[-1].snapshot_id
-    made = RepeatedCommit(
-        first=tale.at("b", 3), again=again, how="same-checkpoint", job_id=None, checkpoint_id=None, rows=2
-    )
-    told = {
-        "by one commit": copies(tale, again, again),
-        "by another writer": copies(tale, first, spark),
-        "made twice": copies(tale, first, again, duplicate_commits=repeats(made)),
-    }
-
-    assert isinstance(restored_from_older_savepoint.examine(copies(tale, first, again)), CannotTell)
-    assert not isinstance(restored_from_older_savepoint.examine(told[how]), Matches)
-    assert not isinstance(commits_withheld.examine(told[how]), Matches)
 
 
 def asks_of_copies(case: Case) -> bool:
@@ -311,21 +232,6 @@ def test_copies_below_the_window_are_not_looked_into() -> None:
     told = [asks_of_copies(copies(tale, tale.at("a", 1), tale.at("a", 2), since=tale.at("a", n))) for n in (1, 2)]
 
     assert [True, False] == told
-
-
-@pytest.mark.parametrize("was_restored", [False, True])
-def test_a_source_range_that_came_again_under_other_keys(was_restored: bool) -> None:
-    """What the run was restored from before is not shown; one that never was restored went nowhere."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    tale = tale.flink_runs("a", restored=3) if was_restored else tale
-    ends = (tale.at("a", 2), tale.at("a", 3))
-    made = RepeatedCommit(first=ends[0], again=ends[1], how="same-source-range", job_id=None, checkpoint_id=3, rows=2)
-
-    told = diagnose(tale.looked_at(duplicate_commits=repeats(made)), MODES)
-    found = next(each.examined for each in told.results if each.mode.code == "F3")
-
-    assert isinstance(found, CannotTell)
-    assert ("replayed_rows",) == found.asks
 
 
 def case(*, keys: int = 8, upsert: bool = True, deletes: int = 0, **counts: int) -> Case:
@@ -354,14 +260,6 @@ def test_keys_twice_in_one_commit_are_told_with_that_commit() -> None:
     assert found.remedy is Remedy.DEDUPLICATE_ROWS
 
 
-def test_equality_deletes_show_an_upsert_table_too() -> None:
-    """A job may upsert although the table's property does not say so."""
-    found = within.examine(case(within_commit=8, upsert=False, deletes=5))
-
-    assert isinstance(found, Matches)
-    assert "15 equality deletes" in found.reasons[0]
-
-
 @pytest.mark.parametrize("mode", [within, across])
 def test_a_table_that_only_appends_has_neither(mode: Any) -> None:
     """Nothing was to remove the older copy."""
@@ -371,15 +269,6 @@ def test_a_table_that_only_appends_has_neither(mode: Any) -> None:
     assert "only appends" in found.reason
 
 
-@pytest.mark.parametrize("counts", [{"across_partitions": 8}, {"across_subtasks": 8}])
-def test_copies_by_different_writers_are_told(counts: dict[str, int]) -> None:
-    """Other partitions, other subtasks: deletes of one do not reach the other."""
-    found = across.examine(case(**counts))
-
-    assert isinstance(found, Matches)
-    assert found.remedy is Remedy.DEDUPLICATE_ROWS
-
-
 def test_copies_of_one_commit_by_different_subtasks_have_one_cause() -> None:
     """The distribution is to be mended (F17), not the sink (F16)."""
     told = case(within_commit=8, across_subtasks=8)
@@ -387,15 +276,6 @@ def test_copies_of_one_commit_by_different_subtasks_have_one_cause() -> None:
     found = within.examine(told), across.examine(told)
 
     assert [Excluded, Matches] == [type(one) for one in found]
-
-
-def test_copies_of_several_commits_in_one_place_are_neither() -> None:
-    """That is a replay: look at F1, F2 and F3."""
-    told = case()
-
-    found = within.examine(told), across.examine(told)
-
-    assert [Excluded, Excluded] == [type(one) for one in found]
 
 
 @pytest.mark.parametrize("mode", [within, across])
@@ -416,24 +296,7 @@ def test_no_state_is_trusted_while_some_writer_is_hidden(mode: Any, counts: dict
     assert found.last_good is None
 
 
-@pytest.mark.parametrize("mode", [within, across])
-def test_uncounted_rows_leave_it_open(mode: Any) -> None:
-    """Nothing is excluded before the rows were counted."""
-    found = mode.examine(case().model_copy(update={"duplicates": None}))
-
-    assert isinstance(found, CannotTell)
-    assert ("duplicate_rows",) == found.missing
-
-
-OTHER_SINK = OperatorId("1e" * 16)
 NOTHING = {"total-records": "40", "total-data-files": "4", "total-delete-files": "0", "changed-partition-count": "0"}
-
-
-def through(tale: Tale, operator: OperatorId) -> Tale:
-    """The newest commit came through another sink."""
-    last = tale.snapshots[-1]
-    tale.snapshots[-1] = last.model_copy(update={"summary": {**last.summary, "flink.operator-id": operator}})
-    return tale
 
 
 def replayed(tale: Tale) -> Tale:
@@ -482,14 +345,6 @@ def test_a_replay_that_a_repair_has_cleaned_up_is_not_to_be_rewound() -> None:
     assert "nothing to take back any more" in found.reasons[-1]
 
 
-def test_a_replay_that_repeats_rows_is_still_rewound() -> None:
-    """One key too many, and nothing is excused."""
-    found = restored_from_older_savepoint.examine(replayed(Tale()).looked_at(duplicates=1))
-
-    assert isinstance(found, Matches)
-    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
-
-
 def test_a_replay_that_did_no_harm_hides_no_later_one() -> None:
     """Run b came out whole, and run c was restored from below it since: what b read comes again."""
     case = replayed(Tale()).becomes("b", "CANCELED").flink_runs("c", restored=9).looked_at()
@@ -508,45 +363,6 @@ def test_a_backfill_beside_the_job_is_a_fork_only_if_rows_live_twice(duplicates:
 
     assert isinstance(two_jobs_write_the_table.examine(case), Matches if duplicates else Excluded)
     assert not isinstance(restarted_from_empty.examine(case), Matches)
-
-
-def test_two_runs_that_flink_lists_are_a_fork_without_any_row_twice() -> None:
-    """Both bear the job's name."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b", restored=2).commits("b", 3).commits("a", 3)
-
-    assert isinstance(two_jobs_write_the_table.examine(tale.looked_at()), Matches)
-
-
-def test_two_sinks_of_one_job_commit_the_same_checkpoints() -> None:
-    """Each counts its own ids."""
-    tale = Tale().flink_runs("a", v1=True)
-    for checkpoint in range(1, 6):
-        tale.completes("a", checkpoint).commits("a", checkpoint)
-        through(tale.commits("a", checkpoint), OTHER_SINK)
-
-    case = tale.looked_at()
-
-    assert isinstance(restarted_from_empty.examine(case), Excluded)
-    assert isinstance(recovered_by_itself.examine(case), Matches)
-
-
-def test_a_bounded_backfill_through_another_sink_leaves_the_job_healthy() -> None:
-    """It ends with Long.MAX_VALUE, which stands only against its own sink."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).completes("a", 3)
-    through(tale.commits("b", DRAINED), OTHER_SINK).completes("a", 4).commits("a", 4)
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
-
-
-def test_a_failover_to_its_own_checkpoint_does_not_make_an_empty_start_a_rewind() -> None:
-    """Flink's latest restore names checkpoint 3 of the very run that began with nothing."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).completes("a", 8).becomes("a", "FAILED")
-    tale.flink_runs("b").completes("b", 1, 2).commits("b", 2, 3).completes("b", 3)
-    tale.flink_runs("b", restored=3).completes("b", 4).commits("b", 4)
-    case = tale.looked_at(duplicates=20)
-
-    assert isinstance(restarted_from_empty.examine(case), Matches)
-    assert not isinstance(restored_from_older_savepoint.examine(case), Matches)
 
 
 @pytest.mark.parametrize("v1", [True, False])

@@ -5,43 +5,25 @@ from datetime import timedelta
 
 import pytest
 
+from bot.diagnosis import commits_dropped_after_empty_start as mode
 from bot.diagnosis import (
-    commits_dropped_after_empty_start,
     job_id_reused,
     restarted_from_empty,
-    restored_from_older_savepoint,
 )
-from bot.diagnosis import commits_dropped_after_empty_start as mode
 from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis.recovered_by_itself import examine
 from bot.domain.diagnosis import CannotTell, Case, Diagnosis, Excluded, Matches, Remedy
 from bot.domain.errors import Refused
 from bot.domain.findings import GapsFinding, LeakStanding, RepeatedCommit
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId
+from bot.domain.ids import CheckpointId, JobId, OperatorId
 from tests.cases import Tale, job_id, placed
 from tests.diagnosis.test_asked_for import Anew, Asked, diagnosed
-from tests.diagnosis.test_hidden_starts import counted_at
-from tests.found import hole, leaks, repeats, twice
+from tests.found import hole, leaks, repeats
 
 
 def started_empty() -> Tale:
     """Run a had committed 1 to 5; run b starts with no restore and commits 1 and 2."""
     return Tale().flink_runs("a").commits("a", *range(1, 6)).becomes("a", "CANCELED").flink_runs("b").commits("b", 1, 2)
-
-
-@pytest.mark.parametrize(("duplicates", "missing"), [(20, 0), (0, 20)])
-def test_a_start_without_state_that_harmed_rows_is_rewound(duplicates: int, missing: int) -> None:
-    """Rows twice: the source began too early. Rows missing: too late. Both are cured by the newest checkpoint."""
-    tale = started_empty()
-
-    found = restarted_from_empty.examine(tale.looked_at(duplicates=duplicates, missing=missing))
-
-    assert isinstance(found, Matches)
-    assert (tale.at("a", 5), job_id("b"), Remedy.REWIND_TABLE_AND_JOB) == (
-        found.last_good,
-        found.wrong_run,
-        found.remedy,
-    )
 
 
 def test_a_start_without_state_that_harmed_nothing_is_only_told() -> None:
@@ -51,18 +33,6 @@ def test_a_start_without_state_that_harmed_nothing_is_only_told() -> None:
     assert isinstance(found, Matches)
     assert found.remedy is Remedy.TELL_CONSUMERS
     assert "aggregates began at nothing" in found.reasons[-1]
-
-
-@pytest.mark.parametrize(("duplicates", "gaps"), [(None, hole(0)), (twice(0), None)])
-def test_rows_that_nobody_counted_are_not_called_right(duplicates: object, gaps: object) -> None:
-    """Without both counts the cure is the careful one."""
-    case = started_empty().looked_at().model_copy(update={"duplicates": duplicates, "gaps": gaps})
-
-    found = restarted_from_empty.examine(case)
-
-    assert isinstance(found, Matches)
-    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
-    assert found.reasons[-1].startswith("Not known yet")
 
 
 def test_copies_under_new_keys_of_a_start_under_one_job_id_are_not_called_right() -> None:
@@ -80,23 +50,6 @@ def test_copies_under_new_keys_of_a_start_under_one_job_id_are_not_called_right(
     assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
 
 
-@pytest.mark.parametrize(("begins", "is_open"), [(0, True), (20, False)])
-def test_a_source_that_began_below_what_is_listed_is_not_called_right(begins: int, *, is_open: bool) -> None:
-    """What it brought again may have expired with its commits, and the copies have keys of their own."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").flink_runs("b").commits("b", 1)
-    case = tale.expires("a", 1).looked_at(gaps=hole(0).model_copy(update={"highest": max(19, begins + 9)}))
-    assert case.ledger is not None
-    bounds = zip(case.ledger.rows, ((10, 19), (begins, begins + 9)), strict=True)
-    rows = tuple(row.model_copy(update={"position_from": low, "position_until": up}) for row, (low, up) in bounds)
-
-    found = restarted_from_empty.examine(
-        case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
-    )
-
-    assert isinstance(found, Matches)
-    assert is_open is (found.remedy is Remedy.REWIND_TABLE_AND_JOB)
-
-
 @pytest.mark.parametrize(("forgets", "expected"), [(False, Matches), (True, CannotTell)])
 def test_a_sink_that_was_renamed_with_it_hides_no_start(*, forgets: bool, expected: type) -> None:
     """Commits under another operator id are the job's where Flink lists their run, and may be another's where not."""
@@ -105,18 +58,6 @@ def test_a_sink_that_was_renamed_with_it_hides_no_start(*, forgets: bool, expect
     tale = tale.forgets("a") if forgets else tale
 
     assert isinstance(restarted_from_empty.examine(tale.looked_at()), expected)
-
-
-def test_ids_that_begin_at_one_again_show_it_without_flink() -> None:
-    """After any restore the first id is higher."""
-    assert isinstance(restarted_from_empty.examine(started_empty().flink_is_down().looked_at()), Matches)
-
-
-def test_a_silent_start_cannot_be_seen_without_flink() -> None:
-    """Only Flink knows of a run that has committed nothing."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FAILED").flink_runs("b").flink_is_down()
-
-    assert isinstance(restarted_from_empty.examine(tale.looked_at()), CannotTell)
 
 
 @pytest.mark.parametrize(("v1", "expected"), [(True, Matches), (False, Excluded)])
@@ -132,69 +73,6 @@ def test_under_one_job_id_an_unknown_sink_leaves_it_open() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2).forgets("a").flink_runs("a", vertices=False)
 
     assert isinstance(restarted_from_empty.examine(tale.looked_at()), CannotTell)
-
-
-def test_neither_a_restore_nor_the_first_run_is_a_start_without_state() -> None:
-    """A run that Flink restored, and a run on a table without commits of the job."""
-    restored = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").flink_runs("b", restored=2)
-    first = Tale().commits(None).flink_runs("a").commits("a", 1)
-
-    found = [restarted_from_empty.examine(tale.looked_at()) for tale in (restored.commits("b", 3), first)]
-
-    assert [Excluded, Excluded] == [type(one) for one in found]
-
-
-def test_a_run_after_a_batch_job_is_none() -> None:
-    """A drained commit ends a job on purpose: the next one has nothing to restore."""
-    tale = Tale().flink_runs("a").commits("a", DRAINED).becomes("a", "FINISHED").flink_runs("b").commits("b", 1)
-
-    assert not isinstance(restarted_from_empty.examine(tale.looked_at()), Matches)
-
-
-def test_its_neighbours_leave_it_alone() -> None:
-    """Neither a restore from an older point (F2) nor dropped commits (F4)."""
-    case = started_empty().looked_at(duplicates=20)
-
-    found = [restored_from_older_savepoint.examine(case), commits_dropped_after_empty_start.examine(case)]
-
-    assert not any(isinstance(one, Matches) for one in found)
-
-
-@pytest.mark.parametrize("lists_writer", [True, False], ids=["both listed", "the living run"])
-@pytest.mark.parametrize("path", [f"s3://state/{job_id('a')}/chk-5", None], ids=["another run's", "untold"])
-def test_a_run_that_took_over_from_elsewhere_leaves_its_rows_open(path: str | None, lists_writer: bool) -> None:
-    """Its point's id lies above those of the start without state, which began at 1, so ids accuse it of nothing."""
-    tale = started_empty().becomes("b", "CANCELED").flink_runs("c").came_from("c", 5, path)
-    tale = tale if lists_writer else tale.forgets("a").forgets("b")
-
-    found = restarted_from_empty.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
-
-
-def test_a_run_that_took_over_from_the_start_itself_leaves_nothing_open() -> None:
-    """The path of its restore names that run; and so do its own rows, once they were counted."""
-    tale = started_empty().becomes("b", "CANCELED").flink_runs("c").came_from("c", 2, f"s3://state/{job_id('b')}/chk-2")
-    silent = restarted_from_empty.examine(tale.looked_at())
-
-    brought = restarted_from_empty.examine(tale.commits("c", 3).looked_at())
-
-    assert isinstance(silent, Matches)
-    assert isinstance(brought, Matches)
-    assert [Remedy.TELL_CONSUMERS] * 2 == [silent.remedy, brought.remedy]
-
-
-def test_rows_of_a_run_that_took_over_are_counted_too() -> None:
-    """It is over since, and the run that goes on from it says nothing of where it had begun."""
-    tale = started_empty()
-    counted = counted_at(tale)
-    tale.becomes("b", "CANCELED").flink_runs("c").came_from("c", 5, f"s3://state/{job_id('a')}/chk-5").commits("c", 6)
-
-    found = restarted_from_empty.examine(tale.looked_at(evidence=counted))
-
-    assert isinstance(found, Matches)
-    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
 
 
 def dropped() -> Tale:
@@ -283,13 +161,6 @@ def test_a_new_job_id_drops_nothing() -> None:
     assert "id of its own" in found.reason
 
 
-def test_a_restore_is_no_empty_start() -> None:
-    """Restored from below under its own id: F3."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_runs("a", restored=1)
-
-    assert isinstance(mode.examine(tale.case()), Excluded)
-
-
 def test_an_unknown_sink_is_told_by_what_it_left_behind() -> None:
     """Without operators only a dropped manifest shows the V2 sink."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").starts_again("a")
@@ -301,17 +172,6 @@ def test_an_unknown_sink_is_told_by_what_it_left_behind() -> None:
 
     assert isinstance(before, CannotTell)
     assert isinstance(after, Matches)
-
-
-def test_only_flink_can_tell_that_nothing_was_restored() -> None:
-    """A frozen table alone may be a quiet source."""
-    assert isinstance(mode.examine(dropped().flink_is_down().case()), CannotTell)
-
-
-def test_nobody_is_asked_to_bring_back_what_the_restart_reads_again() -> None:
-    """From a point that pairs with the head the source reads again whatever was dropped since."""
-    assert "bring back" not in Remedy.RESTART_WITH_NEW_JOB_ID.words
-    assert "reads the dropped rows again" in Remedy.RESTART_WITH_NEW_JOB_ID.words
 
 
 MINUTE = timedelta(minutes=1)
@@ -418,34 +278,6 @@ def test_a_high_id_is_none_that_was_counted_in_between() -> None:
     assert isinstance(examine(tale.looked_at()), Matches)
 
 
-def test_the_table_is_not_called_right_before_the_first_rows_tell() -> None:
-    """They do, once they were counted."""
-    tale = forgotten(pause=60)
-    silent = examine(tale.looked_at())
-
-    assert isinstance(silent, CannotTell)
-    assert not isinstance(examine(tale.commits("b", 3).looked_at()), Excluded)
-
-
-def test_when_the_point_was_written_tells() -> None:
-    """Before main had its commit: that of the first count. Later: another one under the same id."""
-    tale = forgotten(pause=60).keeps_point("a", 2)
-    assert root_in_doubt(tale.looked_at()) is None
-
-    tale.points = [tale.points[0].model_copy(update={"written_at": tale.now - timedelta(seconds=20)})]
-
-    assert root_in_doubt(tale.looked_at()) is not None
-
-
-def test_a_start_that_is_listed_hides_no_other() -> None:
-    """Flink would list a later one."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
-    tale.now += timedelta(minutes=2)
-    tale.flink_runs("b").came_from("b", 2, f"s3://state/{job_id('a')}/chk-2")
-
-    assert root_in_doubt(tale.looked_at()) is None
-
-
 def under_id(job: str) -> Tale:
     """A job that has run under this id from its first commit on."""
     tale = Tale().flink_runs("a").commits("a", 1, 2)
@@ -462,28 +294,6 @@ def test_an_id_that_is_hashed_from_the_cluster_is_told(job: str) -> None:
     assert isinstance(found, Matches)
     assert job in found.reasons[0]
     assert (None, Remedy.NOTHING) == (found.last_good, found.remedy)
-
-
-def test_a_drawn_id_is_no_hash() -> None:
-    """An id with digits in its lower half was drawn for one submission."""
-    assert isinstance(job_id_reused.examine(under_id("00000000" + "5f3c21aa" * 3).looked_at()), Excluded)
-
-
-def test_an_id_that_started_again_is_told_by_the_time() -> None:
-    """The table has commits by the id from before the start that Flink shows."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).forgets("a").flink_runs("a", restored=2)
-
-    found = job_id_reused.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert "the table has commits by it since 2026-11-21 12:00:20 UTC" in found.reasons[0]
-
-
-def test_a_failover_is_no_new_start() -> None:
-    """Flink keeps the start time of a run that failed over."""
-    found = job_id_reused.examine(Tale().flink_runs("a").commits("a", 1).flink_runs("a", restored=1).looked_at())
-
-    assert isinstance(found, Excluded)
 
 
 def taken_over(*, restored: int = 2, is_savepoint: bool = False, path: str | None = None, later_s: float = 30) -> Tale:
@@ -523,19 +333,3 @@ def test_what_no_failover_does_is_a_second_start(tale: Tale, said: str) -> None:
 
     assert isinstance(found, Matches)
     assert said in found.reasons[0]
-
-
-def test_a_commit_a_moment_before_the_start_is_of_another_clock() -> None:
-    """The committer's clock and the JobManager's may differ by seconds."""
-    tale = Tale().flink_runs("a").commits("a", 1)
-    began = tale.now + timedelta(seconds=2)
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"started_at": began})
-
-    assert isinstance(job_id_reused.examine(tale.looked_at()), Excluded)
-
-
-def test_start_times_cannot_be_told_without_flink() -> None:
-    """Only Flink knows when a run started."""
-    found = job_id_reused.examine(Tale().flink_runs("a").commits("a", 1).flink_is_down().looked_at())
-
-    assert isinstance(found, CannotTell)

@@ -1,34 +1,11 @@
 """A job that fails for a cause outside of job and table: the cause is quoted, with what has to be mended first."""
 
-import pytest
-
 from bot.diagnosis import checkpoints_failed, flink_is_recovering, no_snapshot_advanced
 from bot.domain.diagnosis import Excluded, Matches, Remedy
-from bot.domain.failure_causes import cause_of
-from bot.domain.flink import Failure
-from tests.cases import NOON, Tale
+from tests.cases import Tale
 from tests.diagnosis.test_no_advance import looping
 from tests.found import point, points
 from tests.job_tale import job_id
-
-OUTER = "org.apache.flink.runtime.JobException: Recovery is suppressed by NoRestartBackoffTimeStrategy"
-KNOWN = {
-    "software.amazon.awssdk.services.s3.model.S3Exception: Access Denied (Service: S3, Status Code: 403)": "right",
-    "java.io.IOException: No space left on device": "disk",
-    "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException: The DiskSpace quota of /flink is exceeded": "quota",
-    "com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request rate. SlowDown": "quota",
-    "org.apache.iceberg.exceptions.CommitStateUnknownException: Cannot tell whether it was made": "catalog",
-    "org.apache.iceberg.hive.LockException: Timed out after 181 ms waiting for lock on sales.orders": "lock",
-    "java.lang.OutOfMemoryError: Java heap space": "memory",
-    "org.apache.flink.runtime.resourcemanager.ResourceManagerException: Pod terminated, exit code: 137": "memory",
-    "java.net.ConnectException: Connection refused": "service",
-    "java.net.UnknownHostException: metastore.internal": "service",
-}
-UNKNOWN = (
-    "java.lang.NullPointerException: Cannot invoke String.length()",
-    "org.apache.iceberg.exceptions.NotFoundException: File does not exist: s3://lake/metadata/aa-00000-0-403-00001.avro",
-    "java.io.InvalidClassException: local class incompatible: serialVersionUID = 429503",
-)
 
 
 def failing(cause: str, times: int = 3) -> Tale:
@@ -39,25 +16,6 @@ def failing(cause: str, times: int = 3) -> Tale:
     )
     tale.runs["a"] = tale.runs["a"].model_copy(update={"failures": changed})
     return tale
-
-
-@pytest.mark.parametrize(("cause", "word"), KNOWN.items())
-def test_a_cause_outside_of_the_job_is_told_by_the_innermost_exception(cause: str, word: str) -> None:
-    """Whatever wraps it."""
-    told = cause_of(Failure(at=NOON, exception="JobException", message=OUTER, task=None, attempt=None, causes=(cause,)))
-
-    assert told.said == cause
-    assert word in (told.meaning or "")
-    assert told.first
-
-
-@pytest.mark.parametrize("cause", UNKNOWN)
-def test_another_cause_is_quoted_as_it_is(cause: str) -> None:
-    """A number in a file's name is no status."""
-    told = cause_of(Failure(at=NOON, exception="JobException", message=OUTER, task=None, attempt=None, causes=(cause,)))
-
-    assert (told.said, told.first) == (cause, None)
-    assert told.in_words == f"Root cause: {cause}."
 
 
 def test_a_job_that_fails_so_is_not_restored_before_that_is_mended() -> None:

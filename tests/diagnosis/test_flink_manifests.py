@@ -6,7 +6,6 @@ import pytest
 
 from bot.diagnosis import (
     cleanup_deleted_files,
-    commits_withheld,
     last_commit_expired,
     restore_misses_flink_manifest,
     sink_lost_its_state,
@@ -25,7 +24,7 @@ from bot.domain.findings import (
     LeakStanding,
     PositionGap,
 )
-from bot.domain.ids import CheckpointId, OperatorId
+from bot.domain.ids import CheckpointId
 from bot.domain.looked import NotSeen
 from bot.domain.unread_points import rows_told
 from bot.service.watch_signs import leaked
@@ -135,14 +134,6 @@ def test_a_listed_manifest_was_not_cleaned_up() -> None:
     assert isinstance(f9.examine(blind.looked_at()), CannotTell)
 
 
-@pytest.mark.parametrize("tale", [rolled_back(), expired(), cleaned_up()])
-def test_a_completed_checkpoint_ends_it(tale: Tale) -> None:
-    """Failures from before it are history."""
-    case = tale.completes("a", 12).looked_at()
-
-    assert [] == [mode for mode in (f7, f8, f9) if not isinstance(mode.examine(case), Excluded)]
-
-
 def test_a_file_that_flink_does_not_name_is_not_guessed() -> None:
     """A cut message leaves open which file it was."""
     tale = rolled_back()
@@ -196,14 +187,6 @@ def test_a_last_commit_that_may_be_expired_soon_is_told() -> None:
     assert "in 2.0 hours: tag it" in found.reason
 
 
-def test_a_run_without_snapshots_is_not_judged_before_retention_was_looked_at() -> None:
-    """It may be brand-new."""
-    tale = Tale().flink_runs("a").commits(None)
-
-    assert isinstance(f8.examine(tale.case()), CannotTell)
-    assert isinstance(f8.examine(tale.looked_at()), Excluded)
-
-
 def test_a_manifest_deleted_in_flight_is_read_again_from_a_point_that_pairs() -> None:
     """Its rows never reached the table, so the head is right and only the job goes back."""
     tale = cleaned_up()
@@ -237,13 +220,6 @@ def test_an_ended_runs_manifest_is_looked_at_first() -> None:
     assert isinstance(found, CannotTell)
     assert ("leaked_manifests",) == found.asks
     assert "checkpoint 3 of run aaaaaa came since" in found.missing[0]
-
-
-def test_those_of_a_living_run_come_and_go() -> None:
-    """Its sink deletes each with its commit."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3)
-
-    assert isinstance(sink_lost_its_state.examine(looked_before(tale)), Excluded)
 
 
 def test_only_what_the_restored_state_lists_was_owed() -> None:
@@ -281,23 +257,6 @@ def passed_over() -> Tale:
 def test_rows_are_told_as_far_as_they_are_known(rows: int, many: int, expected: str) -> None:
     """Whatever could not be read is said beside the number."""
     assert rows_told(rows, many) == expected
-
-
-def test_no_mode_says_that_there_were_none() -> None:
-    """Neither the one that matches nor those that are excluded by it."""
-    tale = passed_over()
-    case = tale.looked_at(leaked=unread(tale), gaps=None)
-    withheld = commits_withheld.examine(case)
-    told = [
-        in_words(unread(tale).manifests),
-        " ".join(withheld.reasons) if isinstance(withheld, Matches) else "",
-        *(
-            found.reason if isinstance(found, Excluded) else ""
-            for found in (source_positions_skipped.examine(tale.looked_at(missing=3, leaked=unread(tale))),)
-        ),
-    ]
-
-    assert all(UNKNOWN in each for each in told), told
 
 
 def test_a_lost_state_is_told_as_unknown() -> None:
@@ -349,31 +308,6 @@ def test_what_lies_beside_the_gap_is_not_what_is_missing(gap: tuple[int, int], e
 
     assert isinstance(source_positions_skipped.examine(case_with(20, 29, gaps=missing)), expected)
     assert isinstance(source_positions_skipped.examine(case_with(None, None, gaps=missing)), CannotTell)
-
-
-OTHER = OperatorId("cc" * 16)
-
-
-def under_another_uid() -> Tale:
-    """Run b commits under another operator id, and the manifest of checkpoint 4 of run a is left behind."""
-    tale = (
-        Tale().flink_runs("a").commits("a", 1, 2, 3).leaves_manifest("a", 4).completes("a", 4).becomes("a", "FINISHED")
-    )
-    tale.flink_runs("b", restored=4).commits("b", 5).by_sink(OTHER).commits("b", 6).by_sink(OTHER)
-    return tale.completes("b", 5, 6)
-
-
-def test_deletes_that_the_old_state_owed_are_missed_as_rows_are() -> None:
-    """F12: it owed 12 deletes, which nobody may append now."""
-    tale = under_another_uid()
-
-    found = f12.examine(
-        tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.LOST_STATE, rows=0, deletes=12))
-    )
-
-    assert isinstance(found, Matches)
-    assert "0 rows and 12 deletes" in found.headline
-    assert Remedy.REPLAY_SOURCE_RANGE is found.remedy
 
 
 @pytest.mark.parametrize(("missing", "expected"), [(1, Matches), (0, CannotTell)])

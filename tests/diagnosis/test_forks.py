@@ -9,20 +9,18 @@ from bot.diagnosis import (
     checkpoint_committed_twice,
     commit_not_made_yet,
     recovered_by_itself,
-    restored_from_older_savepoint,
-    two_jobs_write_the_table,
 )
 from bot.diagnosis import two_jobs_write_the_table as mode
 from bot.diagnosis._examine import diagnose, scan
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.findings import ForkedWritersFinding, RepeatedCommit
+from bot.domain.findings import RepeatedCommit
 from bot.domain.flink import JobRun, Restored
 from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import CheckpointId, OperatorId
 from bot.domain.kin import kin
 from bot.domain.looked import Seen
-from tests.cases import NOON, OPERATOR, Tale, job_id
+from tests.cases import NOON, Tale, job_id
 from tests.found import leaks, orphans, point, points, repeats, twice
 
 
@@ -30,17 +28,6 @@ def forked() -> Tale:
     """`b` was started from `a`'s checkpoint 4 while `a` ran on."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 7)).flink_runs("b", restored=4)
     return tale.commits("b", 5).commits("a", 7).commits("b", 6)
-
-
-def test_the_later_run_is_taken_for_the_fork() -> None:
-    """The table is trusted up to its first commit, and its own commits are the rows."""
-    tale = forked()
-
-    found = mode.examine(tale.looked_at(duplicates=10))
-
-    assert isinstance(found, Matches)
-    assert (Remedy.RESOLVE_FORK, job_id("b"), tale.at("a", 6)) == (found.remedy, found.wrong_run, found.last_good)
-    assert (tale.at("b", 5), tale.at("b", 6)) == found.rows
 
 
 def test_a_fork_that_stands_still_has_left_rows_to_take_back() -> None:
@@ -74,16 +61,6 @@ def test_one_return_may_be_a_pinned_id_that_was_started_again() -> None:
     assert isinstance(blind, CannotTell)
 
 
-def test_two_living_runs_are_a_fork_before_the_second_commits() -> None:
-    """Then nothing is spoilt yet, and stopping it is all that there is to do."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_runs("b", restored=3)
-
-    found = mode.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert (job_id("b"), tale.head) == (found.wrong_run, found.last_good)
-
-
 def test_the_same_restore_path_is_told() -> None:
     """Both from one savepoint: one is a copy of the other."""
     tale = Tale().flink_runs("a", restored=3).flink_runs("b", restored=3).commits("a", 4).commits("b", 4)
@@ -97,13 +74,6 @@ def test_the_same_restore_path_is_told() -> None:
 
     assert isinstance(found, Matches)
     assert any("restored from the same point" in reason for reason in found.reasons)
-
-
-def test_a_run_that_is_about_to_end_is_no_second_writer() -> None:
-    """Blue-green: the old run is CANCELLING while the new one starts."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELLING").flink_runs("b", restored=3)
-
-    assert isinstance(mode.examine(tale.looked_at()), Excluded)
 
 
 def second_writer() -> Tale:
@@ -131,26 +101,6 @@ def test_a_second_writer_with_its_own_sink_is_a_fork_only_where_keys_repeat() ->
     assert isinstance(uncounted, CannotTell)
     assert isinstance(clean, Excluded)
     assert isinstance(repeated, Matches)
-
-
-def test_a_fork_is_not_cured_by_a_rewind() -> None:
-    """F2 leaves it alone: rewinding one run does not stop the other."""
-    found = restored_from_older_savepoint.examine(forked().looked_at(duplicates=10))
-
-    assert isinstance(found, Excluded)
-    assert "F13" in found.reason
-
-
-def test_an_orderly_hand_over_is_none() -> None:
-    """One run after the other, and one alive."""
-    tale = (
-        Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").flink_runs("b", restored=2).commits("b", 3)
-    )
-
-    found = mode.examine(tale.looked_at())
-
-    assert isinstance(found, Excluded)
-    assert "followed each other" in found.reason
 
 
 def repeating() -> Tale:
@@ -194,19 +144,6 @@ def test_a_commit_made_twice_beside_a_fork_is_still_told() -> None:
     assert isinstance(found, Matches)
 
 
-def test_a_repeat_without_a_fork_is_a_commit_made_twice() -> None:
-    """One run after the other: nothing of the older one's is brought beside it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 2).becomes("a", "CANCELED").flink_runs("b", restored=2)
-    first, second = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 2)
-    repeat = RepeatedCommit(
-        first=first, again=second, how="same-files", job_id=job_id("a"), checkpoint_id=CheckpointId(2), rows=10
-    )
-
-    found = checkpoint_committed_twice.examine(tale.commits("b", 3).looked_at(duplicate_commits=repeats(repeat)))
-
-    assert isinstance(found, Matches)
-
-
 GREEN = "orders-green"
 OF_A = f"s3://state/savepoint-{job_id('a')[:6]}-0123456789ab"
 
@@ -236,24 +173,6 @@ def test_a_run_of_the_other_job_from_this_ones_savepoint_is_a_fork_before_it_com
     assert isinstance(found, Matches)
     assert (Remedy.RESOLVE_FORK, job_id("b")) == (found.remedy, found.wrong_run)
     assert any(f"of {GREEN} RUNNING" in reason for reason in found.reasons)
-
-
-def test_once_both_have_committed_the_rows_of_the_fork_are_told() -> None:
-    """The table is trusted up to the commit before its first."""
-    story = tale().commits("b", 5).commits("a", 5).commits("b", 6)
-
-    found = mode.examine(apart(story.looked_at(duplicates=10), OF_A))
-
-    assert isinstance(found, Matches)
-    assert (job_id("b"), story.at("a", 4)) == (found.wrong_run, found.last_good)
-    assert (story.at("b", 5), story.at("b", 6)) == found.rows
-
-
-def test_after_an_orderly_hand_over_nothing_is_a_fork() -> None:
-    """Blue was stopped before green was started."""
-    story = tale().becomes("a", "FINISHED").commits("b", 5, 6)
-
-    assert isinstance(mode.examine(apart(story.looked_at(), OF_A)), Excluded)
 
 
 BESIDE = ["b", "a", "a", "a", "b"]
@@ -318,13 +237,6 @@ def test_a_run_of_the_job_that_flink_forgot_does_not_make_a_fork_doubtful() -> N
     assert isinstance(mode.examine(apart(story.looked_at(duplicates=0), OF_A, "CANCELED")), Matches)
 
 
-def test_rows_that_both_brought_show_a_fork_whatever_flink_remembers() -> None:
-    """Green was started anew without state: it read the topic from its beginning."""
-    story = tale().commits("b", 5).commits("a", 5).commits("b", 6)
-
-    assert isinstance(mode.examine(apart(story.looked_at(duplicates=10), None)), Matches)
-
-
 RUN = "0123456789abcdef0123456789abcdef"
 
 
@@ -384,16 +296,6 @@ def test_the_choice_holds_when_the_other_stands_still() -> None:
     assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
 
 
-def test_the_run_that_is_left_alive_stays_where_nobody_chose() -> None:
-    """Somebody stopped the older one by hand: the living run is never named as the wrong one."""
-    tale = forked().becomes("a", "CANCELED")
-
-    found = mode.examine(tale.looked_at(duplicates=10))
-
-    assert isinstance(found, Matches)
-    assert (job_id("a"), tale.at("a", 4)) == (found.wrong_run, found.last_good)
-
-
 def test_of_a_run_that_came_first_only_what_the_other_brings_too_is_wrong() -> None:
     """Not known from where the other was restored: what was committed beside it, and nothing before."""
     tale = forked().becomes("a", "CANCELED")
@@ -405,28 +307,10 @@ def test_of_a_run_that_came_first_only_what_the_other_brings_too_is_wrong() -> N
     assert (tale.at("a", 7),) == found.rows
 
 
-def test_a_choice_of_another_fork_says_nothing() -> None:
-    """The run that was chosen then is none of these two."""
-    found = mode.examine(kept(forked().looked_at(duplicates=10), "z"))
-
-    assert isinstance(found, Matches)
-    assert job_id("b") == found.wrong_run
-
-
 def forked_above_a_rollback() -> Tale:
     """Main went back to 3 under run a (F6), and run c, begun from 8, commits beside it (F13)."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 3).commits("a", 9)
     return tale.flink_runs("c", restored=8).commits("c", 9).commits("a", 10).commits("c", 10)
-
-
-def test_a_living_fork_is_resolved_before_a_rewind_that_it_would_refuse() -> None:
-    """Both contain the damage; the number of the mode does not decide."""
-    diagnosis = diagnose(forked_above_a_rollback().looked_at(duplicates=30, missing=50), scan(bot.diagnosis))
-
-    told = [(mode.code, match.remedy) for mode, match in diagnosis.to_act_on[:2]]
-    assert told == [("F13", Remedy.RESOLVE_FORK), ("F6", Remedy.REWIND_TABLE_AND_JOB)]
-    assert diagnosis.decisive is not None
-    assert diagnosis.decisive[0].code == "F13"
 
 
 def test_a_fork_that_stands_still_leaves_the_order_as_it_is() -> None:
@@ -436,21 +320,6 @@ def test_a_fork_that_stands_still_leaves_the_order_as_it_is() -> None:
     diagnosis = diagnose(tale.looked_at(duplicates=30, missing=50), scan(bot.diagnosis))
 
     assert [mode.code for mode, _ in diagnosis.to_act_on][:2] == ["F6", "F13"]
-
-
-OTHER = OperatorId("ee" * 16)
-
-
-def test_two_sinks_of_one_run_are_one_job() -> None:
-    """Though the evidence confirms that writers take turns."""
-    tale = Tale().flink_runs("a")
-    for checkpoint in (1, 2, 3):
-        tale.commits("a", checkpoint).commits("a", checkpoint).by_sink(OTHER)
-    found = ForkedWritersFinding(writers=(), turns=0, forked=(), sink_turns=4, sinks=(OPERATOR, OTHER))
-
-    case = tale.looked_at(forked=found)
-
-    assert isinstance(two_jobs_write_the_table.examine(case), Excluded)
 
 
 MODES = scan(bot.diagnosis)
@@ -539,34 +408,3 @@ def test_a_quiet_sink_beside_a_busy_one_is_no_fault() -> None:
     assert "3 checkpoints of run aaaaaa since 9 of its sink eeeeee" in waiting.reason
     assert isinstance(unlisted, CannotTell)
     assert isinstance(left, CannotTell)
-
-
-def quiet(name: str) -> Tale:
-    """Seventeen checkpoints without a commit, a file or a manifest, by a sink whose vertex has this name."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).remembers("a", *range(1, 21))
-    source, sink = tale.runs["a"].vertices
-    vertices = (source, sink.model_copy(update={"name": name}))
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"vertices": vertices})
-    tale.now += timedelta(seconds=15)
-    return tale
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("orders pre commit topology", Matches),
-        ("Sink pre-commit aggregator", Excluded),
-        ("IcebergFilesCommitter", Excluded),
-    ],
-)
-def test_the_dynamic_sink_may_be_idle_for_long(name: str, expected: type) -> None:
-    """It never commits without rows (facts 1.3); the others do, every tenth checkpoint."""
-    assert isinstance(recovered_by_itself.examine(quiet(name).looked_at()), expected)
-
-
-def test_an_idle_dynamic_sink_is_quiet_only_while_nothing_is_left_over() -> None:
-    """What the count no longer tells, the files on storage do."""
-    found = recovered_by_itself.examine(quiet("orders pre commit topology").looked_at(orphans=None))
-
-    assert isinstance(found, CannotTell)
-    assert ("orphan_files",) == found.asks

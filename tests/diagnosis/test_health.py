@@ -6,24 +6,22 @@ from typing import Any
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis import flink_is_recovering, no_snapshot_advanced, recovered_by_itself, two_jobs_write_the_table
+from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, two_jobs_write_the_table
 from bot.diagnosis._arrivals import read_past_main, unaccounted
-from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import living
 from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
-from bot.domain.evidence import Verdict
-from bot.domain.findings import GapsFinding, LeakStanding, RepeatedCommit, ReplayedRowsFinding, UnreadableFile
+from bot.domain.findings import GapsFinding, RepeatedCommit, ReplayedRowsFinding
 from bot.domain.flink import CheckpointSettings, SourcePosition
-from bot.domain.ids import CheckpointId, SnapshotId, short
+from bot.domain.ids import CheckpointId, SnapshotId
 from bot.domain.ledger import BesideMain
 from tests.cases import NOON, OPERATOR, Tale, job_id, placed
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_silences import commits_nothing
 from tests.diagnosis.little_world import World
 from tests.evidence.restore_points import stored
-from tests.found import hole, leaks, orphans, repeats, ruled_out, unreadable
+from tests.found import orphans, repeats, ruled_out
 
 TASKS = recovered_by_itself.MODE.needs
 MODES = scan(bot.diagnosis)
@@ -62,22 +60,6 @@ def test_newer_commits_of_the_job_are_named_and_not_vouched_for() -> None:
     assert found.reasons[-1].startswith("Commits by the job came after the evidence (1)")
 
 
-@pytest.mark.parametrize("happens", ["foreign", "rolled back"])
-def test_evidence_of_a_table_that_has_changed_since_is_asked_for_again(happens: str) -> None:
-    """Another writer's commit, or a rollback below what was looked at, was not part of the answer."""
-    tale = healthy()
-    looked_at = tale.at("a", 3)
-    if happens == "foreign":
-        tale.commits(None, operation="replace")
-    else:
-        tale.rolls_back_to("a", 2).becomes("a", "FINISHED").flink_runs("b", restored=2)
-
-    found = recovered_by_itself.examine(pinned(tale.looked_at(), looked_at))
-
-    assert isinstance(found, CannotTell)
-    assert found.asks
-
-
 def test_evidence_for_a_shorter_window_is_asked_for_again() -> None:
     """What lay below it was not looked at."""
     tale = healthy()
@@ -98,47 +80,12 @@ def test_without_a_column_of_positions_nobody_is_told_that_all_is_there() -> Non
     assert any(each.startswith("contract.position:") for each in found.missing)
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        {"unreadable": unreadable(UnreadableFile(path="f", what="data", snapshot_id=None, rows=3, problem="gone"))},
-        {"gaps": hole(0).model_copy(update={"to_come": 3})},
-        {"duplicate_commits": "same-files"},
-        {"duplicate_commits": "same-checkpoint"},
-        {"leaked": LeakStanding.DROPPED},
-        {"leaked": LeakStanding.LOST_STATE},
-        {"leaked": LeakStanding.PENDING},
-    ],
-    ids=str,
-)
-def test_whatever_is_wrong_with_rows_or_files_excludes_it(found: dict[str, Any]) -> None:
-    """An unreadable file, rows to come, a repeated commit, a manifest that was dropped, lost or is overdue."""
-    tale = healthy().completes("a", 4).leaves_manifest("a", 4).completes("a", 5, 6, 7, 8, 9)
-    told = {
-        field: repeats(repeated(value, tale))
-        if field == "duplicate_commits"
-        else leaks(*tale.manifests, standing=value)
-        if field == "leaked"
-        else value
-        for field, value in found.items()
-    }
-
-    assert not isinstance(recovered_by_itself.examine(tale.looked_at(**({"leaked": leaks()} | told))), Matches)
-
-
 @pytest.mark.parametrize(("found", "expected"), [(orphans(), Matches), (orphans(2), CannotTell), (None, CannotTell)])
 def test_silence_is_quiet_only_when_no_file_is_left_over(found: Any, expected: type) -> None:
     """A commit that went from the metadata without a trace leaves its files behind; a quiet source leaves none."""
     tale = healthy().completes("a", *range(4, 12))
 
     assert isinstance(recovered_by_itself.examine(tale.looked_at(orphans=found)), expected)
-
-
-def test_the_newest_checkpoint_may_be_on_its_way() -> None:
-    """A checkpoint of the last seconds needs no explanation."""
-    found = recovered_by_itself.examine(healthy().completes("a", 4, 5).looked_at(orphans=None))
-
-    assert isinstance(found, Matches)
 
 
 @pytest.mark.parametrize(("replayed", "expected"), [(None, CannotTell), (5, CannotTell), (0, Matches)])
@@ -160,46 +107,6 @@ def test_a_rolled_back_commit_that_was_put_back_is_no_fault() -> None:
     assert ("healthy",) == diagnose(tale.looked_at(), MODES).codes
 
 
-@pytest.mark.parametrize("expired", [0, 2])
-def test_how_far_back_the_table_is_known_to_be_complete_is_said(expired: int) -> None:
-    """Nobody reads what lies below the oldest listed commit: its commits have expired."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).completes("a", 5)
-    tale.snapshots, tale.moves = tale.snapshots[expired:], tale.moves[expired:]
-
-    found = recovered_by_itself.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert ("the table is complete from …003003 up to …005005" in found.headline) == bool(expired)
-    assert ("the table is complete up to …005005" in found.headline) == (not expired)
-
-
-def test_a_catalog_that_points_nowhere_is_never_healthy() -> None:
-    """What is read then is an older state of the table (F10)."""
-    case = healthy().looked_at()
-    lost = case.observation.table.model_copy(update={"lost_metadata": "s3://lake/metadata/00010.metadata.json"})
-
-    found = recovered_by_itself.examine(
-        case.model_copy(update={"observation": case.observation.model_copy(update={"table": lost})})
-    )
-
-    assert isinstance(found, Excluded)
-
-
-def test_it_says_from_where_on_the_table_is_complete() -> None:
-    """Files of older commits are not tried: one of them that is gone must not be covered by the sentence."""
-    tale = healthy()
-
-    whole = recovered_by_itself.examine(tale.looked_at())
-    part = recovered_by_itself.examine(tale.looked_at(since=tale.at("a", 1)))
-
-    assert isinstance(whole, Matches)
-    assert isinstance(part, Matches)
-    assert "complete up to" in whole.headline
-    assert f"complete from {short(tale.at('a', 1))} up to" in part.headline
-    assert "Files of older commits were not tried." in " ".join(part.reasons)
-    assert "older commits" not in " ".join(whole.reasons)
-
-
 def test_rows_of_other_branches_are_not_vouched_for() -> None:
     """The table is complete as main has it: who reads an audit branch is not told that its rows are right."""
     case = healthy().looked_at()
@@ -219,44 +126,6 @@ def test_rows_of_other_branches_are_not_vouched_for() -> None:
     }
 
 
-def test_a_table_is_not_healthy_while_evidence_that_it_rests_on_is_inconclusive() -> None:
-    """It says what was not looked at."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    case = pinned(tale.looked_at(), tale.at("a", 3))
-    told = {"verdict": Verdict.INCONCLUSIVE, "headline": "5 older ones not looked at."}
-    evidence = tuple(e.model_copy(update=told if e.task == "unreadable_files" else {}) for e in case.evidence)
-
-    found = recovered_by_itself.examine(case.model_copy(update={"evidence": evidence}))
-
-    assert isinstance(found, CannotTell)
-    assert ("unreadable_files (it ran and could not answer: 5 older ones not looked at.)",) == found.missing
-
-
-def test_a_mode_that_matches_by_what_was_seen_goes_by_an_inconclusive_answer() -> None:
-    """Where Flink is away, the ledger cannot explain each gap; what its rows show is there all the same."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    case = pinned(tale.looked_at(), tale.at("a", 3))
-    evidence = tuple(
-        e.model_copy(update={"verdict": Verdict.INCONCLUSIVE} if e.task == "ledger" else {}) for e in case.evidence
-    )
-    away = case.model_copy(update={"evidence": evidence})
-
-    assert lacking(away, "ledger") == ()
-    assert len(lacking(away, "ledger", whole=True)) == 1
-
-
-def test_where_no_manifest_lies_on_storage_the_unseen_decides_nothing() -> None:
-    """The checkpoint storage is away, and there is nothing whose fate it could tell."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    case = pinned(tale.looked_at(), tale.at("a", 3))
-    evidence = tuple(
-        e.model_copy(update={"verdict": Verdict.INCONCLUSIVE} if e.task == "leaked_manifests" else {})
-        for e in case.evidence
-    )
-
-    assert isinstance(recovered_by_itself.examine(case.model_copy(update={"evidence": evidence})), Matches)
-
-
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
 
 
@@ -265,59 +134,10 @@ def _said(case: Case) -> str:
     return found.missing[0] if isinstance(found, CannotTell) else found.verdict
 
 
-def _placed(case: Case, *ends: tuple[int, int] | None) -> Case:
-    """With the source positions of each commit that the ledger lists, oldest first."""
-    assert case.ledger is not None
-    rows = [
-        row.model_copy(update={"position_from": end[0], "position_until": end[1]} if end is not None else {})
-        for row, end in zip(case.ledger.rows, ends, strict=True)
-    ]
-    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(rows)})})
-
-
 def submitted_twice() -> Tale:
     """Run a has committed 1 and 2; b is started from 2 beside it, commits 3, and is cancelled."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b")
     return tale.came_from("b", 2, f"s3://state/{job_id('a')}/chk-2").commits("b", 3).becomes("b", "CANCELED")
-
-
-def test_rows_of_a_second_run_that_was_cancelled_may_come_again() -> None:
-    """The first one has them still before it."""
-    assert _said(submitted_twice().looked_at(gaps=WHOLE)) != "matches"
-
-
-def test_also_where_flink_has_forgotten_it() -> None:
-    """It committed by the same sink."""
-    case = submitted_twice().forgets("b").looked_at(gaps=WHOLE)
-
-    assert _said(case) != "matches"
-
-
-def test_also_after_the_first_one_was_restored_from_its_own_checkpoint() -> None:
-    """That one holds none of them."""
-    tale = submitted_twice().came_from("a", 2, f"s3://state/{job_id('a')}/chk-2")
-
-    assert _said(tale.looked_at(gaps=WHOLE)) != "matches"
-
-
-@pytest.mark.parametrize("rest", ["owed to the run before", "a hand-over"])
-def test_what_the_run_before_had_written_is_held(rest: str) -> None:
-    """Commits under the old id at a restore, and an orderly upgrade, make no doubt."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-    if rest == "a hand-over":
-        tale.commits("a", 3)
-    tale.becomes("a", "CANCELED").flink_runs("b").came_from("b", 3, f"s3://state/{job_id('a')}/chk-3")
-    if rest == "owed to the run before":
-        tale.commits("a", 3)
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=WHOLE)), Matches)
-
-
-def test_another_jobs_rows_are_no_matter() -> None:
-    """By a sink of its own."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits("z", 7).by_sink("ee" * 16)  # type: ignore[arg-type]
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=WHOLE)), Matches)
 
 
 def rewound_and_picked() -> Tale:
@@ -332,39 +152,6 @@ def rewound_and_picked() -> Tale:
 def test_lost_rows_that_were_picked_may_come_again() -> None:
     """The run that was restored from below reads them anew."""
     assert _said(rewound_and_picked().looked_at(gaps=WHOLE)) != "matches"
-
-
-def test_nobody_waits_for_the_rest_of_them_as_after_a_rewind() -> None:
-    """Some are to come, and some to come again."""
-    case = rewound_and_picked().looked_at(gaps=WHOLE.model_copy(update={"to_come": 5}))
-
-    assert not isinstance(flink_is_recovering.examine(case), Matches)
-
-
-def test_once_the_run_has_brought_rows_as_far_evidence_tells() -> None:
-    """Copies would have been found."""
-    tale = rewound_and_picked().commits("b", 2)
-    short = _placed(tale.looked_at(gaps=WHOLE), (0, 9), (10, 19), (10, 19), (10, 14))
-    far = _placed(tale.looked_at(gaps=WHOLE.model_copy(update={"highest": 19})), (0, 9), (10, 19), (10, 19), (10, 19))
-
-    assert _said(short) != "matches"
-    assert _said(far) != "matches", "the pick covers positions of run b again; whether keys do, `replayed_rows` tells"
-
-
-def test_a_pick_of_what_the_running_job_had_committed_fills_its_hole() -> None:
-    """It goes on above: it holds these rows."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-    lost = tale.at("a", 2)
-    tale.rolls_back_to("a", 1).commits(None).counts(source_snapshot_id=lost).commits("a", 3)
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=WHOLE)), Matches)
-
-
-def test_a_job_that_is_down_brings_nothing() -> None:
-    """The doubt is of a living run alone: restore points are held against main by themselves."""
-    found = no_snapshot_advanced.examine(submitted_twice().becomes("a", "FAILED").looked_at(gaps=WHOLE))
-
-    assert not (isinstance(found, CannotTell) and "come again" in " ".join(found.missing))
 
 
 def test_two_unlisted_turns_are_no_meant_writer_before_evidence_has_seen_the_last() -> None:
@@ -406,14 +193,6 @@ def _looked(tale: Tale, *, ledger_until: int, until: int = 4, highest: int) -> C
     )
 
 
-def test_the_ledger_is_asked_for_once_more_where_the_run_may_have_brought_the_highest_position() -> None:
-    """It has come to 29 in the ledger and main to 39: that is its own commit 4, or rows that it is to bring again."""
-    found = recovered_by_itself.examine(_looked(failed_over(), ledger_until=3, highest=39))
-
-    assert isinstance(found, CannotTell)
-    assert found.asks == ("ledger",)
-
-
 def test_a_ledger_that_covers_as_much_settles_it() -> None:
     """Both ways."""
     assert isinstance(recovered_by_itself.examine(_looked(failed_over(), ledger_until=4, highest=39)), Matches)
@@ -422,87 +201,6 @@ def test_a_ledger_that_covers_as_much_settles_it() -> None:
 
     assert isinstance(behind, CannotTell)
     assert "has come to 39, and main has rows up to 49" in behind.missing[0]
-
-
-def test_no_ledger_is_asked_for_where_another_run_had_come_further() -> None:
-    """What it lists shows already that rows are to come again."""
-    tale = Tale().flink_runs("z").commits("z", 1, 2, 3).becomes("z", "CANCELED").flink_runs("a")
-    tale.came_from("a", 3, f"s3://state/{job_id('z')}/chk-3").commits("a", 4, 5)
-    case = _looked(tale, ledger_until=4, until=5, highest=39)
-    assert case.ledger is not None
-    filled = [
-        row.model_copy(update={"position_from": 12, "position_until": 15}) if row.job_id == job_id("a") else row
-        for row in case.ledger.rows
-    ]
-
-    found = recovered_by_itself.examine(
-        case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(filled)})})
-    )
-
-    assert isinstance(found, CannotTell)
-
-
-def erased_below_an_empty_commit(*, reads: int) -> World:
-    """The newest of so many commits with rows goes without a trace; above it lies an empty one."""
-    world = World(keeps_keys=False)
-    for _ in range(reads):
-        world.reads(2)
-    commits_nothing(world)
-    world.erases(world.chain()[-2].snapshot_id)
-    return world
-
-
-@pytest.mark.parametrize("reads", [1, 2], ids=["all", "the newest"])
-@pytest.mark.parametrize("dead", [False, True], ids=["alive", "dead"])
-def test_it_vouches_for_no_checkpoint_below_it(reads: int, *, dead: bool) -> None:
-    """Flink completed the checkpoint, no commit carries it, and a file that nothing names lies on storage."""
-    world = erased_below_an_empty_commit(reads=reads)
-    if dead:
-        world.tale.becomes(world.run, "FAILED")
-    looked = look(world)
-
-    found = (no_snapshot_advanced if dead else recovered_by_itself).examine(case_of(world, looked))
-
-    assert world.lost(looked.finished)
-    assert isinstance(found, CannotTell)
-
-
-@pytest.mark.parametrize("dead", [False, True], ids=["alive", "dead"])
-def test_an_idle_job_is_asked_for_its_files_and_found_well(*, dead: bool) -> None:
-    """No file is left over, so the checkpoints without a commit held no row."""
-    world = World()
-    world.reads(2)
-    for _ in range(2):
-        world.reads(0)
-        world.reads(0)
-        commits_nothing(world)
-    if dead:
-        world.tale.becomes(world.run, "FAILED")
-    looked = look(world)
-    examine = (no_snapshot_advanced if dead else recovered_by_itself).examine
-
-    unlisted = examine(case_of(world, looked, ["orphans"]))
-
-    assert isinstance(unlisted, CannotTell)
-    assert "orphan_files" in unlisted.asks
-    assert isinstance(examine(case_of(world, looked)), Matches)
-
-
-def test_it_shows_nothing_of_rows_that_main_lost_above_all_that_live() -> None:
-    """Found by the histories of `test_never_healthy`: no file tells any more what the commit had brought."""
-    world = World(keeps_keys=False)
-    world.reads(2)
-    world.reads(1)
-    world.rolls_back_to(world.chain()[0].snapshot_id)
-    commits_nothing(world)
-    case = case_of(world, look(world))
-    assert case.gaps is not None
-    case = case.model_copy(update={"gaps": case.gaps.model_copy(update={"to_come": 0})})
-
-    found = recovered_by_itself.examine(case)
-
-    assert {2} == world.taken_off()
-    assert not isinstance(found, Matches)
 
 
 def idle_then_redeployed(*, goes_on_from: int, reads: int) -> World:
@@ -549,21 +247,6 @@ def test_of_a_source_in_partitions_several_commits_vouch(partition: str | None, 
     found = unaccounted(case.model_copy(update={"contract": contract}), case.observation.table.head)
 
     assert isinstance(found, expected)
-
-
-@pytest.mark.parametrize("path", ["chk-9", f"{job_id('a')}/chk-9", f"{job_id('b')}/chk-9"])
-def test_the_path_of_the_restore_tells_whose_rows_they_vouch_for(path: str) -> None:
-    """Where it names another run, what that one had read tells nothing of this one."""
-    world = idle_then_redeployed(goes_on_from=-1, reads=5)
-    now = world.tale.runs[world.run]
-    assert now.restored is not None
-    restored = now.restored.model_copy(update={"path": f"s3://lake/checkpoints/{path}"})
-    world.tale.runs[world.run] = now.model_copy(update={"restored": restored})
-    looked = look(world)
-    looked.found["orphans"] = orphans(1)
-    case = case_of(world, looked)
-
-    assert (unaccounted(case, case.observation.table.head) is None) is (job_id("a") in path)
 
 
 def idle_at_night(*, then: int = 0) -> World:
@@ -617,18 +300,6 @@ def test_a_file_from_before_the_last_rows_holds_none_of_later_checkpoints(
     assert isinstance(found, expected)
 
 
-def test_a_commit_that_a_restore_may_have_delayed_dates_no_file() -> None:
-    """What Flink completed in the meantime may have been written long before; Flink lists its checkpoint no longer."""
-    world = idle_at_night()
-    world.fails_over()
-    for _ in range(5):
-        stays_idle(world)
-    looked = look(world)
-    looked.found["orphans"] = orphans(1, newest_at=NOON)
-
-    assert not isinstance(recovered_by_itself.examine(case_of(world, looked)), Matches)
-
-
 @pytest.mark.parametrize(("tolerable", "expected"), [(0, Matches), (3, CannotTell), (None, CannotTell)])
 def test_nor_does_one_that_a_catalog_may_have_held_while_checkpoints_failed(
     tolerable: int | None, expected: type
@@ -656,16 +327,6 @@ def reads_on(*, checkpoints: int, following: int, waits: bool = False, topics: t
     point = stored(job_id("a"), 3 + checkpoints).model_copy(update={"source_positions": tuple(states)})
     tale.points.append(point)
     return placed(tale.looked_at())
-
-
-def test_records_that_were_read_and_reach_nothing_leave_it_open() -> None:
-    """Checkpoints complete, no Flink manifest waits, no file is left: what a sink threw away leaves no other trace."""
-    case = reads_on(checkpoints=6, following=1030)
-    told = read_past_main(case, living(case)[0])
-
-    assert told is not None
-    assert "1,000 records of orders, partition 0" in told
-    assert told in getattr(recovered_by_itself.examine(case), "missing", ())
 
 
 def test_nor_does_that_tell_positions_that_are_hidden() -> None:

@@ -37,35 +37,10 @@ def missing(tale: Tale, checkpoint: int, what: str = "data") -> UnreadableFile:
     )
 
 
-def test_readers_go_below_the_oldest_missing_file() -> None:
-    """A file is named by every snapshot from its commit on."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
-
-    found = f9.examine(tale.looked_at(unreadable=unreadable(missing(tale, 4), missing(tale, 3))))
-
-    assert isinstance(found, Matches)
-    assert (Remedy.REPAIR_UNREADABLE_FILES, tale.at("a", 2)) == (found.remedy, found.last_good)
-    assert {tale.at("a", 3), tale.at("a", 4)} == set(found.rows)
-
-
 def more_than_are_named(tale: Tale, **told: object) -> Case:
     """Of 25 lost files 20 are named, all of the newest commit; the others are of the one before."""
     named = unreadable(*[missing(tale, 3)] * 20)
     return tale.looked_at(unreadable=named.model_copy(update={"count": 25, **told}))
-
-
-def test_files_that_are_not_named_are_not_below_the_last_good_snapshot() -> None:
-    """The finding tells all commits of lost files, whatever files it names."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    commits = (tale.at("a", 2), tale.at("a", 3))
-
-    found = f9.examine(more_than_are_named(tale, commits=commits, lists=()))
-    unlisted = f9.examine(more_than_are_named(tale, commits=commits, lists=(tale.at("a", 1),)))
-
-    assert isinstance(found, Matches)
-    assert (tale.at("a", 1), commits) == (found.last_good, found.rows)
-    assert isinstance(unlisted, Matches)
-    assert unlisted.last_good is None
 
 
 def test_a_record_that_names_some_files_only_names_no_last_good_snapshot() -> None:
@@ -87,26 +62,6 @@ def test_lost_files_behind_many_lost_manifest_lists_are_not_excluded() -> None:
 
     assert isinstance(found, Matches)
     assert (tale.at("a", 1), (tale.at("a", 3),)) == (found.last_good, found.rows)
-
-
-def test_a_missing_file_of_the_first_commit_leaves_nothing_to_trust() -> None:
-    """There is no snapshot below it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-
-    found = f9.examine(tale.looked_at(unreadable=unreadable(missing(tale, 1))))
-
-    assert isinstance(found, Matches)
-    assert found.last_good is None
-
-
-def test_a_storage_that_gives_nothing_at_all_is_not_called_a_deletion() -> None:
-    """Rights and outages look like missing files, all of them at once."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-
-    found = f9.examine(tale.looked_at(unreadable=unreadable(missing(tale, 2), missing(tale, 3), checked=2)))
-
-    assert isinstance(found, CannotTell)
-    assert "the storage itself" in found.missing[0]
 
 
 def emptied(listed: int, orphaned: int, *, later: bool = True, table_data: str | None = None) -> Case:
@@ -159,27 +114,6 @@ def test_a_listing_that_tells_nothing_of_these_files_leaves_it_open(case: Case) 
 
 
 @pytest.mark.parametrize(
-    ("standing", "lost", "expected"),
-    [
-        (LeakStanding.PENDING, 0, Matches),
-        (LeakStanding.DROPPED, 10, Matches),
-        (LeakStanding.DROPPED, 0, Excluded),
-        (LeakStanding.LEFT_OVER, 10, Excluded),
-        (LeakStanding.UNTOLD, 10, CannotTell),
-        (LeakStanding.UNTOLD, 0, Excluded),
-    ],
-)
-def test_manifests_whose_files_are_gone_count_while_their_rows_matter(
-    standing: LeakStanding, lost: int, expected: type
-) -> None:
-    """A pending one would commit files that nobody can read; a dropped one matters while positions are missing."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3)
-    hollow = leaks(*tale.manifests, standing=standing, missing_files=1, positions=(40, 69))
-
-    assert isinstance(f9.examine(tale.looked_at(leaked=hollow, gaps=hole(lost))), expected)
-
-
-@pytest.mark.parametrize(
     ("positions", "gaps", "expected"),
     [
         ((40, 69), hole(0), Excluded),
@@ -211,14 +145,6 @@ def test_positions_of_all_source_partitions_together_say_nothing_of_rows_of_one(
 
     assert isinstance(f9.examine(several), CannotTell)
     assert isinstance(commits_withheld.examine(several), CannotTell)
-
-
-def test_files_are_not_excluded_before_they_were_looked_for() -> None:
-    """Neither without the evidence nor without Flink, which alone tells of a failing restart."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-
-    assert isinstance(f9.examine(tale.case()), CannotTell)
-    assert isinstance(f9.examine(tale.flink_is_down().looked_at()), CannotTell)
 
 
 def failed_for(tale: Tale, path: str | None) -> Evidence:
@@ -266,15 +192,6 @@ def test_a_file_that_cannot_be_decoded_is_told_apart_from_a_missing_one() -> Non
     assert isinstance(found, Matches)
     assert found.headline.startswith("1 file that the table names is on storage and cannot be decoded")
     assert "s3://lake/bad.parquet" in found.reasons[0]
-
-
-def test_a_file_that_came_back_is_forgotten() -> None:
-    """The task's newest evidence counts."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-    once = failed_for(tale, "s3://lake/old.parquet")
-    again = once.model_copy(update={"verdict": Verdict.RULED_OUT, "could_not_look": ()})
-
-    assert isinstance(f9.examine(tale.looked_at(evidence=(once, again))), Excluded)
 
 
 MODES = scan(bot.diagnosis)
@@ -408,23 +325,6 @@ def test_a_healthy_table_says_whether_older_files_were_looked_for(asked: str) ->
     said = " ".join(found.reasons)
     assert ("Those of older commits are there, too: 100 files" in said) is (asked == "asked")
     assert ("Files of older commits were not tried." in said) is (asked != "asked")
-
-
-def test_a_table_whose_first_commits_have_expired_has_older_files() -> None:
-    """A window that begins with the first listed commit does not reach the files of those before it."""
-    case = Tale().flink_runs("a").commits("a", 1, 2).looked_at()
-    table = case.observation.table
-    first = table.chain[-1].model_copy(update={"parent_id": SnapshotId(7)})
-    snapshots = tuple(first if each.snapshot_id == first.snapshot_id else each for each in table.snapshots)
-    cut = type(table).model_validate(
-        {name: getattr(table, name) for name in type(table).model_fields} | {"snapshots": snapshots}
-    )
-    observation = case.observation.model_copy(update={"table": cut})
-
-    found = recovered_by_itself.examine(case.model_copy(update={"observation": observation}))
-
-    assert isinstance(found, Matches)
-    assert "Files of older commits were not tried." in " ".join(found.reasons)
 
 
 ASKED = ("missing_files",)

@@ -2,13 +2,13 @@
 
 import pytest
 
-from bot.diagnosis import job_was_drained, recovered_by_itself
+from bot.diagnosis import job_was_drained
 from bot.diagnosis import sink_lost_its_state as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ids import DRAINED, OperatorId
 from tests.cases import OPERATOR, Tale, job_id
-from tests.found import leaks, point, points, ruled_out
+from tests.found import leaks, point, points
 
 NEW = OperatorId("cc" * 16)
 
@@ -96,32 +96,6 @@ def test_a_change_that_owed_nothing_is_no_fault() -> None:
     assert "on purpose" in found.reason
 
 
-def test_a_second_sink_beside_the_first_is_no_change() -> None:
-    """The old id commits on."""
-    tale = commits_as_new(changed(), 5).commits("a", 4, 5)
-
-    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
-
-
-def test_the_same_uid_commits_what_it_owes() -> None:
-    """An ordinary restore: the manifest's checkpoint is on main before anything else."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).becomes("a", "CANCELED")
-    tale.flink_runs("b", restored=4, v1=True).commits("a", 4).completes("b", 5).commits("b", 5)
-
-    found = mode.examine(tale.looked_at())
-
-    assert isinstance(found, Excluded)
-    assert "one operator id" in found.reason
-
-
-def test_what_is_owed_is_not_guessed() -> None:
-    """Storage must have been looked at, and Flink where main shows no change."""
-    told, quiet = commits_as_new(changed(), 5), Tale().flink_runs("a").commits("a", 1, 2)
-
-    assert isinstance(mode.examine(told.case()), CannotTell)
-    assert isinstance(mode.examine(quiet.flink_is_down().looked_at()), CannotTell)
-
-
 def test_a_manifest_of_another_operator_is_not_this_sinks() -> None:
     """The same job may write other tables into one metadata folder."""
     tale = commits_as_new(changed(), 5)
@@ -153,46 +127,6 @@ def runs_as(tale: Tale, run: str, operator: str, *checkpoints: int, restored: in
     return tale
 
 
-def several(last: str) -> Tale:
-    """The uid changes twice: `a` owes 3 under the first, `b` under the second nothing."""
-    tale = runs_as(Tale(), "a", "d1", 1, 2)
-    tale.leaves_manifest("a", 3, operator=OperatorId("d1" * 16))
-    runs_as(tale, "b", "d2", 4, 5, restored=3)
-    return runs_as(tale, "c", last, 6, 7, restored=5)
-
-
-@pytest.mark.parametrize("last", ["d3", "d1"], ids=["a third uid", "the first uid again"])
-def test_an_earlier_change_is_judged_too(last: str) -> None:
-    """The newest one owed nothing; what the first owed is lost all the same."""
-    tale = several(last)
-
-    found = mode.examine(tale.looked_at(leaked=lost(tale), missing=10))
-    later = mode.examine(tale.looked_at(leaked=lost(tale), since=tale.at("b", 4)))
-
-    assert isinstance(found, Matches)
-    assert (tale.at("a", 2), (tale.at("a", 2), tale.at("b", 4))) == (found.last_good, found.rows)
-    assert isinstance(later, Excluded)
-
-
-def test_every_change_that_owed_is_told() -> None:
-    """The good snapshot is the one below the first of them."""
-    tale = several("d3").leaves_manifest("b", 8, operator=OperatorId("d2" * 16))
-
-    found = mode.examine(tale.looked_at(leaked=lost(tale)))
-
-    assert isinstance(found, Matches)
-    assert found.headline.startswith("The sink came back under another uid, and 20 rows")
-    assert (tale.at("a", 2), (tale.at("a", 2), tale.at("b", 4), tale.at("b", 5), tale.at("c", 6))) == (
-        found.last_good,
-        found.rows,
-    )
-
-
-def test_a_later_change_may_be_silent_without_flink() -> None:
-    """Main shows one that owed nothing; whether another followed only Flink tells."""
-    assert isinstance(mode.examine(several("d3").flink_is_down().looked_at(leaked=leaks())), CannotTell)
-
-
 def test_another_job_in_between_is_no_change() -> None:
     """Our run was restarted while the other job wrote, under the uid that it always had."""
     tale = runs_as(Tale(), "a", "d1", 1, 2)
@@ -200,15 +134,6 @@ def test_another_job_in_between_is_no_change() -> None:
     runs_as(tale, "b", "d2", 4)
     tale.runs["b"] = tale.runs["b"].model_copy(update={"name": "backfill"})
     runs_as(tale, "c", "d1", 5, 6, restored=2)
-
-    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
-
-
-def test_two_sinks_of_each_run_are_no_change() -> None:
-    """Both come back with the next run, in whatever order they commit."""
-    tale = runs_as(runs_as(Tale(), "a", "d1", 1), "a", "d2", 1)
-    runs_as(runs_as(tale, "b", "d2", 2, restored=1), "b", "d1", 2, restored=1)
-    tale.leaves_manifest("a", 9, operator=OperatorId("d1" * 16))
 
     assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
 
@@ -288,34 +213,12 @@ def test_a_run_that_ended_with_its_rows_uncommitted_still_counts() -> None:
     assert isinstance(job_was_drained.examine(restored().becomes("b", "CANCELED").looked_at()), Matches)
 
 
-def test_a_guest_that_commits_on_top_does_not_hide_the_mark() -> None:
-    """The sink's walk passes over it and finds the mark; readers were told of an ordinary checkpoint."""
-    tale = restored().commits("z", 3).by_sink(OperatorId("ee" * 16))
-
-    found = job_was_drained.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert tale.at("a", DRAINED) == found.last_good
-
-
 def test_a_bounded_job_that_finished_is_right() -> None:
     """The same mark, and nothing came after it."""
     found = job_was_drained.examine(drained().looked_at())
 
     assert isinstance(found, Excluded)
     assert "ended on purpose" in found.reason
-
-
-def test_further_commits_end_it() -> None:
-    """Whatever came after the drain commits, so nothing takes the mark for its own."""
-    assert isinstance(job_was_drained.examine(restored().commits("b", 6).looked_at()), Excluded)
-
-
-def test_a_start_without_state_does_not_see_the_mark() -> None:
-    """The V1 sink asks only for the job whose state it restored."""
-    found = job_was_drained.examine(drained().flink_runs("b", v1=True).completes("b", 1).looked_at())
-
-    assert isinstance(found, Excluded)
 
 
 def test_the_v2_sink_asks_only_for_its_own_job_id() -> None:
@@ -327,126 +230,11 @@ def test_the_v2_sink_asks_only_for_its_own_job_id() -> None:
     assert isinstance(job_was_drained.examine(same.looked_at()), Matches)
 
 
-def test_a_new_uid_does_not_see_the_mark() -> None:
-    """That is the cure, and must not be called the fault."""
-    tale = restored()
-    committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": OperatorId("cc" * 16)})
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
-
-    assert isinstance(job_was_drained.examine(tale.looked_at()), Excluded)
-
-
-def chained(tale: Tale) -> Tale:
-    """At parallelism 1 source, writer and committer are one vertex, which bears the source's id."""
-    source = tale.runs["b"].vertices[0]
-    whole = source.model_copy(update={"name": "Source: orders[40] -> IcebergStreamWriter -> IcebergFilesCommitter"})
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (whole,)})
-    return tale
-
-
-def test_a_committer_behind_others_in_its_chain_is_the_same_sink() -> None:
-    """A chain's id is its first operator's: it cannot tell that the sink is another one."""
-    assert isinstance(job_was_drained.examine(chained(restored()).looked_at()), Matches)
-
-
-def test_a_chained_committer_is_told_by_its_manifests() -> None:
-    """They bear its operator id: that of the drained sink, or a new one."""
-    same, other = chained(restored()), chained(restored())
-    same.leaves_manifest("b", 4, 5)
-    other.leaves_manifest("b", 4, 5, operator=OperatorId("cc" * 16))
-
-    assert isinstance(job_was_drained.examine(same.looked_at()), Matches)
-    assert isinstance(job_was_drained.examine(other.looked_at()), Excluded)
-
-
-def test_the_sink_or_flink_itself_may_be_unknown() -> None:
-    """Neither is guessed."""
-    no_graph = drained().flink_runs("b", restored=3, vertices=False).completes("b", 4)
-
-    assert isinstance(job_was_drained.examine(no_graph.looked_at()), CannotTell)
-    assert isinstance(job_was_drained.examine(restored().flink_is_down().looked_at()), CannotTell)
-
-
-def test_without_the_mark_flink_need_not_be_asked() -> None:
-    """The metadata alone shows that no commit carries it."""
-    found = job_was_drained.examine(Tale().flink_runs("a").commits("a", 1, 2).flink_is_down().looked_at())
-
-    assert isinstance(found, Excluded)
-
-
-@pytest.mark.parametrize("restored", [3, None])
-def test_above_a_drained_commit_the_first_rows_tell_where_a_run_began(restored: int | None) -> None:
-    """Its mark names no id, so any restore point, and none, looks alike."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, DRAINED).becomes("a", "FINISHED").flink_runs("b", restored)
-
-    silent = recovered_by_itself.examine(tale.looked_at())
-    counted = recovered_by_itself.examine(tale.commits("b", (restored or 0) + 1).looked_at())
-
-    assert isinstance(silent, CannotTell)
-    assert isinstance(counted, CannotTell), "positions tell: this ledger has none"
-
-
-def test_nor_does_a_run_of_another_uid_meet_the_mark_in_healthy() -> None:
-    """F5 is told by who takes the mark for its own; so is what speaks against the table."""
-    tale = restored()
-    committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": OperatorId("cd" * 16)})
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
-
-    assert not isinstance(recovered_by_itself.examine(restored().looked_at()), Matches)
-    assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
-
-
-def test_nor_do_first_rows_below_the_window_leave_anything_open() -> None:
-    """It tells of what came since. Of a source in partitions all would have to be counted up to the head for ever."""
-    tale = Tale().flink_runs("a").commits("a", 1, DRAINED).becomes("a", "FINISHED").flink_runs("b", 2).commits("b", 3)
-    begins = tale.head
-    case = tale.commits("b", 4).looked_at(since=begins)
-    assert begins is not None
-    contract = case.contract.model_copy(update={"position_partition": "split"})
-    tasks = ("ledger", "duplicate_rows", "missing_positions", "duplicate_commits")
-    evidence = tuple(ruled_out(case, task, begins, begins) for task in tasks)
-
-    found = recovered_by_itself.examine(case.model_copy(update={"contract": contract, "evidence": evidence}))
-
-    assert not (isinstance(found, CannotTell) and any("drained commit" in each for each in found.missing))
-
-
 def replaced(v1: bool = True) -> Tale:
     """Run b came after the drained commit and completed checkpoint 4; run c has committed since."""
     tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")
     tale.flink_runs("b", restored=3, v1=v1).completes("b", 4).leaves_manifest("b", 4).becomes("b", "CANCELED")
     return tale.flink_runs("c", v1=True).commits("c", 1)
-
-
-@pytest.mark.parametrize(
-    ("standing", "expected"),
-    [
-        (LeakStanding.DROPPED, Matches),
-        (LeakStanding.UNTOLD, CannotTell),
-        (LeakStanding.GIVEN_UP, Excluded),
-        (LeakStanding.LEFT_OVER, Excluded),
-    ],
-)
-def test_its_manifests_tell_what_became_of_its_rows(standing: LeakStanding, expected: type) -> None:
-    """Read again or in the table: nothing is lost."""
-    tale = replaced()
-
-    assert isinstance(
-        job_was_drained.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=standing))), expected
-    )
-
-
-def test_before_anybody_looked_for_manifests_it_is_open() -> None:
-    """That further checkpoints were committed says nothing of what it read."""
-    found = job_was_drained.examine(replaced().looked_at(leaked=None))
-
-    assert isinstance(found, CannotTell)
-    assert ("leaked_manifests",) == found.missing
-
-
-def test_a_v2_sink_under_a_new_id_was_not_kept_out() -> None:
-    """It asks for its own job id, which has no mark."""
-    assert isinstance(job_was_drained.examine(replaced(v1=False).looked_at(leaked=None)), Excluded)
 
 
 def test_what_it_says_names_both_commits_and_appends_the_rows() -> None:
@@ -487,14 +275,3 @@ def test_where_nobody_could_look_it_is_open() -> None:
 
     assert isinstance(job_was_drained.examine(replaced().flink_is_down().looked_at(leaked=None)), CannotTell)
     assert isinstance(job_was_drained.examine(tale.looked_at(leaked=None)), CannotTell)
-
-
-def test_a_failover_of_its_own_does_not_make_it_come_later() -> None:
-    """It failed over once more after its successor had committed."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")
-    tale.flink_runs("b", restored=3, v1=True).completes("b", 4).leaves_manifest("b", 4)
-    tale.flink_runs("c", v1=True).commits("c", 1).flink_runs("b", restored=4, v1=True).becomes("b", "CANCELED")
-
-    found = job_was_drained.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED)))
-
-    assert isinstance(found, Matches)

@@ -12,13 +12,13 @@ from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import LeakStanding, PairingFinding, PairVerdict
+from bot.domain.findings import PairingFinding, PairVerdict
 from bot.domain.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, EvidenceId
 from bot.domain.looked import Seen
 from bot.domain.table import Window
 from tests.cases import NOON, Tale, job_id
-from tests.found import files_twice, leaks, point, points
+from tests.found import point, points
 
 
 def given_up() -> Tale:
@@ -76,34 +76,6 @@ def test_the_table_is_called_right_no_further_down_than_it_was_looked_at(begins:
     assert f"and the table is {said}recover the job" in found.headline
 
 
-def test_nor_further_down_than_commits_are_listed() -> None:
-    """The first has expired: its rows were looked at by nobody."""
-    found = mode.examine(given_up().expires("a", 1).looked_at())
-
-    assert isinstance(found, Matches)
-    assert "the table is right from …002002 on" in found.headline
-
-
-def test_a_point_ahead_of_the_head_commits_what_it_owes() -> None:
-    """Newer than any commit is not too new: the sink commits at the restore."""
-    pairing = points(point(job_id("a"), 4, None, PairVerdict.AHEAD))
-
-    found = mode.examine(given_up().looked_at(pairing=pairing))
-
-    assert isinstance(found, Matches)
-    assert Remedy.RESTORE_JOB_ONLY is found.remedy
-
-
-def test_an_older_point_alone_takes_the_table_along() -> None:
-    """Restored from 2 against checkpoint 3 the job would write rows twice."""
-    tale = given_up()
-
-    found = mode.examine(tale.looked_at(pairing=points(point(job_id("a"), 2, tale.at("a", 2)))))
-
-    assert isinstance(found, Matches)
-    assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
-
-
 def kept(run: str, checkpoint: int) -> StoredCheckpoint:
     """A retained checkpoint."""
     return StoredCheckpoint(
@@ -118,13 +90,6 @@ def kept(run: str, checkpoint: int) -> StoredCheckpoint:
 def beside_others() -> Tale:
     """Another engine has written the table, and the job's run begins."""
     return Tale().commits(None).flink_runs("a")
-
-
-def test_a_job_whose_commits_pyiceberg_may_have_taken_out_is_not_said_to_have_none() -> None:
-    """What is left has no parent's id, and counts rows that it did not bring."""
-    tale = beside_others().counts(total_records=40).fails("a").becomes("a", "FAILED")
-
-    assert not isinstance(mode.examine(tale.case()), Matches)
 
 
 def test_a_job_that_failed_before_its_first_checkpoint_owes_the_table_nothing() -> None:
@@ -153,20 +118,6 @@ def test_a_job_that_never_committed_goes_on_from_its_newest_checkpoint() -> None
     assert isinstance(found, Matches)
     assert found.what_to_do.endswith(f"start it by hand from {points[1].path}")
     assert isinstance(mode.examine(case), CannotTell)
-
-
-@pytest.mark.parametrize(
-    "tale",
-    [
-        beside_others().becomes("a", "FINISHED"),
-        Tale().flink_runs("z").commits("z", 1).forgets("z").flink_runs("a").becomes("a", "FAILED"),
-        Tale().commits("z", 1).commits(None).expires("z", 1).flink_runs("a").becomes("a", "FAILED"),
-    ],
-    ids=["its end", "commits by a forgotten run", "commits that expired"],
-)
-def test_a_job_that_may_have_committed_is_not_told_to_begin_anew(tale: Tale) -> None:
-    """From nothing it would repeat what was read before."""
-    assert not isinstance(mode.examine(tale.case()), Matches)
 
 
 @pytest.mark.parametrize(
@@ -205,15 +156,6 @@ def test_a_position_is_named_only_where_none_higher_can_come(tale: Tale, said: s
     assert "the highest on the table" not in " ".join(unknown.reasons)
 
 
-def test_before_anybody_looked_no_restore_point_is_promised() -> None:
-    """What to do is to look first; once a point is known, the remedy's own words are true."""
-    found = mode.examine(given_up().looked_at())
-
-    assert isinstance(found, Matches)
-    assert found.what_to_do.startswith("look which restore point")
-    assert "newest restore point" not in found.what_to_do
-
-
 @pytest.mark.parametrize(
     ("case", "said"),
     [
@@ -229,58 +171,6 @@ def test_a_wrong_table_is_never_left_to_the_job(case: Case, said: str) -> None:
 
     assert isinstance(found, Excluded)
     assert said in found.reason
-
-
-def test_a_hole_is_never_left_to_the_job() -> None:
-    """A rollback under the running job: before positions were counted nobody knows, nor without any."""
-    tale = (
-        Tale().flink_runs("a").commits("a", *range(1, 6)).rolls_back_to("a", 3).commits("a", 6).becomes("a", "FAILED")
-    )
-    uncounted = tale.looked_at(gaps=None)
-    unnamed = uncounted.model_copy(update={"contract": TableContract(key=("id",))})
-
-    assert isinstance(mode.examine(uncounted), CannotTell)
-    assert isinstance(mode.examine(unnamed), CannotTell)
-
-
-def test_dropped_rows_are_never_left_to_the_job() -> None:
-    """A restart would not read them again."""
-    tale = given_up().leaves_manifest("a", 2)
-
-    found = mode.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED)))
-
-    assert isinstance(found, Excluded)
-
-
-@pytest.mark.parametrize("lacks", ["duplicates", "gaps", "leaked", "unreadable"])
-def test_the_table_is_not_called_right_before_it_was_looked_at(lacks: str) -> None:
-    """Each source may show what the others do not."""
-    found = mode.examine(given_up().looked_at().model_copy(update={lacks: None}))
-
-    assert isinstance(found, CannotTell)
-    assert 1 == len(found.missing)
-
-
-def test_a_run_that_is_alive_does_not_stand_still() -> None:
-    """Running, or restarting for the first time: see `wait`."""
-    running = Tale().flink_runs("a").commits("a", 1, 2)
-
-    assert isinstance(mode.examine(running.looked_at()), Excluded)
-    assert isinstance(mode.examine(running.fails("a").becomes("a", "RESTARTING").looked_at()), Excluded)
-
-
-def test_flink_must_be_asked() -> None:
-    """A table that does not advance may have a job that runs."""
-    assert isinstance(mode.examine(given_up().flink_is_down().looked_at()), CannotTell)
-
-
-def test_files_that_are_live_twice_are_never_left_to_the_job() -> None:
-    """Evidence that was not asked for but is there counts, too."""
-    tale = given_up()
-
-    found = mode.examine(tale.looked_at(duplicate_files=files_twice(10, tale.at("a", 2), tale.at("a", 3))))
-
-    assert isinstance(found, Excluded)
 
 
 def elsewhere() -> Tale:
@@ -412,35 +302,6 @@ def test_without_an_interval_nobody_can_tell() -> None:
     assert isinstance(checkpoints_failed.examine(promised), Matches)
 
 
-def test_savepoints_are_no_checkpoints() -> None:
-    """They commit nothing by themselves (facts 0.5)."""
-    tale = silent(timedelta(hours=5)).completes("a", 4)
-    newest, *older = tale.runs["a"].checkpoints
-    told(tale, checkpoints=(newest.model_copy(update={"kind": CheckpointKind.SAVEPOINT}), *older))
-
-    assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
-
-
-@pytest.mark.parametrize("state", ["RESTARTING", "FAILED"])
-def test_a_run_that_is_down_is_not_silent(state: str) -> None:
-    """`wait` and `no-advance` tell of it; and one that was restored a moment ago has time."""
-    down = silent(timedelta(hours=5)).becomes("a", state)
-    restored = silent(timedelta(hours=5))
-    listed = restored.runs["a"].checkpoints
-    triggered = {"triggered_at": listed[0].triggered_at - MINUTE}
-    told(restored.flink_runs("a", restored=3), checkpoints=[c.model_copy(update=triggered) for c in listed])
-
-    assert isinstance(checkpoints_failed.examine(down.looked_at()), Excluded)
-    assert isinstance(recovered_by_itself.examine(restored.looked_at()), Matches)
-
-
-def test_a_commit_shows_what_flink_no_longer_lists() -> None:
-    """The case may hold no checkpoint of the run at all."""
-    tale = silent(timedelta(hours=5)).commits("a", 9_000)
-
-    assert isinstance(checkpoints_failed.examine(tale.looked_at()), Excluded)
-
-
 def test_two_failures_may_be_too_long_as_well() -> None:
     """Each expired after ten minutes; "no row is lost by that" was all that was said, beside `healthy`."""
     ((mode, found),) = diagnose(silent(25 * MINUTE, failed=(4, 5)).looked_at(), MODES).matches
@@ -548,10 +409,3 @@ def test_a_collision_is_not_a_plain_failure() -> None:
 
     assert isinstance(found, Excluded)
     assert "(F25)" in found.reason
-
-
-def test_a_run_that_was_not_restored_cannot_collide() -> None:
-    """Its numbers begin at 1 in a folder of its own."""
-    found = checkpoint_folder_taken.examine(Tale().flink_runs("a").completes("a", 1).commits("a", 1).looked_at())
-
-    assert isinstance(found, Excluded)

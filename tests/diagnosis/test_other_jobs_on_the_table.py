@@ -8,8 +8,6 @@ import pytest
 
 from bot.diagnosis import (
     another_writer_changed_rows,
-    commit_not_made_yet,
-    commits_withheld,
     no_snapshot_advanced,
     recovered_by_itself,
     restarted_from_empty,
@@ -17,12 +15,12 @@ from bot.diagnosis import (
     source_positions_skipped,
     two_jobs_write_the_table,
 )
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import DRAINED, OperatorId
 from bot.history.suspicion import propose_window
 from tests.cases import OPERATOR, Tale, job_id
-from tests.found import point, points, ruled_out, twice
+from tests.found import twice
 
 GUEST, NEW_UID = OperatorId("ee" * 16), OperatorId("dd" * 16)
 IDS = {"lower": (2,), "as far": (6,), "interleaved": (5, 7), "higher": (100, 101)}
@@ -70,43 +68,6 @@ def redeployed(
     return tale
 
 
-@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
-@pytest.mark.parametrize("commits", [False, True], ids=["silent", "it has committed"])
-def test_a_guest_that_committed_last_accuses_no_right_restore(commits: bool, ids: tuple[int, ...]) -> None:
-    """Run b goes on from the newest commit of run a."""
-    tale = redeployed(6, ids=ids, commits=commits, path=OF_A)
-
-    assert isinstance(restored_from_older_savepoint.examine(tale.case()), Excluded)
-    assert isinstance(commits_withheld.examine(tale.case()), Excluded)
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
-    assert "was restored from checkpoint 6 although" not in propose_window(tale.table, tale.jobs).because
-
-
-@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
-@pytest.mark.parametrize("places", [*combinations(PLACES, 1), *combinations(PLACES, 2)], ids=" and ".join)
-def test_a_guest_hides_no_rewind(places: tuple[str, ...], ids: tuple[int, ...]) -> None:
-    """Whatever its ids, and when it committed: run b was restored from 4, and run a had reached 6."""
-    tale = redeployed(4, ids=ids, places=places)
-
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Matches)
-    assert (job_id("b"), tale.head) == (found.wrong_run, found.last_good)
-    assert "aaaaaa had already committed checkpoint 6" in found.headline
-    assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
-    assert tale.at("a", 4) == propose_window(tale.table, tale.jobs).window.since
-
-
-@pytest.mark.parametrize("restored", [6, 4])
-def test_the_path_of_the_savepoint_tells_whose_commits_count(restored: int) -> None:
-    """Flink has forgotten run a."""
-    tale = redeployed(restored, path=OF_A).forgets("a").keeps_point("a", restored, OF_A)
-
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Matches) is (restored == 4)
-
-
 @pytest.mark.parametrize("ids", [(2,), (100,)], ids=["lower", "higher"])
 @pytest.mark.parametrize("restored", [6, 4])
 def test_the_operators_of_the_silent_run_tell_whose_commits_count(restored: int, ids: tuple[int, ...]) -> None:
@@ -143,55 +104,6 @@ def test_a_run_under_the_jobs_own_uid_that_flink_does_not_list_leaves_it_open() 
     ]
 
     assert [CannotTell, CannotTell, CannotTell, CannotTell, Matches] == [type(each) for each in told]
-
-
-def test_what_an_unlisted_run_had_reached_before_one_that_is_listed_is_no_matter() -> None:
-    """Run a is older than anything that Flink lists, and main was set right since: run b went on from the savepoint 4,
-    and run c from what b had committed."""
-    tale = redeployed(4, places=(), commits=True).forgets("a").becomes("b", "FINISHED")
-    tale.flink_runs("c").came_from("c", 6, f"s3://lake/checkpoints/{job_id('b')}/chk-6")
-
-    assert isinstance(restored_from_older_savepoint.examine(tale.case(since=tale.at("b", 6))), Excluded)
-
-
-def test_a_guest_that_commits_on_is_not_the_earlier_run() -> None:
-    """It took run a's place on main for a moment; run a has ended, so no two runs of the job write the table."""
-    found = restored_from_older_savepoint.examine(guest(redeployed(4), (102, 103)).case())
-
-    assert isinstance(found, Matches)
-    assert "aaaaaa" in found.headline
-
-
-def test_a_new_uid_hides_no_rewind_of_runs_that_flink_lists() -> None:
-    """Run b commits under another operator id than run a."""
-    tale = redeployed(4, places=(), commits=True, uid=NEW_UID)
-
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Matches)
-    assert (tale.at("a", 6), job_id("b")) == (found.last_good, found.wrong_run)
-
-
-def test_a_backfill_of_the_same_job_by_another_sink_hides_no_rewind() -> None:
-    """It is listed as the job's, and committed last with low ids; run b has committed by the sink of run a."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 7)).becomes("a", "FINISHED")
-    tale.flink_runs("f").commits("f", 1).by_sink(NEW_UID).commits("f", 2).by_sink(NEW_UID).becomes("f", "FINISHED")
-    tale.flink_runs("b", restored=4).commits("b", 5, 6)
-
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Matches)
-    assert job_id("b") == found.wrong_run
-
-
-def test_a_guests_lower_commit_is_not_where_the_window_begins() -> None:
-    """The commit of checkpoint 4 or below is looked for among the job's."""
-    tale = Tale().flink_runs("a").commits("a", 2, 5, 6).becomes("a", "FINISHED")
-    guest(tale, (1,)).flink_runs("b", restored=4)
-
-    found = propose_window(tale.table, tale.jobs)
-
-    assert tale.at("a", 2) == found.window.since
 
 
 @pytest.mark.parametrize("is_right", [True, False], ids=["a right restore", "a rewind"])
@@ -253,76 +165,6 @@ def test_no_guest_hides_or_makes_a_rewind(sink: OperatorId, forgets: str, sees: 
                 )
 
 
-@pytest.mark.parametrize("sees_own", [False, True], ids=["all its own have expired", "its own are listed"])
-def test_what_a_guest_committed_accuses_no_run_whose_own_commits_have_expired(*, sees_own: bool) -> None:
-    """Run a was redeployed from its 2; no run that wrote its state is on main any more, and Flink lists no other: a
-    guest's 4 may be the job's or not."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits("z", 4).by_sink(GUEST).forgets("a")
-    tale.flink_runs("a", vertices=False).came_from("a", 2, f"s3://state/{job_id('a')}/chk-2")
-    tale = tale if sees_own else tale.expires("a", 1, 2)
-
-    older = restored_from_older_savepoint.examine(tale.looked_at())
-    withheld = commits_withheld.examine(tale.looked_at())
-
-    assert isinstance(older, CannotTell)
-    assert isinstance(withheld, CannotTell)
-
-
-SECOND_GUEST = OperatorId("ee" * 16)
-
-
-def visited(checkpoint: int) -> Tale:
-    """The job is at its checkpoint 500 when a backfill commits last."""
-    tale = Tale().flink_runs("a")
-    for own in range(497, 501):
-        tale.completes("a", own).commits("a", own)
-    return tale.commits("z", checkpoint).by_sink(SECOND_GUEST)
-
-
-@pytest.mark.parametrize("checkpoint", [3, 900, DRAINED])
-def test_a_guest_that_commits_last_is_no_silence(checkpoint: int) -> None:
-    """Healthy was excluded: "Flink completed 497 checkpoints since 3, and none of them was committed"."""
-    tale = visited(checkpoint)
-
-    found = recovered_by_itself.examine(tale.looked_at())
-    dead = no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at())
-
-    assert isinstance(found, Matches)
-    assert isinstance(dead, Matches)
-    assert any("checkpoint 500 of run aaaaaa" in each for each in dead.reasons)
-
-
-def test_a_guest_does_not_hide_the_jobs_silence() -> None:
-    """Its commits do not count as the job's."""
-    found = recovered_by_itself.examine(visited(900).completes("a", *range(501, 520)).looked_at())
-
-    assert isinstance(found, Excluded)
-    assert "19 checkpoints of run aaaaaa since 500" in found.reason
-
-
-@pytest.mark.parametrize("checkpoint", [3, 900, DRAINED])
-def test_a_restore_point_of_the_job_pairs_beneath_a_guest(checkpoint: int) -> None:
-    """The sink's walk passes over the guest: table and job were to be rewound together, which drops its rows."""
-    tale = visited(checkpoint).becomes("a", "FAILED")
-    pairing = points(point(job_id("a"), 500, tale.at("a", 500)))
-
-    found = no_snapshot_advanced.examine(tale.looked_at(pairing=pairing))
-
-    assert isinstance(found, Matches)
-    assert (Remedy.RESTORE_JOB_ONLY, None) == (found.remedy, found.wrong_run)
-    assert any("savepoint-aaaaaa-500 (checkpoint 500) pairs with it" in each for each in found.reasons)
-
-
-def test_a_drained_guest_does_not_explain_why_the_jobs_commits_wait() -> None:
-    """Five manifests waited, and no mode said so: the guest's Long.MAX_VALUE was taken for the job's own."""
-    tale = visited(DRAINED).completes("a", *range(501, 506)).leaves_manifest("a", *range(501, 506))
-
-    found = commit_not_made_yet.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert "the table has 500" in found.reasons[0]
-
-
 TAKER = OperatorId("ee" * 16)
 
 
@@ -382,22 +224,6 @@ def test_the_neighbours_name_it() -> None:
     assert "by Flink run zzzzzz) took rows off the table" in skipped.reason
 
 
-@pytest.mark.parametrize("deletes", ["added_equality_deletes", "added_position_deletes"])
-def test_delete_files_of_another_sink_took_rows_off(deletes: str) -> None:
-    """Which rows they reach, nobody counts."""
-    tale = taken_from("overwrite", **{deletes: 5})
-
-    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), Matches)
-
-
-def test_a_guest_that_only_adds_rows_is_none() -> None:
-    """A backfill beside the job."""
-    tale = taken_from("append")
-
-    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), Excluded)
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
-
-
 def test_what_the_jobs_own_runs_overwrite_is_their_work() -> None:
     """Listed by Flink, or forgotten beside others that overwrite: a batch job that writes its table each night."""
     listed = Tale().flink_runs("a").completes("a", 1).commits("a", 1)
@@ -415,15 +241,6 @@ def test_deletes_of_a_run_that_flink_has_forgotten_are_the_jobs() -> None:
     tale.flink_runs("a", restored=2).completes("a", 3).commits("a", 3)
 
     assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), Excluded)
-
-
-def test_a_run_that_flink_lists_under_another_name_is_another_jobs() -> None:
-    """Whatever sink it has."""
-    tale = taken_from("overwrite", sink=same_sink, added_equality_deletes=5)
-    other = tale.runs["a"].model_copy(update={"job_id": job_id("z"), "name": "backfill"})
-    tale.runs["z"] = other
-
-    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), Matches)
 
 
 ANOTHER_SINK = OperatorId("ee" * 16)
@@ -456,83 +273,3 @@ def test_a_silent_start_is_held_against_the_commits_of_its_own_sink() -> None:
 
     assert isinstance(found, Matches)
     assert (tale.at("a", 5), job_id("b")) == (found.last_good, found.wrong_run)
-
-
-def test_a_job_under_a_new_name_has_the_commits_of_the_old() -> None:
-    """That one is over, and the sink kept its uid."""
-    tale = another_job(Tale(), 7, 8, sink=OPERATOR).becomes("z", "CANCELED").flink_runs("b")
-
-    found = restarted_from_empty.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert tale.at("z", 8) == found.last_good
-
-
-OTHER = OperatorId("cd" * 16)
-TASKS = ("ledger", "duplicate_rows", "missing_positions", "duplicate_commits")
-
-
-def started() -> Tale:
-    """Run z has committed by another sink, and is not listed; run b starts without state."""
-    return Tale().commits("z", 1).by_sink(OTHER).commits("z", 2).by_sink(OTHER).flink_runs("b")
-
-
-def looked(tale: Tale) -> Case:
-    """All evidence is of the head as it is."""
-    case = tale.looked_at()
-    assert tale.head is not None
-    return case.model_copy(update={"evidence": tuple(ruled_out(case, task, tale.head) for task in TASKS)})
-
-
-def test_rows_that_came_after_they_were_counted_are_counted_once_more() -> None:
-    """Each task that ends below them is asked for."""
-    tale = started()
-    old = looked(tale).evidence
-
-    found = recovered_by_itself.examine(tale.commits("b", 1).looked_at(evidence=old))
-
-    assert isinstance(found, CannotTell)
-    assert set(found.asks) >= {"duplicate_rows", "missing_positions", "duplicate_commits"}
-
-
-def test_once_its_first_rows_are_counted_nothing_is_open() -> None:
-    """No key lives twice, no position is missing, and the highest one is its own."""
-    case = looked(started().commits("b", 1))
-    assert case.ledger is not None
-    placed = [
-        r.model_copy(update={"position_from": 10 * at, "position_until": 10 * at + 9})
-        for at, r in enumerate(case.ledger.rows)
-    ]
-    gaps = case.gaps.model_copy(update={"highest": 10 * len(placed) - 1}) if case.gaps is not None else None
-    case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(placed)}), "gaps": gaps})
-
-    assert isinstance(recovered_by_itself.examine(case), Matches)
-
-
-@pytest.mark.parametrize("is_listed", [True, False])
-def test_a_job_that_flink_lists_under_another_name_is_another_one(is_listed: bool) -> None:
-    """What it has brought is none of this job's source; of a run that is not listed nobody knows."""
-    tale = Tale().flink_runs("z").commits("z", 1).by_sink(OTHER)
-    tale.runs["z"] = tale.runs["z"].model_copy(update={"name": "other"})
-    if not is_listed:
-        tale.forgets("z")
-    old = looked(tale.flink_runs("b")).evidence
-
-    found = recovered_by_itself.examine(tale.commits("b", 1).looked_at(evidence=old))
-
-    said = " ".join(found.missing) if isinstance(found, CannotTell) else ""
-    assert ("where in the source run bbbbbb began" in said) is not is_listed
-
-
-def test_a_window_from_above_its_first_rows_says_nothing_of_them() -> None:
-    """It tells of what came since. Of a source in partitions all would have to be counted up to the head for ever."""
-    tale = started().commits("b", 1)
-    begins = tale.head
-    case = tale.commits("b", 2).looked_at(since=begins)
-    assert begins is not None
-    contract = case.contract.model_copy(update={"position_partition": "split"})
-    evidence = tuple(ruled_out(case, task, begins, begins) for task in TASKS)
-
-    found = recovered_by_itself.examine(case.model_copy(update={"contract": contract, "evidence": evidence}))
-
-    assert not (isinstance(found, CannotTell) and any("where run bbbbbb began" in each for each in found.missing))

@@ -39,17 +39,6 @@ def test_rows_changed_by_another_writer_are_told(operation: str) -> None:
     assert "1 commit of the job came on top" in found.reasons[-1]
 
 
-def test_the_newest_change_of_another_writer_is_named() -> None:
-    """By it the watch knows a change that came after an incident from those that it left."""
-    tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete").commits("a", 2).commits(None)
-    newest = tale.head
-
-    found = another_writer_changed_rows.examine(tale.commits("a", 3).looked_at())
-
-    assert isinstance(found, Matches)
-    assert newest == found.newest_wrong
-
-
 def converted(tale: Tale, source: SnapshotId, **counts: str) -> Tale:
     """Flink's table maintenance commits on top: it turned the equality deletes of that snapshot into vectors."""
     tale.commits(None, operation="overwrite")
@@ -139,35 +128,6 @@ def test_a_compaction_that_keeps_its_rows_changes_none(counts: dict[str, str]) -
     assert "compactions (1), which kept" in found.reason
 
 
-def test_a_compaction_that_lost_rows_is_told() -> None:
-    """It read more rows than it wrote, and removed no deletes that would explain it."""
-    found = another_writer_changed_rows.examine(compacted(**{"deleted-records": "25"}).looked_at())
-
-    assert isinstance(found, Matches)
-    assert "a compaction that lost 5 rows" in found.reasons[0]
-
-
-def test_deletes_worked_in_excuse_no_more_rows_than_they_deleted() -> None:
-    """One position delete of thirty rows leaves 29, whatever else the compaction says."""
-    tale = compacted(**{"deleted-records": "30", "added-records": "1", "removed-position-deletes": "1"})
-
-    found = another_writer_changed_rows.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert "a compaction that lost 28 rows" in found.reasons[0]
-
-
-@pytest.mark.parametrize("kind", ["position", "equality"])
-def test_deletes_that_a_compaction_leaves_behind_may_have_been_worked_in(kind: str) -> None:
-    """Spark rewrites the files and may keep delete files that delete nothing any more; or they are of other files."""
-    tale = compacted(**{"deleted-records": "30", "added-records": "25"})
-    parent = tale.snapshots[-2]
-    totals = {"total-position-deletes": "0", "total-equality-deletes": "0", f"total-{kind}-deletes": "5"}
-    tale.snapshots[-2] = parent.model_copy(update={"summary": {**parent.summary, **totals}})
-
-    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), CannotTell)
-
-
 def test_a_cherry_pick_is_no_change_of_its_own() -> None:
     """A responder puts a rolled-back commit back; its summary names the source and no job."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None)
@@ -178,20 +138,6 @@ def test_a_cherry_pick_is_no_change_of_its_own() -> None:
 
     assert isinstance(found, Excluded)
     assert "cherry-pick" in found.reason
-
-
-def test_a_table_without_any_job_id_has_no_other_writer() -> None:
-    """Flink CDC leaves no job id: nobody can tell who should write."""
-    found = another_writer_changed_rows.examine(Tale().commits(None).commits(None).looked_at())
-
-    assert isinstance(found, CannotTell)
-
-
-def test_a_change_below_the_window_is_not_todays() -> None:
-    """The window's lower edge is exclusive."""
-    tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete").commits("a", 2, 3)
-
-    assert isinstance(another_writer_changed_rows.examine(tale.looked_at(since=tale.at("a", 2))), Excluded)
 
 
 NOTHING_YET = {"total-records": "0", "total-data-files": "0", "total-delete-files": "0"}
@@ -374,25 +320,6 @@ def test_a_comparison_that_misses_rows_tells_the_loss(tale: Callable[[str], Tale
     assert isinstance(no_snapshot_advanced.examine(compared(tale("FAILED"), lost=50)), Excluded)
 
 
-def test_positions_are_not_skipped_while_a_compaction_may_have_lost_them() -> None:
-    """A replay of the source would be the wrong remedy for what somebody dropped."""
-    case = beside_position_deletes("RUNNING").looked_at(missing=50)
-
-    assert isinstance(source_positions_skipped.examine(case), CannotTell)
-    cleared = compared(beside_position_deletes("RUNNING"), lost=0).model_copy(update={"gaps": case.gaps})
-    assert isinstance(source_positions_skipped.examine(cleared), Matches)
-
-
-@pytest.mark.parametrize(
-    ("removed", "verdict"), [(50, Excluded), (49, CannotTell), (51, CannotTell)], ids=["all", "fewer", "more"]
-)
-def test_deletes_that_the_compaction_removed_account_for_just_as_many(removed: int, verdict: type[Examined]) -> None:
-    """With the files went the deletes that named their rows; more of them had deleted nothing any more."""
-    tale = compacted_beside(position=80, deleted_records=100, added_records=50, removed_position_deletes=removed)
-
-    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), verdict)
-
-
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
@@ -493,15 +420,3 @@ def test_a_sink_that_left_main_is_told_beside_one_that_stays() -> None:
     tale = job().commits("a", 3).by_sink(SECOND)
 
     assert not isinstance(recovered_by_itself.examine(on_branch(tale, 4, 5).looked_at()), Matches)
-
-
-def test_a_branch_of_another_engine_or_job_is_no_branch_of_the_job() -> None:
-    """An audit branch of Spark, and what a guest by another sink commits beside main."""
-    tale = job()
-    tale.stages(None, 0).stages("z", 7).by_sink(SECOND)
-    tale.refs = [
-        Ref(name=name, kind="branch", snapshot_id=s.snapshot_id)
-        for name, s in zip(("spark", "guest"), tale.snapshots[-2:], strict=True)
-    ]
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)

@@ -31,7 +31,6 @@ from tests.tables import with_fields
 NOW = orders.NINE
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SOURCE = OperatorId("cb" * 16)
-HEADS_CHECKPOINT = 9
 
 
 def held(number: int = 0, earliest: int = 0, latest: int = 1_000, **told: Any) -> KafkaPartition:
@@ -315,11 +314,6 @@ def test_a_later_look_is_told_only_if_it_is_worse() -> None:
     assert not any(is_no_worse(each, now) for each in (earlier, lost))
     assert not is_no_worse(now, untold)
     assert not is_no_worse(now, None)
-
-
-def test_nothing_that_could_go_has_no_deadline() -> None:
-    """No restore point, no lost commit, no gap."""
-    assert recovery_deadline(case(kafka=[held()])) is None
 
 
 @given(

@@ -15,33 +15,17 @@ from bot.diagnosis import (
 from bot.diagnosis import source_positions_skipped as skipped
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
-from bot.domain.ids import CheckpointId, SnapshotId
-from bot.domain.rollbacks import rollbacks
-from bot.domain.table import Window
+from bot.domain.ids import SnapshotId
 from bot.history.rolled_back import Outcome, rollbacks_of
 from bot.history.suspicion import propose_window
 from tests.cases import Tale, job_id
-from tests.diagnosis.little_evidence import case_of, look
-from tests.diagnosis.little_world import World
-from tests.found import hole, leaks, point, points, twice
+from tests.found import hole, leaks, points, twice
 
 
 def rewound() -> Tale:
     """F2 on the V2 sink: `a` reached 10, `b` was restored from 6 and committed 7 and 8."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
     return tale.flink_runs("b", restored=6).commits("b", 7, 8)
-
-
-def test_a_rewind_trusts_the_last_commit_before_the_wrong_run() -> None:
-    """Everything that the earlier run committed was right; the rows show both copies, from above the savepoint."""
-    tale = rewound()
-
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Matches)
-    assert (tale.at("a", 10), job_id("b")) == (found.last_good, found.wrong_run)
-    assert (*(tale.at("a", c) for c in (7, 8, 9, 10)), tale.at("b", 7), tale.at("b", 8)) == found.rows
-    assert Remedy.REWIND_TABLE_AND_JOB is found.remedy
 
 
 def test_a_rewind_is_proven_by_the_ledger_alone_when_flink_is_down() -> None:
@@ -52,41 +36,10 @@ def test_a_rewind_is_proven_by_the_ledger_alone_when_flink_is_down() -> None:
     assert any("fall from 10" in reason for reason in found.reasons)
 
 
-def test_without_flink_a_silent_run_is_neither_seen_nor_excluded() -> None:
-    """Only Flink knows of a V1 run that holds its commits back."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_is_down()
-
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, CannotTell)
-    assert "Flink REST at http://flink:8081: It refused the connection. Start Flink, then ask again." in found.missing
-
-
-def test_a_rewind_that_a_later_failover_hides_is_still_found() -> None:
-    """Flink shows only the newest restore; the chain remembers."""
-    tale = rewound().flink_runs("b", restored=8).commits("b", 9)
-
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Matches)
-    assert tale.at("a", 10) == found.last_good
-
-
 def late_and_forgotten() -> Tale:
     """V1: `b` held 7 to 10 back and committed 12; then it failed over, and its first restore is no longer listed."""
     tale = Tale().flink_runs("a", v1=True).commits("a", *range(1, 11)).becomes("a", "FINISHED")
     return tale.flink_runs("b", restored=6, v1=True).commits("b", 12).flink_runs("b", restored=12, v1=True)
-
-
-def test_a_forgotten_restore_is_told_by_the_repeated_rows() -> None:
-    """When the new run's first commit repeats the old run's keys, it was a replay, listed or not."""
-    tale = late_and_forgotten()
-    duplicates = twice(40, pairs=[(tale.at("a", 9), tale.at("b", 12))])
-
-    found = restored_from_older_savepoint.examine(tale.case(duplicates=duplicates))
-
-    assert isinstance(found, Matches)
-    assert tale.at("a", 10) == found.last_good
 
 
 def failed_over() -> Tale:
@@ -158,38 +111,6 @@ def test_a_forgotten_restore_cannot_be_judged_before_rows_are_counted() -> None:
     assert not isinstance(after, Matches)
 
 
-def test_the_next_id_needs_no_listed_restore() -> None:
-    """A run that begins right above the old maximum is taken for a hand-over, as long as no row is found twice."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
-    tale.flink_runs("b", restored=10).commits("b", 11).flink_runs("b", restored=11)
-
-    assert not isinstance(restored_from_older_savepoint.examine(tale.case()), Matches)
-
-
-def test_a_silent_run_that_ended_did_no_harm() -> None:
-    """It committed nothing, and will not."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
-    tale.flink_runs("b", restored=6).becomes("b", "CANCELED")
-
-    assert isinstance(restored_from_older_savepoint.examine(tale.case()), Excluded)
-
-
-def test_a_rewind_below_the_window_is_not_todays_fault() -> None:
-    """The window limits the question: what it leaves out was judged before."""
-    tale = rewound().commits("b", 9, 10)
-
-    assert not isinstance(restored_from_older_savepoint.examine(tale.case(since=tale.at("b", 8))), Matches)
-
-
-def test_another_operators_ids_are_not_compared() -> None:
-    """Two sinks count on their own; a lower id of the other one is no fall."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).commits("b", 3)
-    last = tale.snapshots[-1]
-    tale.snapshots[-1] = last.model_copy(update={"summary": last.summary | {"flink.operator-id": "ab" * 16}})
-
-    assert isinstance(restored_from_older_savepoint.examine(tale.case()), Excluded)
-
-
 def test_withheld_commits_name_the_checkpoints_that_never_arrived() -> None:
     """Flink calls them completed; the reason lists those at or below the old maximum, and no others."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 11)).flink_runs("a", restored=4)
@@ -202,19 +123,6 @@ def test_withheld_commits_name_the_checkpoints_that_never_arrived() -> None:
     assert (tale.at("a", 10), job_id("a")) == (found.last_good, found.wrong_run)
 
 
-def test_withheld_commits_that_came_late_trust_the_commit_before_them() -> None:
-    """As run on Flink 1.20.3: 5 to 7 were dropped, 8 to 11 came as one commit of 232 rows."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", *range(1, 11)).flink_runs("a", restored=4, v1=True)
-    tale.completes("a", 5, 6, 7).flink_runs("a", restored=7, v1=True).completes("a", 8, 9, 10, 11)
-    tale.commits("a", 11, rows=232).commits("a", 12)
-
-    found = commits_withheld.examine(tale.case())
-
-    assert isinstance(found, Matches)
-    assert tale.at("a", 10) == found.last_good
-    assert any("232 rows at once" in reason for reason in found.reasons)
-
-
 def test_an_unknown_sink_is_not_taken_for_either() -> None:
     """While Flink lists no operators, a silent new run may be V1 or V2."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
@@ -224,14 +132,6 @@ def test_an_unknown_sink_is_not_taken_for_either() -> None:
 
     assert isinstance(found, CannotTell)
     assert "the operators of run bbbbbb" in found.missing[0]
-
-
-def test_runs_of_other_jobs_are_not_this_jobs_runs() -> None:
-    """Flink may answer with more than was asked for."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b", restored=CheckpointId(1))
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"name": "clicks"})
-
-    assert isinstance(restored_from_older_savepoint.examine(tale.case()), Excluded)
 
 
 TO_COME = GapsFinding(lowest=0, highest=9, positions=10, missing=0, gaps=(), to_come=10)
@@ -301,20 +201,6 @@ def test_nor_does_a_manifest_above_the_target_or_of_another_run() -> None:
     assert isinstance(found, Excluded)
 
 
-def test_nor_does_one_below_the_target_whose_rows_main_has() -> None:
-    """A failover broke off checkpoint 2 of run a, which read its rows again."""
-    tale = Tale().flink_runs("a").commits("a", 1).leaves_manifest("a", 2).commits("a", 3, 4).becomes("a", "CANCELED")
-    tale.rolls_back_to("a", 3).forgets("a").flink_runs("b").came_from("b", 3, f"s3://state/{job_id('a')}/chk-3")
-    tale.keeps_point("a", 3)
-    gaps = GapsFinding(lowest=0, highest=19, positions=20, missing=0, gaps=(), to_come=10)
-    leaked = leaks(*tale.manifests, standing=LeakStanding.UNTOLD, positions=(10, 15))
-
-    case = tale.looked_at(gaps=gaps, leaked=leaked)
-
-    assert not isinstance(rolled_back_while_running.examine(case), Matches)
-    assert isinstance(flink_is_recovering.examine(case), Matches)
-
-
 @pytest.mark.parametrize("missing", [True, False])
 def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missing: bool) -> None:
     """Run b goes on from the target, but has passed what main lost; a commit of another engine beside these, whose
@@ -329,18 +215,6 @@ def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missi
     case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
 
     assert isinstance(rolled_back_while_running.examine(case), Matches if missing else Excluded)
-
-
-@pytest.mark.parametrize("of_another", [True, False])
-def test_a_checkpoint_of_its_own_reads_nothing_again_that_another_run_lost_before(*, of_another: bool) -> None:
-    """Run b began after run a, nobody knows where, and went back to its own 1 before main lost commits of both."""
-    tale = Tale().flink_runs("a").commits("a", 1)
-    tale = (tale.commits("a", 2) if of_another else tale).becomes("a", "CANCELED").flink_runs("b").commits("b", 2)
-    tale.rolls_back_to("a", 1).came_from("b", 1, f"s3://state/{job_id('b')}/chk-1")
-
-    ((_, told),) = rollbacks_of(tale.looked_at())
-
-    assert Outcome.UNTOLD is told.outcome
 
 
 def test_nobody_waits_for_a_run_to_catch_up_while_keys_live_twice() -> None:
@@ -359,20 +233,6 @@ def rewound_to(*, v1: bool) -> Tale:
     """`a` reached 10, `b` was restored from 6."""
     tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 11)).becomes("a", "FINISHED")
     return tale.flink_runs("b", restored=6, v1=v1)
-
-
-def test_a_rewind_without_a_point_to_go_to_is_deduplicated() -> None:
-    """Looked, and nothing pairs: the run goes on and its repeated rows are removed by key."""
-    tale = rewound_to(v1=False).commits("b", 7, 8)
-
-    none = restored_from_older_savepoint.examine(tale.looked_at(duplicates=20, pairing=points()))
-    some = restored_from_older_savepoint.examine(
-        tale.looked_at(duplicates=20, pairing=points(point(job_id("a"), 6, tale.at("a", 6))))
-    )
-
-    assert isinstance(none, Matches)
-    assert isinstance(some, Matches)
-    assert (Remedy.DEDUPLICATE_ROWS, Remedy.REWIND_TABLE_AND_JOB) == (none.remedy, some.remedy)
 
 
 @pytest.mark.parametrize(
@@ -435,54 +295,6 @@ def test_what_was_committed_meanwhile_is_lost() -> None:
     assert "(F6)" in by_source.reason
 
 
-def test_it_is_told_before_the_job_goes_on() -> None:
-    """Main must not be set to 7 for it: that would lose 5 and 6."""
-    tale = set_forward()
-    case = tale.looked_at(since=tale.at("a", 1))
-
-    found, healthy = rolled_back_while_running.examine(case), recovered_by_itself.examine(case)
-
-    assert isinstance(found, Matches)
-    assert tale.at("a", 6) == found.last_good
-    assert not any("would undo the rollback" in reason for reason in found.reasons)
-    assert isinstance(healthy, Excluded)
-
-
-def test_its_window_begins_where_main_was_set_to() -> None:
-    """The lost commit is in it, although it stands on an older one."""
-    tale = set_forward(8, 9)
-
-    proposed = propose_window(tale.table, tale.jobs)
-
-    assert (tale.at("a", 6), tale.at("a", 6)) == (proposed.window.since, proposed.trusted)
-    assert [7, 8, 9] == [s.checkpoint_id for s in proposed.window.of(tale.table)]
-    later = Window(since=tale.at("a", 8), until=proposed.window.until)
-    assert [9] == [s.checkpoint_id for s in later.of(tale.table)]
-
-
-def test_a_run_that_was_restored_where_main_was_set_to_reads_it_again() -> None:
-    """Table and job went forward together."""
-    tale = set_forward().becomes("a", "CANCELED").flink_runs("b", restored=6).commits("b", 7, 8)
-
-    ((lost, told),) = rollbacks_of(tale.looked_at())
-
-    assert (tale.at("a", 4), tale.at("a", 6), Outcome.READ_AGAIN) == (lost.fork, lost.target, told.outcome)
-
-
-def test_a_commit_above_a_hole_is_not_taken_for_good() -> None:
-    """Main goes back, forward, and back to the other line again: each line lost what the other one had."""
-    tale = set_forward(8)
-    tale.rolls_back_to("a", 7).commits("a", 9)
-    case = tale.looked_at(missing=30)
-
-    lost, found = rollbacks(tale.table), rolled_back_while_running.examine(case)
-
-    told = [[tale.table.by_id[s].checkpoint_id for s in each.left] for each in lost]
-    assert ([[5, 6], [8]], [tale.at("a", 4), tale.at("a", 7)]) == (told, [each.target for each in lost])
-    assert isinstance(found, Matches)
-    assert tale.at("a", 4) == found.last_good
-
-
 def test_a_missing_manifest_is_not_cured_by_losing_what_main_has() -> None:
     """The job fails for the manifest of 7; with main at 7 it would restart, without 5 and 6."""
     tale = set_forward().becomes("a", "RESTARTING").misses_manifest("a", "a", 7, times=3)
@@ -492,27 +304,6 @@ def test_a_missing_manifest_is_not_cured_by_losing_what_main_has() -> None:
     assert isinstance(found, Matches)
     assert not any("restarts by itself" in reason for reason in found.reasons)
     assert tale.at("a", 6) == found.last_good
-
-
-@pytest.mark.parametrize("is_set_forward", [True, False])
-def test_what_was_found_before_it_says_nothing_of_it(is_set_forward: bool) -> None:
-    """The head that was looked at is on main again, or still, and the rows that were lost came after it."""
-    world = World()
-    for _ in range(4):
-        world.reads(2)
-    seen, looked = world.tale.head, look(world)
-    assert seen is not None
-    if is_set_forward:
-        world.rolls_back_to(world.chain()[1].snapshot_id)
-    world.reads(2)
-    world.rolls_back_to(seen)
-    world.reads(2)
-
-    before, after = case_of(world, looked), case_of(world, look(world))
-
-    for case in (before, after):
-        assert isinstance(rolled_back_while_running.examine(case), Matches)
-        assert not isinstance(recovered_by_itself.examine(case), Matches)
 
 
 def rewound_together(*again: int) -> Tale:

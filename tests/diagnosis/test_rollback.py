@@ -5,13 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import flink_is_recovering, recovered_by_itself, rolled_back_while_running, source_positions_skipped
-from bot.diagnosis._asked import lacking
+from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Ask
 from bot.domain.findings import GapsFinding, PositionGap
-from bot.domain.ids import SnapshotId, short
-from bot.domain.table import HeadMove, Window
+from bot.domain.ids import SnapshotId
+from bot.domain.table import Window
 from bot.history.rolled_back import Outcome, rollbacks_of
 from bot.history.suspicion import propose_window
 from bot.service.observing import readers_since
@@ -46,31 +45,6 @@ def test_a_rollback_below_the_window_is_not_todays_fault(since: int, expected: t
     assert isinstance(rolled_back_while_running.examine(tale.case(since=tale.at("a", since))), expected)
 
 
-def test_a_rollback_is_seen_without_flink() -> None:
-    """The snapshot log and the chain are enough once the run has committed again."""
-    assert isinstance(rolled_back_while_running.examine(rolled_back().flink_is_down().case()), Matches)
-
-
-def test_a_rollback_whose_writer_ended_names_no_run_to_stop() -> None:
-    """Nothing runs, so nothing is stopped; the hole is there all the same."""
-    found = rolled_back_while_running.examine(rolled_back().becomes("a", "FAILED").case())
-
-    assert isinstance(found, Matches)
-    assert found.wrong_run is None
-
-
-def test_a_rollback_whose_rows_were_put_back_is_no_hole() -> None:
-    """Evidence that looked and found every position outweighs the chain's jump."""
-    assert isinstance(rolled_back_while_running.examine(rolled_back().case(gaps=hole(0))), Excluded)
-
-
-def test_an_open_rollback_cannot_be_judged_without_flink() -> None:
-    """Whether its writer is alive decides whether a hole will come."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).rolls_back_to("a", 3).flink_is_down()
-
-    assert isinstance(rolled_back_while_running.examine(tale.case()), CannotTell)
-
-
 def test_staged_snapshots_are_not_rolled_back() -> None:
     """Write-audit-publish leaves snapshots that never were head of main."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).stages("a", 3).commits("a", 4)
@@ -79,75 +53,6 @@ def test_staged_snapshots_are_not_rolled_back() -> None:
 
     assert isinstance(found, Excluded)
     assert "none in the window ever was its head" in found.reason
-
-
-@pytest.mark.parametrize(
-    ("field", "task"),
-    [
-        ("duplicates", "duplicate_rows"),
-        ("gaps", "missing_positions"),
-        ("duplicate_commits", "duplicate_commits"),
-        ("unreadable", "unreadable_files"),
-    ],
-)
-def test_health_is_not_claimed_before_everything_was_looked_at(field: str, task: str) -> None:
-    """An unbroken chain does not say that its rows are right, nor that its files can be read."""
-    case = Tale().flink_runs("a").commits("a", 1, 2, 3).looked_at().model_copy(update={field: None})
-
-    found = recovered_by_itself.examine(case)
-
-    assert isinstance(found, CannotTell)
-    assert task in found.asks
-
-
-def test_health_names_the_restore_and_the_attempt() -> None:
-    """A responder sees that there was a failure, and that it is over."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_runs("a", restored=3).commits("a", 4)
-
-    found = recovered_by_itself.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert "from checkpoint 3" in found.reasons[0]
-    assert "highest attempt 1" in found.reasons[0]
-    assert (tale.head, None, Remedy.NOTHING) == (found.last_good, found.wrong_run, found.remedy)
-
-
-@pytest.mark.parametrize(("completed", "expected"), [(13, Matches), (14, Excluded)])
-def test_a_quiet_source_is_healthy_until_an_empty_commit_is_due(completed: int, expected: type) -> None:
-    """Without rows the sink commits every tenth checkpoint; one more may be on its way."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, completed + 1))
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), expected)
-
-
-def test_the_tables_own_limit_of_empty_commits_counts() -> None:
-    """`flink.max-continuous-empty-commits` moves the point at which silence becomes suspicious."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, 20))
-    tale.properties["flink.max-continuous-empty-commits"] = "50"
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
-
-
-def test_a_completed_checkpoint_ends_the_waiting() -> None:
-    """After a failover the next completed checkpoint shows that the job is itself again."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).fails("a").flink_runs("a", restored=2)
-    waiting = Tale().flink_runs("a").commits("a", 1, 2).fails("a")
-
-    before, after = (
-        flink_is_recovering.examine(waiting.case()),
-        flink_is_recovering.examine(tale.completes("a", 3).case()),
-    )
-
-    assert isinstance(before, Matches)
-    assert isinstance(after, Excluded)
-
-
-@pytest.mark.parametrize(("times", "expected"), [(2, Matches), (3, Excluded)])
-def test_a_restart_loop_is_not_waited_for(times: int, expected: type) -> None:
-    """The third failure without a checkpoint in between is a loop."""
-    tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1).fails("a", times=times).becomes("a", "RESTARTING")
-
-    assert isinstance(flink_is_recovering.examine(tale.case()), expected)
 
 
 ENDS = ["FAILED", "CANCELED", "FINISHED"]
@@ -192,23 +97,6 @@ def test_a_run_that_was_stopped_first_is_as_a_rewind_asks(state: str) -> None:
     assert isinstance(rolled_back_while_running.examine(at_once.looked_at()), expected)
 
 
-def test_a_run_restored_from_the_target_since_settles_it() -> None:
-    """And so does a table that is set back further, once the run has ended."""
-    restarted = ends(under_its_run(), "a", "FAILED").flink_runs("b", restored=2)
-    further = ends(under_its_run(), "a", "FAILED").rolls_back_to("a", 1)
-
-    assert isinstance(rolled_back_while_running.examine(restarted.looked_at()), Excluded)
-    assert isinstance(rolled_back_while_running.examine(further.looked_at()), Excluded)
-
-
-def test_it_has_lost_nothing_that_its_state_holds_where_it_was_rewound() -> None:
-    """Restored from the target before it failed."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 2).flink_runs("a", restored=2)
-    tale = ends(tale, "a", "FAILED")
-
-    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), Excluded)
-
-
 def expired() -> Tale:
     """Main goes from 4 back to 2 while run a runs, and 3 and 4 expire."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).completes("a", 5)
@@ -222,24 +110,6 @@ def test_an_expired_rollback_is_not_excluded(by_numbers: bool) -> None:
     tale.numbers_snapshots = by_numbers
 
     assert isinstance(rolled_back_while_running.examine(tale.looked_at()), CannotTell)
-
-
-def test_positions_that_are_missing_settle_nothing() -> None:
-    """The run went on above the hole."""
-    assert isinstance(rolled_back_while_running.examine(expired().commits("a", 6).looked_at(missing=20)), CannotTell)
-
-
-def test_rows_that_came_since_settle_it() -> None:
-    """No position is missing below them: what is gone was not main's, or was brought again."""
-    assert isinstance(rolled_back_while_running.examine(expired().commits("a", 6).looked_at()), Excluded)
-
-
-def test_ordinary_expiry_is_none() -> None:
-    """The oldest go first."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).expires("a", 1, 2)
-
-    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), Excluded)
-    assert isinstance(rolled_back_while_running.examine(tale.case()), Excluded)
 
 
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
@@ -278,30 +148,6 @@ def test_a_silent_run_of_which_nothing_tells_where_it_began_is_in_doubt(
 
     assert isinstance(found, CannotTell)
     assert not isinstance(recovered_by_itself.examine(case), Matches)
-
-
-def by_history(began: int) -> Tale:
-    """It failed over, and Flink lists all that it completed."""
-    ids = range(began + 1, began + 6)
-    tale = rolled_back_below().flink_runs("b", restored=began).remembers("b", *ids)
-    return tale.came_from("b", ids[-1], f"s3://lake/checkpoints/{job_id('b')}/chk-{ids[-1]}")
-
-
-def by_path(began: int) -> Tale:
-    """It failed before it completed anything, and went back to the same point."""
-    tale = rolled_back_below().flink_runs("b", restored=began)
-    return tale.came_from("b", began, f"s3://lake/checkpoints/{job_id('a')}/chk-{began}")
-
-
-@pytest.mark.parametrize("tell", [by_history, by_path])
-@pytest.mark.parametrize(("began", "expected"), [(3, Excluded), (4, Matches), (6, Matches)])
-def test_what_flink_still_shows_of_its_beginning_tells(tell: Callable[[int], Tale], began: int, expected: type) -> None:
-    """From beyond the target its state holds what main lost; from the target it reads that again."""
-    found = rolled_back_while_running.examine(tell(began).looked_at(gaps=WHOLE))
-
-    assert isinstance(found, expected)
-    if isinstance(found, Excluded):
-        assert "reads again what main lost" in found.reason
 
 
 # ---------------------------------------------------------------------- after its first commits
@@ -362,17 +208,6 @@ def test_missing_positions_tell_that_the_run_began_beyond_the_target(tell: Calla
 
 
 @LATER
-def test_a_run_from_the_target_that_was_quiet_at_first_is_not_accused(tell: Callable[[int], Tale]) -> None:
-    """It brought the rows of 4 again under 5: every position is there, and the table is right."""
-    case = found_in(tell(3), missing=None)
-
-    found = rolled_back_while_running.examine(case)
-
-    assert isinstance(found, Excluded)
-    assert not isinstance(recovered_by_itself.examine(case), Excluded)
-
-
-@LATER
 def test_before_positions_are_looked_for_nobody_can_tell(tell: Callable[[int], Tale]) -> None:
     """And it is said what would."""
     found = rolled_back_while_running.examine(tell(4).case())
@@ -399,44 +234,6 @@ def test_without_bounds_missing_positions_may_be_of_either(tell: Callable[[int],
     assert isinstance(source_positions_skipped.examine(case), CannotTell)
 
 
-def test_a_run_that_begins_with_the_first_lost_id_came_from_the_target() -> None:
-    """Below its first commit nothing was lost, whatever Flink has forgotten."""
-    tale = rolled_back_below().flink_runs("b", restored=3).commits("b", 4, 5, 6).flink_runs("b", restored=6)
-
-    ((_, found),) = rollbacks_of(tale.looked_at())
-
-    assert Outcome.READ_AGAIN is found.outcome
-
-
-@pytest.mark.parametrize("ids", [(3,), (2, 3)], ids=["one id twice", "counted anew"])
-def test_a_silent_run_from_a_checkpoint_that_came_twice_is_in_doubt(ids: tuple[int, ...]) -> None:
-    """What main lost carries the ids of what it has: a restore from 3 may be from the one or the other state."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    target = tale.head
-    tale.commits("a", *ids).becomes("a", "FINISHED")
-    tale.head = target
-    tale.moves.append(HeadMove(at=tale.now, snapshot_id=target))
-    case = tale.flink_runs("b", restored=3).looked_at(gaps=WHOLE)
-
-    found = rolled_back_while_running.examine(case)
-
-    assert isinstance(found, CannotTell)
-    assert not isinstance(recovered_by_itself.examine(case), Matches)
-
-
-def test_a_silent_run_from_below_what_came_twice_reads_all_of_it_again() -> None:
-    """Checkpoint 1 is below both."""
-    tale = Tale().flink_runs("a").commits("a", 1)
-    target = tale.head
-    tale.commits("a", 2, 3).becomes("a", "FINISHED")
-    tale.head = target
-    tale.moves.append(HeadMove(at=tale.now, snapshot_id=target))
-
-    found = rolled_back_while_running.examine(tale.flink_runs("b", restored=1).looked_at(gaps=WHOLE))
-
-    assert isinstance(found, Excluded)
-
-
 def gone_back(*above: int) -> tuple[Tale, SnapshotId]:
     """An incident looks at what came after 6; then main goes back to 4, and the job goes on with 8 and 9."""
     tale = Tale().flink_runs("a").completes("a", *range(1, 7)).commits("a", *range(1, 7))
@@ -445,35 +242,6 @@ def gone_back(*above: int) -> tuple[Tale, SnapshotId]:
     if above:
         tale.commits("a", *above)
     return tale.rolls_back_to("a", 4).completes("a", 8, 9).commits("a", 8, 9), since
-
-
-@pytest.mark.parametrize("above", [(), (7,)], ids=["up to the beginning", "above it too"])
-def test_it_is_told_with_all_that_main_lost(above: tuple[int, ...]) -> None:
-    """The rows were written, and the last good snapshot is on main."""
-    tale, since = gone_back(*above)
-    case = tale.looked_at(since=since, missing=20 + 10 * len(above))
-
-    found, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
-
-    assert isinstance(found, Matches)
-    assert (tale.at("a", 4), job_id("a"), Remedy.REWIND_TABLE_AND_JOB) == (
-        found.last_good,
-        found.wrong_run,
-        found.remedy,
-    )
-    assert {tale.at("a", c) for c in (5, 6, *above, 8, 9)} == set(found.rows)
-    assert isinstance(skipped, Excluded)
-    assert "(F6)" in skipped.reason
-
-
-def test_it_is_not_healthy_before_the_job_goes_on() -> None:
-    """Nothing is missing below the head yet."""
-    tale = Tale().flink_runs("a").completes("a", *range(1, 7)).commits("a", *range(1, 7))
-    since = tale.at("a", 6)
-
-    found = recovered_by_itself.examine(tale.rolls_back_to("a", 4).looked_at(since=since))
-
-    assert isinstance(found, Excluded)
 
 
 def test_a_window_begins_on_main() -> None:
@@ -489,19 +257,6 @@ def test_a_window_begins_on_main() -> None:
     assert [5, 6, 7, 8, 9] == [s.checkpoint_id for s in Window(since=since, until=case.window.until).of(tale.table)]
     before = tale.table.by_id[tale.at("a", 5)].committed_at
     assert readers_since(tale.table, Window(since=since, until=case.window.until)) < before
-
-
-def test_evidence_of_the_narrower_window_is_asked_again() -> None:
-    """It was asked before anybody went back, for less than is in doubt now."""
-    world = World()
-    for _ in range(6):
-        world.reads(2)
-    looked = look(world, since=world.tale.at("a", 6))
-    world.rolls_back_to(world.tale.at("a", 4))
-    world.reads(2)
-
-    assert lacking(case_of(world, looked), "missing_positions")
-    assert not lacking(case_of(world, look(world, since=world.tale.at("a", 6))), "missing_positions")
 
 
 def test_a_line_that_main_shares_nothing_with_begins_nowhere() -> None:
@@ -538,31 +293,6 @@ def lost_again(*, goes_on: bool) -> tuple[World, Looked, SnapshotId]:
         world.reads(10)
     assert target is not None
     return world, looked, target
-
-
-def test_rows_that_were_put_back_are_no_hole() -> None:
-    """Evidence that looked since found all of them."""
-    assert isinstance(rolled_back_while_running.examine(case_of(*put_back())), Excluded)
-
-
-@pytest.mark.parametrize("goes_on", [True, False])
-def test_a_later_hole_is_told_by_itself(goes_on: bool) -> None:
-    """What was found before it says nothing of it; and nothing is taken back that was mended."""
-    world, looked, target = lost_again(goes_on=goes_on)
-
-    found = rolled_back_while_running.examine(case_of(world, looked))
-
-    assert isinstance(found, Matches)
-    assert (target, world.tale.at("a", 6)) == (found.last_good, found.newest_wrong)
-    assert not any("once more" in reason for reason in found.reasons)
-
-
-def test_without_flink_nobody_knows_whether_a_later_hole_comes() -> None:
-    """The one that was put back settles nothing of it."""
-    world, looked, _ = lost_again(goes_on=False)
-    world.tale.flink_is_down()
-
-    assert isinstance(rolled_back_while_running.examine(case_of(world, looked)), CannotTell)
 
 
 def test_a_hole_that_the_next_commit_leaves_is_told_beside_one_that_stands() -> None:
@@ -604,17 +334,6 @@ def looked_at_both(*gaps: tuple[int, int], lowest: int = 0, missing: int | None 
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows}), "gaps": found})
 
 
-def test_the_hole_is_told_in_which_positions_are_missing() -> None:
-    """The rows of the first one are all there: going back below it would undo what was mended."""
-    case = looked_at_both((50, 59))
-
-    found = rolled_back_while_running.examine(case)
-
-    assert isinstance(found, Matches)
-    assert short(found.last_good) in found.headline
-    assert 5 == case.observation.table.by_id[found.last_good or SnapshotId(0)].checkpoint_id
-
-
 @pytest.mark.parametrize(
     "case",
     [
@@ -645,31 +364,6 @@ def test_bounds_of_several_source_partitions_fill_no_hole() -> None:
     assert 2 == case.observation.table.by_id[found.last_good or SnapshotId(0)].checkpoint_id
 
 
-def test_gaps_that_were_named_before_a_hole_came_do_not_fill_it() -> None:
-    """Nobody has looked for its rows yet."""
-    case = looked_at_both((20, 29))
-    early = tuple(
-        each.model_copy(update={"head": case.observation.table.chain[1].snapshot_id}) for each in case.evidence
-    )
-
-    found = rolled_back_while_running.examine(case.model_copy(update={"evidence": early}))
-
-    assert isinstance(found, Matches)
-    assert any("once more" in reason for reason in found.reasons)
-
-
-def test_the_newest_commit_that_main_lost_is_named() -> None:
-    """It stays the same while the run goes on over the hole, and when the run ends."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 6)
-    found = [rolled_back_while_running.examine(tale.looked_at())]
-    tale.commits("a", 9, 10)
-    found.append(rolled_back_while_running.examine(tale.looked_at(missing=20)))
-    tale.becomes("a", "CANCELED")
-    found.append(rolled_back_while_running.examine(tale.looked_at(missing=20)))
-
-    assert [tale.at("a", 8)] * 3 == [each.newest_wrong for each in found if isinstance(each, Matches)]
-
-
 def restored_at(checkpoint: int, first: int) -> Tale:
     """Main went from 8 back to 3 while the job was down; the next run was restored and first commits this."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 9)).completes("a", *range(1, 9)).becomes("a", "CANCELED")
@@ -695,75 +389,6 @@ def test_a_run_from_beyond_the_target_leaves_a_hole() -> None:
     assert isinstance(skipped, Excluded)
     assert "(F6)" in skipped.reason
     assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=None)), Excluded | CannotTell)
-
-
-@pytest.mark.parametrize(
-    ("checkpoint", "first", "outcome"),
-    [
-        (3, 4, Outcome.READ_AGAIN),
-        (3, 9, Outcome.READ_AGAIN),
-        (2, 3, Outcome.READ_AGAIN),
-        (5, 6, Outcome.HELD),
-        (8, 9, Outcome.HELD),
-    ],
-    ids=["at the target", "at the target, then quiet", "below it", "between", "at the end"],
-)
-def test_where_flink_restored_the_run_tells_it(checkpoint: int, first: int, outcome: Outcome) -> None:
-    """Whatever checkpoint id its first commit has."""
-    tale = restored_at(checkpoint, first)
-
-    ((_, found),) = rollbacks_of(tale.looked_at())
-
-    assert outcome is found.outcome
-
-
-def silent(checkpoint: int, run: str) -> Tale:
-    """Main went from 8 back to 3; then this run was restored, under the old job id or a new one, and is silent."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 9))
-    tale = tale.becomes("a", "CANCELED") if run != "a" else tale
-    return tale.rolls_back_to("a", 3).flink_runs(run, restored=checkpoint)
-
-
-@pytest.mark.parametrize("run", ["a", "b"])
-@pytest.mark.parametrize("checkpoint", [4, 6, 8])
-def test_a_silent_run_from_beyond_the_target_will_leave_a_hole(run: str, checkpoint: int) -> None:
-    """Its state holds rows that main lost: to be stopped before it commits, and nothing is healthy meanwhile."""
-    tale = silent(checkpoint, run)
-
-    found = rolled_back_while_running.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert (job_id(run), tale.at("a", 3)) == (found.wrong_run, found.last_good)
-    assert any(f"restored it last from checkpoint {checkpoint}" in reason for reason in found.reasons)
-    assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
-
-
-@pytest.mark.parametrize("run", ["a", "b"])
-@pytest.mark.parametrize("checkpoint", [2, 3])
-def test_a_silent_run_from_the_target_was_rewound_with_the_table(run: str, checkpoint: int) -> None:
-    """It reads again what main lost, under whichever job id."""
-    found = rolled_back_while_running.examine(silent(checkpoint, run).looked_at())
-
-    assert isinstance(found, Excluded)
-    assert "reads again what main lost" in found.reason
-
-
-def test_without_flink_nobody_knows_where_another_run_was_restored() -> None:
-    """Whether its ids lie above all that was lost, or within it."""
-    above, within = restored_at(8, 9).flink_is_down(), restored_at(3, 4).flink_is_down()
-
-    assert isinstance(rolled_back_while_running.examine(above.looked_at(missing=50)), CannotTell)
-    assert isinstance(rolled_back_while_running.examine(within.looked_at(missing=50)), CannotTell)
-
-
-def test_the_same_job_id_restored_between_leaves_a_hole_too() -> None:
-    """Main at 3, and the job goes on from 6: it commits 7 again, but nothing brings 4 to 6."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 3)
-    tale.flink_runs("a", restored=6).commits("a", 7, 8)
-
-    ((_, found),) = rollbacks_of(tale.looked_at())
-
-    assert Outcome.HELD is found.outcome
 
 
 def test_commits_that_were_expired_may_have_held_the_rows() -> None:
@@ -810,16 +435,6 @@ def test_trust_stays_below_what_was_lost(after: tuple[int, ...], is_down: bool) 
 
     assert (tale.at("a", 3), tale.at("a", 3)) == (proposed.window.since, proposed.trusted)
     assert "lost 4 commits" in proposed.because
-
-
-def test_setting_main_back_would_take_the_guests_rows() -> None:
-    """It is said only where nothing stands above the target."""
-    alone, beside = back_to_3(), guest(back_to_3())
-
-    told = [rolled_back_while_running.examine(tale.looked_at()) for tale in (alone, beside)]
-
-    said = [any("would undo" in r for r in each.reasons) for each in told if isinstance(each, Matches)]
-    assert [True, False] == said
 
 
 @pytest.mark.parametrize(("pairs_with", "remedy"), [(3, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.RESTORE_LOST_COMMITS)])

@@ -2,13 +2,13 @@
 
 import pytest
 
-from bot.diagnosis import recovered_by_itself, source_positions_skipped
+from bot.diagnosis import source_positions_skipped
 from bot.diagnosis._last_good import rows_up_to
 from bot.domain.diagnosis import CannotTell, Case, Excluded, LastGoodRows, Matches, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ledger import Ledger
 from tests.cases import Tale
-from tests.found import hole, leaks, orphans
+from tests.found import leaks, orphans
 
 GAP = GapsFinding(lowest=0, highest=99, positions=80, missing=20, gaps=(PositionGap(first=50, last=69),))
 
@@ -50,48 +50,6 @@ def test_files_that_no_commit_names_are_to_be_looked_into_first(count: int) -> N
     assert any("3 files on storage that no commit names" in reason for reason in found.reasons) is bool(count)
 
 
-def test_without_bounds_only_the_windows_edge_is_trusted() -> None:
-    """No bound tells which commit is the first above the gap."""
-    tale = jumped()
-
-    found = source_positions_skipped.examine(tale.looked_at(gaps=GAP, since=tale.at("a", 1)))
-
-    assert isinstance(found, Matches)
-    assert (tale.at("a", 1), ()) == (found.last_good, found.rows)
-
-
-def test_rows_that_were_rolled_back_were_not_skipped() -> None:
-    """They were written once, and the rollback is the fault (F6)."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).rolls_back_to("a", 2).commits("a", 6)
-
-    found = source_positions_skipped.examine(tale.looked_at(missing=30))
-
-    assert isinstance(found, Excluded)
-    assert "(F6)" in found.reason
-
-
-def test_rows_that_another_writer_deleted_were_not_skipped() -> None:
-    """They were written once, and the deletion is the fault (F21)."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete").commits("a", 3)
-
-    found = source_positions_skipped.examine(tale.looked_at(missing=30))
-
-    assert isinstance(found, Excluded)
-    assert "(F21)" in found.reason
-
-
-def test_rows_in_a_dropped_manifest_were_not_skipped() -> None:
-    """The source gave them, and the sink lost them."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 2).commits("a", 3)
-
-    found = source_positions_skipped.examine(
-        tale.looked_at(missing=30, leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED))
-    )
-
-    assert isinstance(found, Excluded)
-    assert "never committed" in found.reason
-
-
 def test_what_an_untold_manifest_holds_may_be_what_is_missing() -> None:
     """Nobody can tell whether its rows were read again: then they may have been written after all."""
     tale = jumped().leaves_manifest("a", 2)
@@ -120,19 +78,6 @@ def test_rows_that_a_restore_would_commit_were_not_skipped(run: str, positions: 
     assert isinstance(found, answer)
 
 
-def test_before_manifests_were_listed_it_stays_open() -> None:
-    """The missing rows may wait in files on storage."""
-    found = source_positions_skipped.examine(jumped().looked_at(gaps=GAP, leaked=None))
-
-    assert isinstance(found, CannotTell)
-    assert ("leaked_manifests",) == found.missing
-
-
-def test_complete_positions_exclude_it() -> None:
-    """Evidence that looked and found none missing."""
-    assert isinstance(source_positions_skipped.examine(jumped().looked_at(gaps=hole(0))), Excluded)
-
-
 def by_key(case: Case, starts: tuple[int, ...]) -> Case:
     """The same of an upsert table whose commits begin at these positions, 25 in each."""
     assert case.ledger is not None
@@ -152,15 +97,6 @@ def test_a_row_that_was_replaced_takes_its_position_along() -> None:
 
     assert isinstance(found, CannotTell)
     assert "replaced by a newer row" in found.missing[0]
-
-
-def test_replaced_rows_are_no_wrong_rows_and_no_all_clear() -> None:
-    """They neither speak against the table, nor let it be called complete."""
-    going_on = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
-    found = recovered_by_itself.examine(by_key(going_on.looked_at(gaps=GAP), (0, 25, 50, 75)))
-
-    assert isinstance(found, CannotTell)
-    assert "replaced by a newer row" in " ".join(found.missing)
 
 
 def test_a_jump_shows_in_an_upsert_table_too() -> None:
@@ -323,34 +259,6 @@ IN_0 = PositionGap(first=500, last=509, partition="0")
 IN_1 = PositionGap(first=100, last=109, partition="1")
 
 
-def test_the_last_good_snapshot_lies_below_the_gaps_of_every_source_partition() -> None:
-    """Partition 0 is whole up to 499, and partition 1 up to 99: what lies below the first is not below the second."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    case = tale.looked_at()
-
-    mixed = source_positions_skipped.examine(of_partitions(case, ((0, 300), (110, 499), (201, 600)), IN_0, IN_1))
-    told = source_positions_skipped.examine(of_partitions(case, ((0, 99), (80, 300), (201, 600)), IN_0, IN_1))
-    since = source_positions_skipped.examine(
-        of_partitions(tale.looked_at(since=tale.at("a", 1)), ((110, 499), (201, 600)), IN_0, IN_1)
-    )
-
-    assert isinstance(mixed, Matches)
-    assert isinstance(told, Matches)
-    assert isinstance(since, Matches)
-    assert (None, tale.at("a", 1), tale.at("a", 1)) == (mixed.last_good, told.last_good, since.last_good)
-
-
-def test_gaps_that_are_not_named_may_lie_lower() -> None:
-    """Twenty are named, partition after partition."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    bounds = ((0, 99), (80, 300), (201, 600))
-
-    found = source_positions_skipped.examine(of_partitions(tale.looked_at(), bounds, IN_0, IN_1, missing=30))
-
-    assert isinstance(found, Matches)
-    assert found.last_good is None
-
-
 def test_a_commit_whose_bounds_nobody_knows_may_hold_a_hole() -> None:
     """What it holds may lie above the gap."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
@@ -397,10 +305,3 @@ def test_nor_where_what_main_lost_may_have_expired_since() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).commits("a", 4).expires("a", 2, 3)
 
     assert rows_up_to(_in_partitions(tale.looked_at(gaps=WHOLE)), tale.at("a", 4)) is LastGoodRows.NOT_LOOKED_AT
-
-
-def test_a_compaction_that_was_rolled_back_held_no_missing_row() -> None:
-    """It moves rows and brings none, so what is missing is not what main lost with it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="replace").rolls_back_to("a", 2)
-
-    assert isinstance(source_positions_skipped.examine(tale.looked_at(missing=5)), Matches)

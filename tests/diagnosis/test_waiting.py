@@ -9,20 +9,19 @@ import pytest
 
 from bot.actions._effects.job import Began, standing
 from bot.bootstrap import failure_modes
-from bot.diagnosis import checkpoints_failed, flink_is_recovering, no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis import commit_not_made_yet as mode
-from bot.diagnosis._asked import answers
+from bot.diagnosis import flink_is_recovering, no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis._examine import diagnose
-from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.effects import StartJob
-from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Vertex
+from bot.domain.flink import CheckpointKind, CheckpointSettings, Vertex
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId
 from bot.service.watch_unnamed import silent_for, unnamed_signs
 from tests.cases import Tale
-from tests.diagnosis.little_evidence import Looked, case_of, look
+from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_world import World
-from tests.diagnosis.test_asked_for import MINUTE, Anew, diagnosed, quiet
-from tests.found import hole, leaks, points
+from tests.diagnosis.test_asked_for import MINUTE, quiet
+from tests.found import leaks, points
 from tests.job_tale import JOB, JobTale, job_id
 
 
@@ -71,20 +70,6 @@ def test_a_restart_needs_no_restore_point_that_nobody_has_seen() -> None:
     assert "do not start without state" in told[-1]
 
 
-@pytest.mark.parametrize("upto", [2, 3, 4])
-def test_the_newest_checkpoints_are_on_their_way(upto: int) -> None:
-    """The commit follows a completed checkpoint within moments."""
-    assert isinstance(mode.examine(waiting(upto).looked_at()), Excluded)
-
-
-def test_a_quiet_source_leaves_no_manifest() -> None:
-    """Checkpoints without rows wait for nothing."""
-    found = mode.examine(Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, 12)).looked_at())
-
-    assert isinstance(found, Excluded)
-    assert "carried no rows" in found.reason
-
-
 def test_one_manifest_that_waits_for_too_long_is_enough() -> None:
     """A busy source may complete few checkpoints; evidence knows how long the manifest has waited."""
     tale = waiting(4)
@@ -96,13 +81,6 @@ def test_one_manifest_that_waits_for_too_long_is_enough() -> None:
 
     assert isinstance(young, Excluded)
     assert isinstance(old, Matches)
-
-
-def test_manifests_of_another_run_are_not_this_runs() -> None:
-    """They are leaked, not waiting."""
-    tale = Tale().flink_runs("b").flink_runs("a").commits("a", 1, 2).completes("a", 3, 4, 5).leaves_manifest("b", 3, 4)
-
-    assert isinstance(mode.examine(tale.becomes("b", "CANCELED").looked_at()), Excluded)
 
 
 @pytest.mark.parametrize(
@@ -123,92 +101,11 @@ def test_commits_that_never_come_are_not_waited_for(tale: Tale, code: str) -> No
     assert code in found.reason
 
 
-def test_without_a_listing_a_silence_is_neither_waiting_nor_quiet() -> None:
-    """Only the manifests on storage tell which."""
-    tale = waiting(6)
-    tale.storage_down = True
-
-    found = mode.examine(tale.looked_at())
-
-    assert isinstance(found, CannotTell)
-    assert "It timed out" in found.missing[0]
-
-
-def test_nothing_is_waited_for_where_no_run_is_alive() -> None:
-    """And nothing is said where Flink cannot be asked."""
-    assert isinstance(mode.examine(waiting(6).becomes("a", "FAILED").looked_at()), Excluded)
-    assert isinstance(mode.examine(waiting(6).flink_is_down().looked_at()), CannotTell)
-
-
-def told_as(tale: Tale, **change: object) -> Tale:
-    """Four of the checkpoints in between are told otherwise."""
-    listed = tale.runs["a"].checkpoints
-    some = tuple(c.model_copy(update=change) if c.checkpoint_id in (4, 6, 8, 10) else c for c in listed)
-    tale._change("a", checkpoints=some)
-    return tale
-
-
 def v1() -> Tale:
     """Of `waiting`, with the V1 sink."""
     tale = waiting(16)
     tale._change("a", vertices=Tale().flink_runs("a", v1=True).runs["a"].vertices)
     return tale
-
-
-@pytest.mark.parametrize(
-    ("tale", "remedy"),
-    [
-        (told_as(waiting(16), status="FAILED"), Remedy.WAIT),
-        (told_as(v1(), kind=CheckpointKind.SAVEPOINT), Remedy.WAIT),
-        (told_as(waiting(16), kind=CheckpointKind.SAVEPOINT), Remedy.RESTORE_JOB_ONLY),
-        (v1(), Remedy.RESTORE_JOB_ONLY),
-    ],
-    ids=["failed", "savepoints under V1", "savepoints under V2", "V1"],
-)
-def test_commits_are_waited_for_as_long_as_the_sink_counts(tale: Tale, remedy: Remedy) -> None:
-    """F11 was said to be past waiting by the distance of ids alone."""
-    found = mode.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
-    assert remedy is found.remedy
-
-
-def rewound(to_come: int) -> Case:
-    """Table and job went back to checkpoint 2 together; so many positions are not written again yet."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).becomes("a", "FINISHED").rolls_back_to("a", 2)
-    gaps = hole(0).model_copy(update={"to_come": to_come})
-    return tale.flink_runs("b", restored=2).commits("b", 3).looked_at(gaps=gaps)
-
-
-def test_a_rewound_job_is_waited_for_until_it_has_caught_up() -> None:
-    """Nothing is wrong and nothing is whole: the rows come by themselves."""
-    case = rewound(to_come=20)
-
-    wait, healthy = flink_is_recovering.examine(case), recovered_by_itself.examine(case)
-
-    assert isinstance(wait, Matches)
-    assert (Remedy.WAIT, None) == (wait.remedy, wait.last_good)
-    assert not isinstance(healthy, Matches)
-
-
-def test_a_rewound_job_that_has_caught_up_is_healthy() -> None:
-    """No position is missing and none is to come."""
-    case = rewound(to_come=0)
-
-    wait, healthy = flink_is_recovering.examine(case), recovered_by_itself.examine(case)
-
-    assert [Excluded, Matches] == [type(wait), type(healthy)]
-
-
-@pytest.mark.parametrize("goes_on", [True, False])
-def test_rows_below_a_running_job_do_not_come_again(goes_on: bool) -> None:
-    """A rollback under a run that goes on is a hole (F6): waiting does not fill it."""
-    tale = Tale().flink_runs("a", restored=0).commits("a", *range(1, 6)).rolls_back_to("a", 2)
-    if goes_on:
-        tale.commits("a", 6)
-    case = tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 20}))
-
-    assert not isinstance(flink_is_recovering.examine(case), Matches)
 
 
 def not_up(state: str, **later: float) -> Tale:
@@ -235,39 +132,6 @@ def test_a_run_that_does_not_come_up_is_not_waited_for_ever(state: str) -> None:
     assert "free slots" in still.reasons[0]
 
 
-@pytest.mark.parametrize(
-    ("interval", "timeout", "limit"),
-    [
-        (timedelta(seconds=3), None, timedelta(minutes=10, seconds=6)),
-        (timedelta(minutes=5), timedelta(minutes=20), timedelta(minutes=30)),
-        (timedelta(hours=2), timedelta(hours=3), timedelta(hours=1)),
-    ],
-    ids=["short", "as the job's settings say", "an hour at most"],
-)
-def test_the_limit_is_the_jobs_own(interval: timedelta, timeout: timedelta | None, limit: timedelta) -> None:
-    """What may take a checkpoint that long may take a restore as long; one moment more is too long."""
-    told = []
-    for seconds in (-2, 2):
-        tale = not_up("INITIALIZING", seconds=limit.total_seconds() + seconds)
-        settings = CheckpointSettings(timeout_ms=None if timeout is None else round(timeout.total_seconds() * 1000))
-        changed = {"checkpoint_interval_ms": round(interval.total_seconds() * 1000), "settings": settings}
-        tale.runs["b"] = tale.runs["b"].model_copy(update=changed)
-        told.append(type(flink_is_recovering.examine(tale.looked_at())))
-
-    assert [Matches, Excluded] == told
-
-
-def test_waiting_vouches_for_no_snapshot() -> None:
-    """Nothing needs to be looked at to say that Flink is at work."""
-    found = flink_is_recovering.examine(not_up("CREATED", minutes=1).case())
-
-    assert isinstance(found, Matches)
-    assert found.last_good is None
-
-
-SLOW = timedelta(seconds=57)
-
-
 def takes(tale: Tale, duration: timedelta) -> None:
     """The run's newest checkpoint completed now, and was triggered so long ago."""
     newest, *older = tale.runs["a"].checkpoints
@@ -275,76 +139,10 @@ def takes(tale: Tale, duration: timedelta) -> None:
     tale._change("a", checkpoints=(newest.model_copy(update=told), *older))
 
 
-def is_taking(tale: Tale, checkpoint: int) -> None:
-    """The run's next checkpoint is triggered now, and Flink shows it in progress."""
-    begun = CompletedCheckpoint(
-        checkpoint_id=CheckpointId(checkpoint),
-        kind=CheckpointKind.CHECKPOINT,
-        status="IN_PROGRESS",
-        triggered_at=tale.now,
-        path=None,
-        discarded=False,
-    )
-    tale._change("a", checkpoints=(begun, *tale.runs["a"].checkpoints))
-
-
 def with_manifest(world: World, age: timedelta) -> None:
     """The manifest of the checkpoint after the newest, so old."""
     world.tale.leaves_manifest("a", world.checkpoint + 1)
     world.tale.now += age
-
-
-def well() -> tuple[World, Looked]:
-    """A job that is well, its newest commit eight seconds old, and a look from before that."""
-    world = quiet()
-    looked = look(world)
-    world.reads(2)
-    world.tale.now += timedelta(seconds=8)
-    return world, looked
-
-
-def test_a_look_from_before_a_checkpoint_completed_says_nothing_of_it() -> None:
-    """Storage was looked at 45 seconds after the trigger; its rows came later, and their commit went without a trace:
-    such a table was called right."""
-    world = quiet()
-    world.tale.now += timedelta(seconds=55)
-    looked = look(world)
-    world.reads(2)
-    takes(world.tale, SLOW)
-    world.erases(world.chain()[-1].snapshot_id)
-    world.tale.now += 5 * MINUTE
-    world.tale.becomes("a", "FAILED")
-    world.tale.now += 5 * MINUTE
-
-    found = no_snapshot_advanced.examine(case_of(world, looked))
-
-    assert world.never_arrived(world.finished)
-    assert isinstance(found, CannotTell)
-    assert ("orphan_files",) == found.asks
-
-
-def test_a_manifest_whose_checkpoint_is_in_progress_makes_no_look_old() -> None:
-    """It is written at the barrier, and nothing commits it before the checkpoint completes."""
-    world, looked = well()
-    is_taking(world.tale, world.checkpoint + 1)
-    with_manifest(world, timedelta(seconds=25))
-
-    found = recovered_by_itself.examine(case_of(world, looked))
-
-    assert isinstance(found, Matches) or "leaked_manifests" not in (found.asks if isinstance(found, CannotTell) else ())
-
-
-@pytest.mark.parametrize("pace", ["took", "pause"])
-def test_a_manifest_may_wait_as_long_as_the_next_checkpoint_takes(pace: str) -> None:
-    """As long as the longest has taken, or by Flink's least pause between two, whatever the interval."""
-    world, looked = well()
-    if pace == "took":
-        takes(world.tale, SLOW)
-    else:
-        world.tale._change("a", settings=CheckpointSettings(min_pause_ms=20_000))
-    with_manifest(world, timedelta(seconds=25))
-
-    assert answers(case_of(world, looked), "leaked_manifests")
 
 
 def test_manifests_are_looked_at_again_where_a_new_one_lies_there_of_a_job_that_died() -> None:
@@ -362,23 +160,6 @@ def test_manifests_are_looked_at_again_where_a_new_one_lies_there_of_a_job_that_
     assert ("leaked_manifests",) == found.asks
 
 
-def test_one_diagnosis_looks_at_them_and_is_done() -> None:
-    """The job is well: healthy failed at nearly every diagnosis."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    world = Anew()
-    world.case = tale.looked_at()
-    world.looks()
-    tale.now += MINUTE
-    tale.leaves_manifest("a", 4)
-    tale.now += timedelta(seconds=25)
-    world.case = tale.looked_at(leaked=world.case.leaked)
-
-    diagnosis = diagnosed(world)
-
-    assert ["leaked_manifests"] == world.asked
-    assert HEALTHY in diagnosis.codes
-
-
 def busy(pace: timedelta, checkpoints: int = 6) -> World:
     """Each checkpoint brings rows, takes so long from its trigger, and is committed."""
     world = World()
@@ -392,32 +173,6 @@ def busy(pace: timedelta, checkpoints: int = 6) -> World:
 def told_of(world: World) -> list[str]:
     """What the watch would tell that no failure mode names."""
     return [sign.code for sign in unnamed_signs(case_of(world, look(world)), MINUTE)]
-
-
-@pytest.mark.parametrize(
-    ("pace", "interval", "since"), [(90, 5, 70), (420, 60, 300)], ids=["90 s, one each 5 s", "7 min, one each minute"]
-)
-def test_a_job_whose_checkpoints_take_long_is_well_until_the_next_is_due(pace: int, interval: int, since: int) -> None:
-    """Silence was counted from the trigger, and held against the time between two that complete."""
-    world = busy(timedelta(seconds=pace))
-    world.tale._change("a", checkpoint_interval_ms=1000 * interval)
-    world.tale.now += timedelta(seconds=since)
-    case = case_of(world, look(world))
-
-    assert isinstance(recovered_by_itself.examine(case), Matches)
-    assert isinstance(checkpoints_failed.examine(case), Excluded)
-    assert told_of(world) == []
-
-
-def test_the_watch_knows_the_least_pause_between_two() -> None:
-    """A commit each five minutes, though the interval is ten seconds."""
-    world = busy(timedelta(seconds=3))
-    world.tale._change("a", checkpoint_interval_ms=10_000)
-    world.tale.now += timedelta(seconds=200)
-    assert told_of(world) == ["no-commit"]
-
-    world.tale._change("a", settings=CheckpointSettings(min_pause_ms=300_000))
-    assert told_of(world) == []
 
 
 def test_the_watch_expects_nothing_of_a_dynamic_sink_without_rows() -> None:
@@ -552,19 +307,6 @@ def test_a_run_that_flink_has_forgotten_may_explain_it_too(is_listed: bool) -> N
     idles(world, 3)
 
     assert isinstance(health(world), Excluded if is_listed else CannotTell)
-
-
-def test_what_failed_of_the_run_before_explains_nothing_of_the_present_one() -> None:
-    """Their ids may be the same: it had gone on from where the present one was restored."""
-    world = busy_nights()
-    point = world.points[-1]
-    idles(world, 9, failed=range(9))
-    world.restarts(point)
-
-    found = health(idles(world, 13))
-
-    assert isinstance(found, Excluded)
-    assert "13 checkpoints of run bbbbbb since 2, and none of them was committed" in found.reason
 
 
 @pytest.mark.parametrize(

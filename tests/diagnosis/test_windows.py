@@ -1,23 +1,17 @@
 """The window of commits under review: what opens an incident, and what evidence of it may speak of."""
 
-from datetime import timedelta
-
 import pytest
 
-import bot.diagnosis
-from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty, restored_from_older_savepoint
-from bot.diagnosis._asked import answers, checked_until
-from bot.diagnosis._examine import diagnose, scan
-from bot.diagnosis._last_good import rows_up_to
+from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty
 from bot.domain.asked_window import asked_window
-from bot.domain.diagnosis import CannotTell, Case, LastGoodRows, Matches, Remedy
+from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId, short
 from bot.domain.suspicion import Suspicion
 from bot.domain.table import Window
 from bot.history.suspicion import propose_window
-from tests.cases import Tale, placed
+from tests.cases import Tale
 from tests.diagnosis.test_health import pinned
-from tests.found import ledger_of, orphans, points
+from tests.found import ledger_of, points
 
 
 def proposed(tale: Tale) -> Suspicion:
@@ -30,36 +24,6 @@ def rewound(*, v1: bool = False) -> Tale:
     return tale.flink_runs("b", restored=6, v1=v1)
 
 
-def test_a_rewinds_window_holds_both_copies() -> None:
-    """It begins at the snapshot that carries the savepoint; consumers are pinned below the wrong run."""
-    tale = rewound().commits("b", 7, 8)
-
-    found = proposed(tale)
-
-    assert (tale.at("a", 6), tale.head) == (found.window.since, found.window.until)
-    assert tale.at("a", 10) == found.trusted
-    assert "Run bbbbbb was restored from checkpoint 6 although run aaaaaa had committed checkpoint 10" in found.because
-
-
-def test_a_savepoint_that_was_merged_begins_below_itself() -> None:
-    """V1 commits no intermediate savepoint: the newest commit below it holds less, never more."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 4, 5).becomes("a", "FINISHED").flink_runs("b", restored=3)
-
-    found = proposed(tale.commits("b", 4))
-
-    assert tale.at("a", 2) == found.window.since
-
-
-def test_a_silent_rewind_is_suspected_before_it_commits() -> None:
-    """V1 holds everything back: the head is still right, and is what consumers are pinned to."""
-    tale = rewound(v1=True).completes("b", 7, 8)
-
-    found = proposed(tale)
-
-    assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
-    assert "has committed nothing since" in found.because
-
-
 def test_falling_ids_are_enough_when_flink_is_down() -> None:
     """The sentence says that Flink was not asked."""
     tale = rewound().commits("b", 7, 8).flink_is_down()
@@ -68,16 +32,6 @@ def test_falling_ids_are_enough_when_flink_is_down() -> None:
 
     assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
     assert "Flink was not asked" in found.because
-
-
-def test_a_rollback_under_a_running_job_begins_at_its_target() -> None:
-    """The target is the last snapshot that both histories share."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).rolls_back_to("a", 3).commits("a", 8)
-
-    found = proposed(tale)
-
-    assert (tale.at("a", 3), tale.at("a", 3)) == (found.window.since, found.trusted)
-    assert "lost 4 commits" in found.because
 
 
 @pytest.mark.parametrize("restored", [14, 11, 8], ids=["above the hole", "at its edge", "from within what was lost"])
@@ -92,16 +46,6 @@ def test_a_later_rewind_does_not_hide_an_older_rollback(restored: int, commits: 
 
     assert (tale.at("a", 5), tale.at("a", 5), tale.head) == (found.window.since, found.trusted, found.window.until)
     assert "rolled back" in found.because
-
-
-def test_a_rollback_above_a_rewind_leaves_the_window_below_that() -> None:
-    """Both faults lie in it, and consumers are pinned below the lower one."""
-    tale = rewound().commits("b", *range(7, 15)).rolls_back_to("b", 9).commits("b", 15)
-
-    found = proposed(tale)
-
-    assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
-    assert "Run bbbbbb was restored from checkpoint 6" in found.because
 
 
 def test_a_rewind_together_is_not_suspected_again() -> None:
@@ -143,15 +87,6 @@ def test_nothing_below_a_trusted_waterline_is_suspected() -> None:
 
     assert "was restored from checkpoint 6 at" in found.because
     assert tale.at("b", 12) == found.trusted
-
-
-def test_a_waterline_under_review_excuses_nothing() -> None:
-    """Only a verified one counts."""
-    tale = rewound().commits("b", *range(7, 20)).trusts("b", 12, status="under-review")
-
-    found = proposed(tale)
-
-    assert tale.at("a", 10) == found.trusted
 
 
 def test_a_rollback_above_the_waterline_is_suspected() -> None:
@@ -217,24 +152,6 @@ def test_a_start_without_state_is_suspected_at_any_depth(commits: int) -> None:
     assert "Run bbbbbb was started without state although run aaaaaa had committed checkpoint 5" in found.because
 
 
-def test_the_window_and_the_diagnosis_agree() -> None:
-    """In its window it is F15, however clean the evidence is."""
-    tale = started_empty(40)
-
-    told = diagnose(tale.looked_at(since=proposed(tale).window.since), scan(bot.diagnosis))
-
-    assert ["F15"] == [mode.code for mode, _match in told.matches]
-
-
-def test_flink_tells_a_start_whose_first_ids_brought_nothing() -> None:
-    """It was never restored, and first committed checkpoint 3."""
-    tale = ran().flink_runs("b").commits("b", *range(3, 40))
-
-    found = proposed(tale)
-
-    assert tale.at("a", 5) == found.trusted
-
-
 def test_ids_that_begin_at_one_are_enough_when_flink_is_down() -> None:
     """After any restore the first id is higher."""
     tale = started_empty(40).flink_is_down()
@@ -255,18 +172,6 @@ def test_a_start_under_the_same_job_id_is_suspected() -> None:
 
     assert below == found.trusted
     assert "although it had committed checkpoint 5" in found.because
-
-
-@pytest.mark.parametrize(("restored", "since"), [(10, 5), (2, 2)])
-def test_beside_a_rewind_the_lower_of_both_is_trusted(restored: int, since: int) -> None:
-    """Neither fault lies below the trusted snapshot, and the window holds the first copies of the rewind."""
-    tale = ran().flink_runs("b").commits("b", *range(3, 20))
-    tale.flink_runs("c", restored=restored)
-    tale.commits("c", *range(restored + 1, 30))
-
-    found = proposed(tale)
-
-    assert (tale.at("a", since), tale.at("a", 5)) == (found.window.since, found.trusted)
 
 
 def test_below_a_trusted_waterline_it_is_over() -> None:
@@ -330,18 +235,6 @@ def test_what_is_no_start_without_state_leaves_the_head_trusted(tale: Tale) -> N
     assert tale.head == proposed(tale).trusted
 
 
-def test_a_job_that_is_down_long_after_an_empty_start_is_brought_back() -> None:
-    """The start was meant, and its rows are right: what is wrong today is that no run is alive."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
-    tale.commits("b", *range(1, 60)).completes("b", 59)
-    alive = restarted_from_empty.examine(placed(tale.looked_at(), b=30))
-    down = restarted_from_empty.examine(placed(tale.becomes("b", "FAILED").looked_at(), b=30))
-
-    assert isinstance(alive, Matches)
-    assert isinstance(down, Matches)
-    assert (Remedy.TELL_CONSUMERS, Remedy.RESTORE_JOB_ONLY) == (alive.remedy, down.remedy)
-
-
 def down(last: Tale) -> tuple[Remedy, str]:
     """(remedy, last reason) of a start without state whose rows are right."""
     found = restarted_from_empty.examine(last.looked_at())
@@ -364,21 +257,6 @@ def test_no_job_is_brought_back_beside_a_run_that_flink_does_not_list() -> None:
     assert "look for it on every cluster" in said
 
 
-def test_no_job_is_brought_back_while_rows_may_be_in_doubt() -> None:
-    """Flink completed what no commit carries, and files lie there that nothing names."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
-    tale.commits("b", 1, 2, 3).completes("b", 4, 5)
-    tale.now += timedelta(minutes=1)
-    tale.becomes("b", "FAILED")
-    clean = restarted_from_empty.examine(placed(tale.looked_at(), b=30))
-    left = restarted_from_empty.examine(placed(tale.looked_at(orphans=orphans(3)), b=30))
-
-    assert isinstance(clean, Matches)
-    assert isinstance(left, Matches)
-    assert (Remedy.RESTORE_JOB_ONLY, Remedy.TELL_CONSUMERS) == (clean.remedy, left.remedy)
-    assert "3 orphan files" in left.reasons[-1]
-
-
 def checkpoints(tale: Tale, since: int | None, run: str = "a") -> list[int | None]:
     assert tale.head is not None
     window = Window(since=None if since is None else tale.at(run, since), until=tale.head)
@@ -392,21 +270,6 @@ def test_a_window_begins_after_since_and_holds_its_head() -> None:
     assert checkpoints(tale, 2) == [3, 4]
     assert checkpoints(tale, None) == [1, 2, 3, 4]
     assert checkpoints(tale, 4) == []
-
-
-def test_what_was_rolled_back_off_the_window_belongs_to_it() -> None:
-    """Also when the rollback's target is the window's lower edge itself."""
-    tale = Tale().commits("a", 1, 2, 3, 4, 5).rolls_back_to("a", 3).commits("a", 6)
-
-    assert checkpoints(tale, 3) == [4, 5, 6]
-    assert checkpoints(tale, 2) == [3, 4, 5, 6]
-
-
-def test_what_was_rolled_back_below_the_window_does_not() -> None:
-    """An old, settled rollback is neither read nor judged again: cost follows the window."""
-    tale = Tale().commits("a", 1, 2, 3, 4, 5).rolls_back_to("a", 3).commits("a", 6, 7, 8)
-
-    assert checkpoints(tale, 6) == [7, 8]
 
 
 def five() -> Tale:
@@ -448,15 +311,6 @@ def test_a_window_up_to_the_head_is_as_it_was() -> None:
         assert tale.head == found.last_good
 
 
-@pytest.mark.parametrize("ends", [3, 2])
-def test_rows_above_the_windows_end_are_not_called_clean(ends: int) -> None:
-    """What other modes name as last good is held against the same evidence."""
-    tale = five()
-    told = rows_up_to(seen_through(tale, asked_window(f"..{tale.at('a', ends)}", tale.table)), tale.at("a", 3))
-
-    assert told is (LastGoodRows.CLEAN if ends == 3 else LastGoodRows.NOT_LOOKED_AT)
-
-
 def test_no_advance_names_the_head_and_cannot_tell_from_a_window_below_it() -> None:
     """Whoever starts the job goes on from the head, whose rows were not read."""
     tale = five().becomes("a", "FAILED")
@@ -468,64 +322,3 @@ def test_no_advance_names_the_head_and_cannot_tell_from_a_window_below_it() -> N
 
     assert isinstance(found, CannotTell)
     assert any(f"below the head {short(tale.head)}" in each for each in found.missing)
-
-
-def test_answers_of_two_windows_cover_what_both_have_read() -> None:
-    """The end that lies further down counts."""
-    tale = five()
-    case = seen_through(tale, Window(since=None, until=tale.head))
-    lower = {"window": Window(since=None, until=tale.at("a", 3))}
-    mixed = tuple(e.model_copy(update=lower) if e.task == "missing_positions" else e for e in case.evidence)
-    case = case.model_copy(update={"evidence": mixed})
-
-    assert tale.head == checked_until(case, "duplicate_rows")
-    assert tale.at("a", 3) == checked_until(case, "duplicate_rows", "missing_positions")
-
-
-@pytest.mark.parametrize("turned", [True, False], ids=["ends turned round", "an end off main"])
-def test_evidence_of_a_window_that_is_none_of_main_is_no_answer(turned: bool) -> None:
-    """A recorded case may hold one from before such windows were refused."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
-    if turned:
-        window = Window(since=tale.at("a", 4), until=tale.at("a", 2))
-    else:
-        window = Window(since=tale.at("a", 1), until=tale.at("a", 4))
-        tale.rolls_back_to("a", 2).commits("a", 5)
-    case = seen_through(tale, window)
-
-    assert not answers(case, "duplicate_rows")
-    assert not isinstance(recovered_by_itself.examine(case), Matches)
-
-
-def test_a_replay_is_not_called_harmless_by_a_window_that_ends_within_it() -> None:
-    """The copies may lie above its end: what the replay calls for is not put off."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).becomes("a", "FINISHED")
-    tale.flink_runs("b", restored=4).commits("b", *range(5, 12)).completes("b", 11)
-    below = asked_window(f"..{tale.at('b', 6)}", tale.table)
-
-    whole, part = (
-        restored_from_older_savepoint.examine(placed(seen_through(tale, window)))
-        for window in (Window(since=None, until=tale.head), below)
-    )
-
-    assert isinstance(whole, Matches)
-    assert isinstance(part, Matches)
-    assert Remedy.DEDUPLICATE_ROWS is not whole.remedy
-    assert Remedy.DEDUPLICATE_ROWS is part.remedy
-
-
-def test_a_window_up_to_the_head_has_what_was_rolled_back_until_now() -> None:
-    """Nothing was committed since, so each lost commit is younger than the head."""
-    table = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).rolls_back_to("a", 2).table
-
-    inside = Window(since=table.chain[-1].snapshot_id, until=table.head).of(table)
-
-    assert [2, 3, 4] == [s.checkpoint_id for s in inside]
-
-
-def test_a_window_that_ended_before_has_it_not() -> None:
-    """It speaks of what was there then."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 2)
-    until = tale.head
-
-    assert [1, 2] == [s.checkpoint_id for s in Window(since=None, until=until).of(tale.commits("a", 4).table)]

@@ -14,7 +14,6 @@ from bot.diagnosis import (
     schema_changed_under_the_job,
 )
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Act, CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import SchemaDifference
 from bot.domain.flink import CheckpointSettings
@@ -78,12 +77,6 @@ def test_one_parallelism_throughout_is_no_rescale() -> None:
     assert isinstance(parallelism_changed.examine(with_subtasks(scaled(2, 2).looked_at(), 0, 1)), Excluded)
 
 
-@pytest.mark.parametrize("tale", [scaled(2, 2).flink_is_down(), Tale().flink_runs("a", vertices=False).commits("a", 1)])
-def test_a_rescale_cannot_be_excluded_without_operators(tale: Tale) -> None:
-    """Flink does not answer, or lists no operators."""
-    assert isinstance(parallelism_changed.examine(tale.looked_at()), CannotTell)
-
-
 def test_failed_checkpoints_are_told_beside_health() -> None:
     """The next one brought their files; no row is lost."""
     diagnosis = diagnose(failing(3, completed=(4,)).commits("a", 4).looked_at(), MODES)
@@ -128,13 +121,6 @@ def test_a_failed_checkpoint_is_not_read_as_how_many(failed: tuple[int, ...], to
     assert any(told in reason for reason in found.reasons)
 
 
-def test_no_failed_checkpoint_excludes_it() -> None:
-    """Flink counts none."""
-    found = checkpoints_failed.examine(Tale().flink_runs("a").completes("a", 1).commits("a", 1).looked_at())
-
-    assert isinstance(found, Excluded)
-
-
 @pytest.mark.parametrize("young", [0, 4])
 def test_files_of_another_attempt_are_left_to_maintenance_after_the_incident(young: int) -> None:
     """However old they are: Waterline removes no file."""
@@ -145,14 +131,6 @@ def test_files_of_another_attempt_are_left_to_maintenance_after_the_incident(you
     assert isinstance(found, Matches)
     assert found.remedy is Remedy.NOTHING
     assert "once the incident is closed, not before" in found.reasons[-1]
-
-
-@pytest.mark.parametrize(("found", "expected"), [(orphans(4), Excluded), (None, CannotTell)])
-def test_other_orphans_are_not_of_an_attempt(found: Any, expected: type) -> None:
-    """A crash leaves orphans too; and nobody may say so before the files were listed."""
-    answer = concurrent_attempts.examine(Tale().flink_runs("a").commits("a", 1).looked_at(orphans=found))
-
-    assert isinstance(answer, expected)
 
 
 @pytest.mark.parametrize(("age_s", "remedy"), [(30.0, Remedy.NOTHING), (5000.0, Remedy.TELL_CONSUMERS)])
@@ -172,17 +150,6 @@ def test_old_events_are_the_sources_only_while_commits_come(commit_age_s: float,
     case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=newest_event(5000.0, commit_age_s=commit_age_s))
 
     assert isinstance(event_time_stuck.examine(case), expected)
-
-
-@pytest.mark.parametrize(
-    ("freshness", "expected"), [(newest_event(5.0), Excluded), (newest_event(None), CannotTell), (None, CannotTell)]
-)
-def test_fresh_events_exclude_it_and_unknown_ones_do_not(freshness: Any, expected: type) -> None:
-    """Without a column of event time nobody can tell."""
-    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=freshness)
-    timeless = case.model_copy(update={"contract": TableContract(key=("id",))})
-
-    assert isinstance(event_time_stuck.examine(timeless), expected)
 
 
 def test_files_that_may_hold_missing_rows_are_left_where_they_are() -> None:

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from bot.history.ancestry import ancestry_of
 from bot.history.rewinds import rewinds_of
 from tests.cases import Tale, job_id
 
@@ -39,28 +38,6 @@ def set_back() -> Tale:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
     tale.now += timedelta(minutes=1)
     return tale.came_from("a", 1, chk("a", 1))
-
-
-@pytest.mark.parametrize(
-    ("tale", "run", "expected"),
-    [
-        (handed_on, "c", {"a": 3, "b": 5, "c": 6}),
-        (lambda: back_to(2), "b", {"a": 2}),
-        (failed_over, "a", {"a": 3}),
-        (set_back, "a", {"a": 1}),
-        (lambda: handed_on().becomes("c", "FINISHED").flink_runs("d"), "d", {}),
-    ],
-    ids=["handed on", "an older point", "a failover", "set back under its id", "without state"],
-)
-def test_it_has_the_commits_that_led_to_it(tale: Callable[[], Tale], run: str, expected: dict[str, int]) -> None:
-    """Of each run up to the id from which the next one went on, and no others."""
-    case = tale().case()
-    line = ancestry_of(case, job_id(run))
-
-    commits = case.observation.table.of_flink
-    has = {(s.job_id or "")[0]: s.checkpoint_id for s in commits if line.has(s, s.checkpoint_id or 0)}
-
-    assert expected == has
 
 
 @pytest.mark.parametrize(
