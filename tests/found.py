@@ -221,19 +221,25 @@ def newest_event(age_s: float | None = 5.0, **told: Any) -> FreshnessFinding:
     return FreshnessFinding(event_age_s=age_s, **(words | told))
 
 
+def evidence(task: str, window: Window, at: datetime, **told: Any) -> Evidence:
+    """An answer, of the window's end, that rules out what was asked, but for what is told."""
+    words = {
+        "id": EvidenceId(task),
+        "task": task,
+        "task_version": 1,
+        "question": "Is it?",
+        "verdict": Verdict.RULED_OUT,
+        "headline": "It is not.",
+        "metadata_location": "s3://lake/sales/orders/metadata/00009.metadata.json",
+        "head": window.until,
+        "window": window,
+        "at": at,
+        "took_ms": 1,
+        "bytes_read": 0,
+    }
+    return Evidence(**(words | told))
+
+
 def ruled_out(case: Case, task: str, head: SnapshotId, since: SnapshotId | None = None) -> Evidence:
     """The task has answered just now, of the table as it stood at this head."""
-    return Evidence(
-        id=EvidenceId(task),
-        task=task,
-        task_version=1,
-        question="Is it?",
-        verdict=Verdict.RULED_OUT,
-        headline="It is not.",
-        metadata_location=case.observation.table.metadata_location,
-        head=head,
-        window=Window(since=since, until=head),
-        at=case.observation.table.read_at,
-        took_ms=1,
-        bytes_read=0,
-    )
+    return evidence(task, Window(since=since, until=head), case.observation.table.read_at)

@@ -19,12 +19,12 @@ from bot.domain.findings import (
     LeakStanding,
     RepeatedCommit,
 )
-from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.ids import SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.table import Snapshot, Window
 from tests.diagnosis.little_silences import has_passed, is_overdue, owed_now
 from tests.diagnosis.little_world import World
-from tests.found import leaks, ledger_of, orphans, unreadable
+from tests.found import evidence, leaks, ledger_of, orphans, unreadable
 
 TASKS = {
     "ledger": "ledger",
@@ -74,8 +74,8 @@ def look(world: World, since: SnapshotId | None = None) -> Looked:
 def case_of(world: World, looked: Looked, without: Iterable[str] = ()) -> Case:
     """The case as the bot would build it: the world now, evidence as it was found."""
     kept = {field: value for field, value in looked.found.items() if field not in set(without)}
-    evidence = tuple(_evidence(task, looked) for field, task in TASKS.items() if field in kept)
-    return world.tale.case(since=looked.since, ledger=False).model_copy(update={**kept, "evidence": evidence})
+    answers = tuple(_evidence(task, looked) for field, task in TASKS.items() if field in kept)
+    return world.tale.case(since=looked.since, ledger=False).model_copy(update={**kept, "evidence": answers})
 
 
 def _ledger(world: World, window: Window) -> Ledger:
@@ -200,17 +200,6 @@ def _is_untold(looked: Looked) -> bool:
 
 
 def _evidence(task: str, looked: Looked) -> Evidence:
-    return Evidence(
-        id=EvidenceId(task),
-        task=task,
-        task_version=1,
-        question="Is it?",
-        verdict=Verdict.INCONCLUSIVE if task == "leaked_manifests" and _is_untold(looked) else Verdict.RULED_OUT,
-        headline="It is not.",
-        metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
-        head=looked.head,
-        window=looked.window,
-        at=looked.at,
-        took_ms=1,
-        bytes_read=0,
-    )
+    is_open = task == "leaked_manifests" and _is_untold(looked)
+    verdict = Verdict.INCONCLUSIVE if is_open else Verdict.RULED_OUT
+    return evidence(task, looked.window, looked.at, head=looked.head, verdict=verdict)

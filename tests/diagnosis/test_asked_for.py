@@ -36,7 +36,7 @@ from tests.cases import NOON, Tale, job_id
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
 from tests.diagnosis.test_health import repeated
-from tests.found import leaks, repeats
+from tests.found import evidence, leaks, repeats
 
 
 def run_of(task: str, run: EvidenceId, **outcome: Any) -> EvidenceRun:
@@ -168,13 +168,10 @@ class Asked:
     def evidence(self, task: str) -> Evidence:
         table = self.case.observation.table
         found = NONE_AGAIN if task == "replayed_rows" else getattr(self.case, _FIELDS.get(task, ""), None)
-        return Evidence(
-            id=EvidenceId(task), task=task, task_version=1, question="Is it?", headline="It is not.",
-            verdict=Verdict.INCONCLUSIVE if found is None else Verdict.RULED_OUT,
-            finding=LedgerFinding(ledger=found) if task == "ledger" else found,
-            metadata_location=table.metadata_location, head=table.head, window=self.case.window, at=table.read_at,
-            took_ms=1, bytes_read=0,
-        )  # fmt: skip
+        verdict = Verdict.INCONCLUSIVE if found is None else Verdict.RULED_OUT
+        finding = LedgerFinding(ledger=found) if task == "ledger" else found
+        told = {"finding": finding, "metadata_location": table.metadata_location}
+        return evidence(task, self.case.window, table.read_at, verdict=verdict, head=table.head, **told)
 
 
 def examined(world: Asked, *, without_rows: bool = False) -> Diagnosis:
@@ -473,11 +470,8 @@ class Desk(OneIncident):
 
     def collect(self, task: str, ask: Any, *, run: EvidenceId, **_: object) -> Evidence:
         table = ask.observation.table
-        return Evidence(
-            id=run, task=task, task_version=1, question="Is it?", headline="It is not.", verdict=Verdict.RULED_OUT,
-            finding=leaks(*ask.observation.flink_manifests.values), metadata_location=table.metadata_location,
-            head=table.head, window=ask.window, at=table.read_at, took_ms=1, bytes_read=0,
-        )  # fmt: skip
+        finding = leaks(*ask.observation.flink_manifests.values)
+        return evidence(task, ask.window, table.read_at, id=run, head=table.head, finding=finding)
 
 
 def test_a_first_look_is_taken_again_where_manifests_came_without_a_commit() -> None:

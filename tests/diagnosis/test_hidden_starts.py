@@ -13,11 +13,10 @@ from bot.diagnosis import (
     restored_from_older_savepoint,
 )
 from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Remedy
-from bot.domain.evidence import Evidence, Verdict
+from bot.domain.evidence import Evidence
 from bot.domain.findings import RepeatedCommit
-from bot.domain.ids import EvidenceId
 from tests.cases import Tale, job_id
-from tests.found import repeats, twice
+from tests.found import evidence, repeats, twice
 
 
 def went_back(*, v1: bool = True) -> Tale:
@@ -105,14 +104,7 @@ def started(restored: int | None) -> Tale:
 def counted_at(tale: Tale) -> tuple[Evidence, ...]:
     """Rows are counted of the table as it is now."""
     case = tale.case()
-    return tuple(
-        Evidence(
-            id=EvidenceId(task), task=task, task_version=1, question="Is it?", headline="It is not.",
-            verdict=Verdict.RULED_OUT, metadata_location="m", head=tale.head, window=case.window, at=tale.now,
-            took_ms=1, bytes_read=0,
-        )
-        for task in ("ledger", *COUNTS)
-    )  # fmt: skip
+    return tuple(evidence(task, case.window, tale.now) for task in ("ledger", *COUNTS))
 
 
 def told(found: Examined) -> tuple[Remedy, tuple[str, ...]]:

@@ -10,14 +10,14 @@ from bot.diagnosis._last_good import rows_up_to
 from bot.domain.diagnosis import Case, LastGoodRows, Matches, called
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import DuplicatePair, DuplicatesFinding, GapsFinding, PositionGap
-from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import TASKS, case_of, look
 from tests.diagnosis.little_silences import cleans_up
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
-from tests.found import twice
+from tests.found import evidence, twice
 from tests.made_up import EXAMPLES
 
 pytestmark = pytest.mark.made_up
@@ -52,21 +52,8 @@ def placed(case: Case, *begins: int) -> Case:
 
 def confirmed(case: Case, task: str, *unseen: NotSeen) -> Evidence:
     """The task confirmed something, but for what it could not look at."""
-    return Evidence(
-        id=EvidenceId(task),
-        task=task,
-        task_version=1,
-        question="Is it?",
-        verdict=Verdict.CONFIRMED,
-        headline="It is.",
-        metadata_location="m",
-        head=case.observation.table.head,
-        window=case.window,
-        at=case.observation.table.read_at,
-        took_ms=1,
-        bytes_read=0,
-        could_not_look=unseen,
-    )
+    at = case.observation.table.read_at
+    return evidence(task, case.window, at, verdict=Verdict.CONFIRMED, could_not_look=unseen)
 
 
 def with_copies(case: Case, *pairs: tuple[SnapshotId, SnapshotId, int], hidden: int = 0) -> Case:

@@ -21,7 +21,7 @@ from tests.diagnosis.changed_cases import NAMES, case_named
 from tests.diagnosis.little_evidence import case_of
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
 from tests.diagnosis.test_health import pinned
-from tests.found import hole, leaks, orphans, unreadable
+from tests.found import evidence, hole, leaks, orphans, unreadable
 
 
 def missing(tale: Tale, checkpoint: int, what: str = "data") -> UnreadableFile:
@@ -149,23 +149,10 @@ def test_positions_of_all_source_partitions_together_say_nothing_of_rows_of_one(
 
 def failed_for(tale: Tale, path: str | None) -> Evidence:
     """Row evidence that came to a file of the table which is not there."""
-    table = tale.table
-    assert table.head is not None
-    return Evidence(
-        verdict=Verdict.INCONCLUSIVE,
-        headline="A file that the table names is not on storage.",
-        could_not_look=(NotSeen(source="evidence", reason="It failed.", remedy="Ask again.", lost_file=path),),
-        id=EvidenceId("1"),
-        task="missing_positions",
-        task_version=1,
-        question="Is any missing?",
-        metadata_location=table.metadata_location,
-        head=table.head,
-        window=Window(since=None, until=table.head),
-        at=table.read_at,
-        took_ms=1,
-        bytes_read=0,
-    )
+    assert tale.head is not None
+    unseen = NotSeen(source="evidence", reason="It failed.", remedy="Ask again.", lost_file=path)
+    told = {"verdict": Verdict.INCONCLUSIVE, "could_not_look": (unseen,)}
+    return evidence("missing_positions", Window(since=None, until=tale.head), tale.table.read_at, **told)
 
 
 @pytest.mark.parametrize(("path", "expected"), [("s3://lake/old.parquet", Matches), (None, Excluded)])

@@ -11,14 +11,14 @@ from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.evidence import Evidence, Verdict
+from bot.domain.evidence import Evidence
 from bot.domain.findings import PairingFinding, PairVerdict
 from bot.domain.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId, EvidenceId
+from bot.domain.ids import DRAINED, CheckpointId
 from bot.domain.looked import Seen
 from bot.domain.table import Window
 from tests.cases import NOON, Tale, job_id
-from tests.found import point, points
+from tests.found import evidence, point, points
 
 
 def given_up() -> Tale:
@@ -38,11 +38,8 @@ def forgotten() -> Tale:
 
 def counted_at(tale: Tale) -> Evidence:
     """No source position is missing, at the head as it is."""
-    return Evidence(
-        verdict=Verdict.RULED_OUT, headline="None is missing.", id=EvidenceId("1"), task="missing_positions",
-        task_version=1, question="?", metadata_location=tale.table.metadata_location, head=tale.head,
-        window=Window(since=None, until=tale.head), at=tale.now, took_ms=1, bytes_read=0,
-    )  # fmt: skip
+    assert tale.head is not None
+    return evidence("missing_positions", Window(since=None, until=tale.head), tale.now)
 
 
 def later(tale: Tale, **passed: float) -> Tale:

@@ -25,7 +25,7 @@ from bot.domain.findings import (
     PositionGap,
     RepeatedCommit,
 )
-from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.ids import SnapshotId
 from bot.domain.ledger import FileWriter, Ledger, SourceRange
 from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot, Window
@@ -35,7 +35,7 @@ from tests.diagnosis.histories.sink import Written
 from tests.diagnosis.histories.source import STRIDE, Stand, by_partition, offset_of
 from tests.diagnosis.histories.truth import ranges_of
 from tests.diagnosis.little_evidence import TASKS as COUNTED
-from tests.found import alone, files_twice, ledger_of, newest_event, orphans, retention, schema, unreadable
+from tests.found import alone, evidence, files_twice, ledger_of, newest_event, orphans, retention, schema, unreadable
 
 Repetition = Literal["same-checkpoint", "same-source-range"]
 TASKS = (*COUNTED.values(), "duplicate_files", "forked_writers", "table_health")
@@ -435,20 +435,12 @@ def _holes_left(looked: Looked) -> tuple[NotSeen, ...]:
 def _evidence(task: str, looked: Looked, leaked: LeakedManifestsFinding) -> Evidence:
     moment = looked.moments[task]
     is_untold = task == "leaked_manifests" and not leaked.lost_rows and bool(leaked.of(LeakStanding.UNTOLD))
-    return Evidence(
-        id=EvidenceId(task),
-        task=task,
-        task_version=1,
-        question="Is it?",
-        verdict=Verdict.INCONCLUSIVE
-        if is_untold or task in looked.failed or (task == "missing_positions" and looked.unplaced)
-        else Verdict.RULED_OUT,
-        headline="It is as its finding says.",
-        could_not_look=_holes_left(looked) if task == "missing_positions" else (),
-        metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
+    is_open = is_untold or task in looked.failed or (task == "missing_positions" and looked.unplaced)
+    return evidence(
+        task,
+        moment.window,
+        moment.at,
         head=moment.head,
-        window=moment.window,
-        at=moment.at,
-        took_ms=1,
-        bytes_read=0,
+        verdict=Verdict.INCONCLUSIVE if is_open else Verdict.RULED_OUT,
+        could_not_look=_holes_left(looked) if task == "missing_positions" else (),
     )
