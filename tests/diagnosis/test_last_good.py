@@ -8,16 +8,13 @@ import bot.diagnosis
 from bot.diagnosis._examine import diagnose, scan
 from bot.diagnosis._last_good import rows_up_to
 from bot.domain.diagnosis import Case, LastGoodRows, Matches, called
-from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import DuplicatePair, DuplicatesFinding, GapsFinding, PositionGap
 from bot.domain.ids import SnapshotId
-from bot.domain.looked import NotSeen
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import TASKS, case_of, look
-from tests.diagnosis.little_silences import cleans_up
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
-from tests.found import evidence, twice
+from tests.found import twice
 from tests.made_up import EXAMPLES
 
 pytestmark = pytest.mark.made_up
@@ -50,12 +47,6 @@ def placed(case: Case, *begins: int) -> Case:
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(rows)})})
 
 
-def confirmed(case: Case, task: str, *unseen: NotSeen) -> Evidence:
-    """The task confirmed something, but for what it could not look at."""
-    at = case.observation.table.read_at
-    return evidence(task, case.window, at, verdict=Verdict.CONFIRMED, could_not_look=unseen)
-
-
 def with_copies(case: Case, *pairs: tuple[SnapshotId, SnapshotId, int], hidden: int = 0) -> Case:
     """The case where so many keys of the first commit came again by the second, and no other."""
     keys = sum(number for _, _, number in pairs)
@@ -67,23 +58,6 @@ def with_copies(case: Case, *pairs: tuple[SnapshotId, SnapshotId, int], hidden: 
 def named(case: Case, code: str) -> Matches:
     """What this mode says of the case."""
     return next(match for mode, match in diagnose(case, MODES).matches if mode.code == code)
-
-
-def test_what_waits_for_its_commit_does_not_make_the_head_good() -> None:
-    """F11 knows that nothing is lost of what waits; of the rows that are there it knows nothing."""
-    looked = named(waiting().looked_at(), "F11")
-    unlooked = named(waiting().case(), "F11")
-
-    assert LastGoodRows.CLEAN is looked.last_good_rows
-    assert LastGoodRows.NOT_LOOKED_AT is unlooked.last_good_rows
-    assert unlooked.last_good is not None
-
-
-def test_a_head_with_doubled_rows_is_not_named_by_what_leaves_the_table_as_it_is() -> None:
-    """To wait, or to tell the consumers, goes back to nothing: then there is no good snapshot to be named."""
-    found = named(waiting().looked_at(duplicates=3), "F11")
-
-    assert (None, None) == (found.last_good, found.last_good_rows)
 
 
 def test_right_rows_since_a_start_without_state_say_nothing_of_those_below_it() -> None:
@@ -99,23 +73,6 @@ def test_right_rows_since_a_start_without_state_say_nothing_of_those_below_it() 
     assert LastGoodRows.CLEAN is clean.last_good_rows
     assert LastGoodRows.WRONG is doubled.last_good_rows
     assert doubled.last_good == clean.last_good, "a rewind still needs to know where the fault begins"
-
-
-def test_copies_that_came_above_leave_the_snapshot_below_clean() -> None:
-    """The pairs tell which commits brought the further copies, and that these brought nothing else."""
-    tale = rewound()
-    _, _, third, fourth, again, last = (s.snapshot_id for s in tale.snapshots)
-    case = placed(tale.looked_at(), 0, 10, 20, 30, 20, 30)
-
-    above = named(with_copies(case, (third, again, 10), (fourth, last, 10)), "F2")
-    untold = named(case.model_copy(update={"duplicates": twice(20)}), "F2")
-    rewritten = named(with_copies(case, (third, again, 10), (fourth, last, 10), hidden=1), "F2")
-    filled = named(with_copies(case, (third, again, 9), (fourth, last, 10)), "F2")
-
-    assert (fourth, LastGoodRows.CLEAN) == (above.last_good, above.last_good_rows)
-    assert LastGoodRows.NOT_LOOKED_AT is untold.last_good_rows
-    assert LastGoodRows.NOT_LOOKED_AT is rewritten.last_good_rows
-    assert LastGoodRows.NOT_LOOKED_AT is filled.last_good_rows, "its tenth row may have been missing before"
 
 
 def test_copies_leave_it_clean_where_the_source_has_partitions() -> None:
@@ -144,74 +101,6 @@ def test_copies_in_a_commit_that_reads_on_hide_no_row_that_was_missing() -> None
     assert (fourth, LastGoodRows.CLEAN) == (found.last_good, found.last_good_rows)
     assert LastGoodRows.NOT_LOOKED_AT is filled.last_good_rows
     assert last == tale.head
-
-
-@pytest.mark.parametrize("task", ["duplicate_rows", "missing_positions", "duplicate_commits"])
-def test_what_evidence_could_not_look_at_is_not_clean(task: str) -> None:
-    """What it found is whole as far as it goes: rows without a key or a position it did not compare."""
-    tale = rewound()
-    _, _, third, fourth, again, last = (s.snapshot_id for s in tale.snapshots)
-    case = with_copies(placed(tale.looked_at(), 0, 10, 20, 30, 20, 30), (third, again, 10), (fourth, last, 10))
-    part = NotSeen(source="key id", reason="5,000 rows have null in id.", remedy="Look who wrote them.")
-
-    whole = named(case.model_copy(update={"evidence": (confirmed(case, task),)}), "F2")
-    partly = named(case.model_copy(update={"evidence": (confirmed(case, task, part),)}), "F2")
-
-    assert LastGoodRows.CLEAN is whole.last_good_rows
-    assert LastGoodRows.NOT_LOOKED_AT is partly.last_good_rows
-
-
-@pytest.mark.parametrize("cleaned_up", [True, False])
-def test_rows_that_were_put_back_above_were_missing_below(*, cleaned_up: bool) -> None:
-    """No position is missing at the head: another engine has added the rows of a checkpoint that was dropped (F21)."""
-    world = World()
-    world.reads(2)
-    world.reads(2, commits=False)
-    below = world.reads(2)
-    if cleaned_up:
-        cleans_up(world)
-    world.another_commits("append", adds=[2, 3])
-    world.reads(2)
-
-    found = named(case_of(world, look(world)), "F21")
-
-    assert (below, LastGoodRows.NOT_LOOKED_AT) == (found.last_good, found.last_good_rows)
-
-
-def test_a_commit_without_bounds_leaves_open_how_far_its_table_had_come() -> None:
-    """Its rows may lie above a gap that other commits end below."""
-    case = placed(waiting().looked_at(), 0, 10)
-    assert case.ledger is not None
-    rows = (case.ledger.rows[0], case.ledger.rows[1].model_copy(update={"position_from": None, "position_until": None}))
-    gap = GapsFinding(lowest=0, highest=40, positions=36, missing=5, gaps=(PositionGap(first=12, last=16),))
-    passed = GapsFinding(lowest=0, highest=40, positions=39, missing=2, gaps=(PositionGap(first=3, last=4),))
-
-    known = rows_up_to(case.model_copy(update={"gaps": gap}), rows[0].snapshot_id)
-    unbounded = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
-    unknown = rows_up_to(unbounded.model_copy(update={"gaps": gap}), rows[1].snapshot_id)
-    wrong = rows_up_to(unbounded.model_copy(update={"gaps": passed}), rows[1].snapshot_id)
-
-    assert LastGoodRows.CLEAN is known
-    assert LastGoodRows.NOT_LOOKED_AT is unknown
-    assert LastGoodRows.WRONG is wrong, "another commit shows that it had passed the gap"
-
-
-def test_what_lies_where_the_window_begins_was_not_looked_at() -> None:
-    """Evidence reads the rows of the window; those below were taken for good when it was chosen."""
-    tale = rewound()
-
-    found = named(tale.looked_at(since=tale.at("a", 4)), "F2")
-
-    assert (tale.at("a", 4), LastGoodRows.NOT_LOOKED_AT) == (found.last_good, found.last_good_rows)
-
-
-def test_a_delete_above_may_have_taken_the_copies_away() -> None:
-    """That no key lives twice at the head says nothing of the state before another writer's delete (F21)."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete", rows=0).commits("a", 3)
-
-    found = named(tale.looked_at(), "F21")
-
-    assert (tale.at("a", 2), LastGoodRows.NOT_LOOKED_AT) == (found.last_good, found.last_good_rows)
 
 
 def test_a_compaction_above_may_have_taken_away_what_shows_the_gap() -> None:
@@ -268,26 +157,6 @@ def test_an_old_match_stays_as_it_was_written() -> None:
     assert "newest_wrong" not in found.model_dump(mode="json")
     assert "last_good_rows" not in old.model_dump(mode="json")
     assert "clean" == found.model_dump(mode="json")["last_good_rows"]
-
-
-@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(stories(GOOD | BAD, CHANGES), st.lists(st.sampled_from(sorted(TASKS)), max_size=1), st.booleans())
-def test_no_mode_calls_a_snapshot_good_whose_rows_are_doubled_or_missing(
-    story: Story, without: list[str], flink: bool
-) -> None:
-    """The world counts the truth, for each snapshot that any mode names."""
-    if not flink:
-        story.world.tale.flink_is_down()
-
-    found = diagnose(case_of(*story, without), MODES).matches
-
-    for mode, match in found:
-        event(f"{mode.code} {match.last_good_rows}")
-        assert (match.last_good is None) == (match.last_good_rows is None), mode.code
-        if match.last_good_rows is LastGoodRows.CLEAN:
-            assert set() == story.world.doubled(match.last_good), mode.code
-            below = story.world.live(match.last_good)
-            assert set() == set(range(min(below, default=0), max(below, default=-1) + 1)) - set(below), mode.code
 
 
 def test_what_came_after_the_ledger_is_not_known_to_end_below_a_gap() -> None:

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis import recovered_by_itself
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import CannotTell, Matches
-from bot.domain.findings import GapsFinding
-from tests.cases import Tale
+from bot.domain.diagnosis import Matches
 from tests.diagnosis.little_evidence import TASKS, case_of, look
 from tests.diagnosis.little_silences import owes, should_have_arrived, stands_still, writes_by_two_sinks
 from tests.diagnosis.little_world import World
@@ -24,10 +21,8 @@ from tests.diagnosis.made_up_histories import (
     RESTARTS,
     Story,
     first_rows_tell,
-    gets_back_by_a_pick,
     stories,
 )
-from tests.found import orphans
 from tests.made_up import EXAMPLES
 
 pytestmark = pytest.mark.made_up
@@ -86,19 +81,6 @@ def all_is_right(story: Story, found: Matches) -> None:
     assert not stands_still(story.world)
     assert not story.world.writes_branch
     assert not owes(story.world, story.looked.at)
-
-
-def test_a_compaction_of_what_main_has_no_more_is_not_healthy() -> None:
-    """Found by the test above: all commits of the job are gone, a new run has read nothing yet, and no key is lost."""
-    world = World(keeps_keys=False)
-    world.reads(2)
-    world.another_commits("replace", takes=())
-    world.restarts(None, position=2)
-    world.erases(world.chain()[0].snapshot_id)
-    looked = look(world)
-
-    assert {0, 1} == world.lost(looked.finished)
-    assert not isinstance(recovered_by_itself.examine(case_of(world, looked, [])), Matches)
 
 
 @settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -190,26 +172,6 @@ def _erased_below_another_jobs_delete() -> Story:
     return Story(world, look(world))
 
 
-def test_a_pick_of_what_the_job_has_read_again_under_other_keys_is_not_healthy() -> None:
-    """Table and job went back together, and then somebody put the rolled-back commit on top."""
-    world = World(keeps_keys=False)
-    world.reads(2)
-    right = world.tale.head
-    assert right is not None
-    world.reads(2)
-    world.rolls_back_to(right)
-    world.restarts(world.points[1])
-    world.reads(2)
-    gets_back_by_a_pick(world, lambda _below: 0)
-    world.reads(2)
-
-    found = recovered_by_itself.examine(case_of(world, look(world)))
-
-    assert {2, 3} == world.doubled(None)
-    assert isinstance(found, CannotTell)
-    assert "replayed_rows" in found.asks
-
-
 @pytest.mark.parametrize(
     "story",
     [
@@ -277,26 +239,6 @@ def test_a_history_without_a_fault_is_left_to_the_job(story: Story, loops: bool)
     assert story.world.tale.head == found.last_good
 
 
-@pytest.mark.parametrize("rolled_back", [False, True])
-def test_a_guest_alone_on_main_does_not_stand_for_the_job(*, rolled_back: bool) -> None:
-    """Found by the test above: the job's only commit went without a trace, below one that another job had added."""
-    world = World(keeps_keys=False)
-    world.reads(2)
-    first = world.chain()[0].snapshot_id
-    if rolled_back:
-        world.guest_commits("append", 500, takes=(), by_own_sink=True)
-        world.reads(1)
-        world.rolls_back_to(first)
-        world.restarts(world.points[1])
-    world.guest_commits("append", 500, takes=(), by_own_sink=False)
-    world.erases(first)
-    ends(world, loops=False)
-    looked = look(world)
-
-    assert {0, 1} == world.lost(looked.finished)
-    assert not isinstance(mode.examine(case_of(world, looked)), Matches)
-
-
 def test_a_sink_that_lost_its_only_commit_is_not_forgotten() -> None:
     """Found by the test above: the run's other sink has its commit, and the window begins at the run before."""
     world = World(keeps_keys=False)
@@ -309,85 +251,3 @@ def test_a_sink_that_lost_its_only_commit_is_not_forgotten() -> None:
 
     assert {2} == world.lost(looked.finished)
     assert not isinstance(mode.examine(case_of(world, looked)), Matches)
-
-
-def given_up() -> Tale:
-    """Three commits; then checkpoints 4 to 6 complete, none is committed, and the run fails for good."""
-    return Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", 4, 5, 6, 7).becomes("a", "FAILED")
-
-
-def test_without_a_position_no_row_is_known_to_be_there() -> None:
-    """An older metadata file may have been registered under the job: its ids go on, its rows are gone."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 8, 9).becomes("a", "FAILED")
-    found = mode.examine(tale.looked_at(gaps=None).model_copy(update={"contract": TableContract(key=("id",))}))
-
-    assert isinstance(found, CannotTell)
-    assert any("contract.position" in each for each in found.missing)
-
-
-def test_what_flink_completed_and_nothing_carries_is_looked_for_on_storage() -> None:
-    """The manifests may have been cleaned away; only the files show whether the checkpoints held rows."""
-    case = given_up().looked_at()
-
-    unlisted = mode.examine(case.model_copy(update={"orphans": None}))
-    left = mode.examine(case.model_copy(update={"orphans": orphans(3)}))
-
-    assert isinstance(unlisted, CannotTell)
-    assert ("orphan_files",) == unlisted.asks
-    assert isinstance(left, CannotTell)
-    assert "3 orphan files" in left.missing[0]
-    assert isinstance(mode.examine(case), Matches)
-
-
-def test_what_came_after_the_evidence_is_not_vouched_for() -> None:
-    """The head itself is called right, so the evidence has to be of the head."""
-    world = World()
-    world.reads(2)
-    looked = look(world)
-    world.reads(2)
-    ends(world, loops=False)
-
-    found = mode.examine(case_of(world, looked))
-
-    assert isinstance(found, CannotTell)
-
-
-def test_a_compaction_after_the_evidence_that_its_counters_leave_open_is_not_vouched_for() -> None:
-    """With equality deletes in the table nobody counts what a compaction may rightly leave out."""
-    world = World(equality_deletes=1)
-    world.reads(4)
-    looked = look(world)
-    world.compacts(loses=world.live()[-2:])
-    ends(world, loops=False)
-
-    found = mode.examine(case_of(world, looked))
-
-    assert isinstance(found, CannotTell)
-
-
-def test_a_commit_that_main_lost_vouches_for_nothing_below_it() -> None:
-    """Found by the test above: an older one was erased without a trace, and it came after the evidence."""
-    world = World(keeps_keys=False)
-    world.reads(2)
-    right = world.tale.head
-    assert right is not None
-    world.reads(2)
-    world.erases(world.chain()[-1].snapshot_id)
-    looked = look(world)
-    world.reads(1)
-    ends(world, loops=False)
-    world.rolls_back_to(right)
-
-    found = mode.examine(case_of(world, looked))
-
-    assert {2, 3} == world.lost(looked.finished)
-    assert isinstance(found, CannotTell)
-
-
-def test_rows_lost_under_ids_that_do_not_rise_are_no_rewind() -> None:
-    """Found by the test above: main was set back to an empty commit under 2, from one with rows under 1."""
-    tale = Tale().flink_runs("a").commits("a", 2, rows=0).commits("a", 1).becomes("a", "FINISHED")
-    tale.rolls_back_to("a", 2).flink_runs("b", restored=2).becomes("b", "FAILED")
-    nothing = GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
-
-    assert not isinstance(mode.examine(tale.looked_at(gaps=nothing)), Matches)
