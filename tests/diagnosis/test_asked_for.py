@@ -187,20 +187,6 @@ def diagnosed(world: Asked) -> Diagnosis:
     return diagnostician.diagnose(WL_1)
 
 
-@pytest.mark.parametrize("way", [examined, diagnosed])
-def test_what_is_asked_for_is_collected_and_settles_it(way: Any) -> None:
-    """It was "cannot tell: replayed_rows" for ever, for nothing that diagnosing collects told it."""
-    first = recovered_by_itself.examine(doubtful())
-    world = Asked()
-
-    diagnosis = way(world)
-
-    assert isinstance(first, CannotTell)
-    assert ("replayed_rows",) == first.asks
-    assert ["replayed_rows"] == [task for task in world.asked if task in first.asks]
-    assert HEALTHY in diagnosis.codes
-
-
 @pytest.mark.parametrize(
     ("way", "fails"), [(examined, EvidenceFailed), (diagnosed, Refused), (diagnosed, EvidenceCancelled)]
 )
@@ -439,14 +425,6 @@ def test_a_look_that_has_just_ended_is_one_of_now() -> None:
     world.tale.now += timedelta(seconds=19)
 
     assert isinstance(recovered_by_itself.examine(case_of(world, looked)), Matches)
-
-
-class Anew(Asked):
-    """Runs each task when asked, of the case as it is then."""
-
-    def collect(self, task: str, *_: object, **__: object) -> Evidence:
-        self.asked.append(task)
-        return self.evidence(task)
 
 
 class Desk(OneIncident):

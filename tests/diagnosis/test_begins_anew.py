@@ -1,85 +1,16 @@
-"""Main begins anew under its job: by a replacement that clears the log, or by metadata of which nothing is left.
-
-Real metadata of Flink 1.20 runs, read into the little world: each commit holds the next rows of its source.
-"""
+"""Main begins anew under its job: by a replacement that clears the log, or by metadata of which nothing is left."""
 
 from collections.abc import Callable
-from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from pyiceberg.table.metadata import TableMetadataUtil
 
-import bot.diagnosis
-from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.diagnosis import metadata_file_lost as mode
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
-from bot.diagnosis._examine import diagnose, scan
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import COMMITS_TOLD, GapsFinding, PositionGap, UnreadableFile
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
-from bot.domain.ids import CheckpointId, JobId, SnapshotId, TableName
 from bot.domain.table import Ref
-from tests.cases import NOON, Tale
-from tests.diagnosis.little_evidence import case_of, look
-from tests.diagnosis.little_world import LISTED, World
+from tests.cases import Tale
 from tests.found import orphans, unreadable
-
-FOLDER = Path(__file__).parent.parent / "data" / "table_metadata"
-
-
-def real_world(name: str) -> World:
-    """The world of one saved table, without a job yet. A first checkpoint id means that the source began anew."""
-    metadata = TableMetadataUtil.parse_raw((FOLDER / f"{name}.metadata.json").read_text())
-    table = table_state(TableName("sales.orders"), metadata, f"s3://lake/{name}.metadata.json", NOON)
-    world = World()
-    tale = world.tale
-    tale.runs.clear()
-    tale.snapshots, tale.moves, tale.head = list(table.snapshots), list(table.head_moves), table.head
-    tale.written = max(s.sequence_number for s in table.snapshots)
-    tale.properties, tale.refs = dict(table.properties), list(table.refs)
-    tale.now = max(m.at for m in table.head_moves) + timedelta(minutes=1)
-    for snapshot in table.snapshots:
-        source = snapshot.summary.get("source-snapshot-id")
-        if source is not None:
-            world.holds[snapshot.snapshot_id] = world.holds[SnapshotId(int(source))]
-        elif snapshot.job_id is not None:
-            begin = 0 if snapshot.checkpoint_id == 1 else world.position
-            world.position = begin + snapshot.counted("added-records")
-            world.holds[snapshot.snapshot_id] = tuple(range(begin, world.position))
-            world.finished |= dict.fromkeys(world.holds[snapshot.snapshot_id], snapshot.committed_at)
-    return world
-
-
-def with_run(world: World, *, restored: int | None = None, state: str = "RUNNING", since: int | None = None) -> World:
-    """The newest writer's run as Flink would show it; `since`: it was started after that many commits on main."""
-    tale = world.tale
-    commits = [s for s in world.chain() if s.job_id]
-    job = JobId(commits[-1].job_id or "")
-    mine = [s for s in commits if s.job_id == job]
-    first_at = mine[0].committed_at - timedelta(seconds=5)
-    started_at = first_at if since is None else commits[since - 1].committed_at + timedelta(seconds=1)
-    later, tale.now = tale.now, started_at
-    tale.flink_runs("a", restored=restored, state=state)
-    run: JobRun = tale.runs.pop("a").model_copy(update={"job_id": job, "started_at": started_at})
-    if run.restored is not None:
-        run = run.model_copy(update={"restored": run.restored.model_copy(update={"at": started_at})})
-    done = [
-        CompletedCheckpoint(
-            checkpoint_id=s.checkpoint_id,
-            kind=CheckpointKind.CHECKPOINT,
-            status="COMPLETED",
-            triggered_at=s.committed_at - timedelta(milliseconds=200),
-            path=None,
-            discarded=False,
-        )
-        for s in mine
-        if s.checkpoint_id is not None and s.committed_at > started_at
-    ]
-    tale.runs[job[0]] = run.model_copy(update={"checkpoints": tuple(reversed(done[-LISTED:]))})
-    world.run, world.checkpoint, tale.now = job[0], CheckpointId(mine[-1].checkpoint_id or 0), later
-    return world
-
 
 FROM_30 = GapsFinding(lowest=30, highest=49, positions=20, missing=0, gaps=())
 
@@ -339,95 +270,3 @@ def test_below_the_window_nobody_looked_for_manifest_lists() -> None:
     assert isinstance(found, Matches)
     assert found.last_good is None
     assert "none was looked for" in found.reasons[-1]
-
-
-MODES = scan(bot.diagnosis)
-
-
-def restored_from_its_stop_savepoint() -> World:
-    """v1d: a stop with a savepoint at 8, and a new run from there."""
-    return with_run(real_world("v1d"), restored=8)
-
-
-def upserts() -> World:
-    """v1u: three commits of an upsert job."""
-    return with_run(real_world("v1u"))
-
-
-def rolled_back_by_flink() -> World:
-    """v1a: 3 committed, 4 to 21 rolled back, 22 to 27 on top of 3."""
-    return with_run(real_world("v1a"))
-
-
-def restarted_without_state() -> World:
-    """v1g: 1 to 5, then 1 to 4 again under the same id."""
-    return with_run(real_world("v1g"), since=5)
-
-
-def rolled_back_and_compacted() -> World:
-    """v2c: rolled back from 13 to 10, with a cherry-pick aside and a compaction on top; the job has stopped."""
-    return with_run(real_world("v2c"), state="FINISHED")
-
-
-def drained() -> World:
-    """v1f: stopped with a drain."""
-    return with_run(real_world("v1f"), state="FINISHED")
-
-
-@pytest.mark.parametrize("world", [restored_from_its_stop_savepoint, upserts])
-def test_a_clean_table_is_healthy(world: Callable[[], World]) -> None:
-    """Nothing was lost or doubled in these runs."""
-    told = world()
-
-    assert ("healthy",) == diagnose(case_of(told, look(told)), MODES).codes
-
-
-@pytest.mark.parametrize(
-    ("world", "code"),
-    [(rolled_back_by_flink, "F6"), (restarted_without_state, "F15"), (rolled_back_and_compacted, None)],
-)
-def test_a_table_with_wrong_rows_is_named_and_not_healthy(world: Callable[[], World], code: str | None) -> None:
-    """The world counts rows that are lost or doubled, and the mode is the one that was produced."""
-    told = world()
-    looked = look(told)
-
-    diagnosis = diagnose(case_of(told, looked), MODES)
-
-    assert told.lost(looked.finished) | told.doubled(None)
-    assert code is None or code in diagnosis.codes
-    assert "healthy" not in diagnosis.codes
-
-
-def test_a_drained_job_is_not_healthy() -> None:
-    """Its rows are right, and nobody writes the table any more."""
-    told = drained()
-
-    assert not isinstance(recovered_by_itself.examine(case_of(told, look(told))), Matches)
-
-
-@pytest.mark.parametrize("world", [restored_from_its_stop_savepoint, upserts])
-@pytest.mark.parametrize("change", ["drop", "repeat", "repeat as the next checkpoint", "exchange"])
-def test_one_change_anywhere_is_never_healthy_with_wrong_rows(world: Callable[[], World], change: str) -> None:
-    """Each commit in turn is dropped, repeated at the head, or exchanged with the newest."""
-    commits = [s.snapshot_id for s in world().chain()]
-    wrong, called_healthy = 0, []
-    for place, snapshot in enumerate(commits):
-        told = world()
-        if change == "drop":
-            told.erases(snapshot)
-        elif change == "exchange":
-            told.swaps(snapshot, commits[-1])
-        else:
-            at = told.chain()[place].checkpoint_id or 0
-            told.repeats(snapshot, checkpoint=at if change == "repeat" else told.checkpoint + 1, same_files=False)
-        looked = look(told)
-
-        found = recovered_by_itself.examine(case_of(told, looked))
-
-        is_wrong = bool(told.lost(looked.finished) | told.doubled(None))
-        wrong += is_wrong
-        if is_wrong and isinstance(found, Matches):
-            called_healthy.append(place)
-
-    assert called_healthy == []
-    assert wrong or change == "exchange"

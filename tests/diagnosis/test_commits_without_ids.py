@@ -42,13 +42,6 @@ def test_nothing_that_ids_tell_is_excluded() -> None:
     assert "F18" in codes(told)
 
 
-def test_rows_that_main_lost_were_not_skipped_by_the_source() -> None:
-    """Whoever went on: they had been written."""
-    told = diagnose(bare(rolled_back(), missing=30), MODES)
-
-    assert "F18" in {mode.code for mode, _ in told.undecided}
-
-
 def test_a_rollback_under_such_a_job_is_named_by_time() -> None:
     """It went on above the hole, and no checkpoint id is made up for it."""
     told = diagnose(bare(rolled_back(), missing=30), MODES)
@@ -56,13 +49,6 @@ def test_a_rollback_under_such_a_job_is_named_by_time() -> None:
     ((_, found),) = [each for each in told.matches if each[0].code == "F6"]
     assert found.wrong_run == job_id("a")
     assert "None" not in " ".join(found.reasons)
-
-
-def test_a_job_that_commits_so_has_committed() -> None:
-    """It failed: nobody says that it never wrote the table."""
-    told = diagnose(bare(Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FAILED")), MODES)
-
-    assert "no-advance" not in told.codes
 
 
 def test_the_run_that_lived_when_main_went_back_went_on_above_the_hole() -> None:

@@ -17,7 +17,7 @@ from bot.domain.errors import Refused
 from bot.domain.findings import GapsFinding, LeakStanding, RepeatedCommit
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from tests.cases import Tale, job_id, placed
-from tests.diagnosis.test_asked_for import Anew, Asked, diagnosed
+from tests.diagnosis.test_asked_for import Asked, diagnosed
 from tests.found import hole, leaks, repeats
 
 
@@ -214,23 +214,6 @@ def looked_at(world: Asked, then: Callable[[Tale], None], *, without: str | None
 def told(diagnosis: Diagnosis) -> Matches:
     """What F15 says."""
     return next(found for mode, found in diagnosis.matches if mode.code == "F15")
-
-
-@pytest.mark.parametrize(
-    ("then", "without", "asked"),
-    [(is_idle, "orphan_files", ["orphan_files"]), (is_idle, None, ["orphan_files"]), (goes_on, None, ROWS)],
-)
-def test_what_must_be_known_is_collected_and_settles_it(
-    then: Callable[[Tale], None], without: str | None, asked: list[str]
-) -> None:
-    """It said what to know, and nobody collected it: the job stayed down."""
-    world = looked_at(Anew(), then, without=without)
-
-    diagnosis = diagnosed(world)
-
-    assert sorted(asked) == sorted(world.asked)
-    assert told(diagnosis).remedy is Remedy.RESTORE_JOB_ONLY
-    assert "asks" not in told(diagnosis).model_dump(mode="json")
 
 
 @pytest.mark.parametrize(

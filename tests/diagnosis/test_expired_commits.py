@@ -275,13 +275,3 @@ def test_what_only_looks_like_it_is_left_alone(tell: Callable[[], Tale]) -> None
 def test_where_the_sources_first_position_is_there_nothing_lies_below(tell: Callable[[], Tale]) -> None:
     """The rows were put back, or read again."""
     assert not says_so(tell().looked_at(gaps=hole(0)))
-
-
-def test_a_branch_that_was_there_before_main_leaves_it_open() -> None:
-    """Expiry has left its newest: those below it may have been main's once, or the branch's own."""
-    tale = Tale().flink_runs("a").commits(None).commits(None)
-    tale.refs = [Ref(name="audit", kind="branch", snapshot_id=tale.snapshots[-1].snapshot_id)]
-    tale = replaced(tale).commits("a", 4, 5)
-    tale.snapshots = tale.snapshots[1:]
-
-    assert says_so(tale.looked_at(gaps=FROM_30))

@@ -6,6 +6,7 @@ import pytest
 
 from bot.diagnosis import (
     cleanup_deleted_files,
+    commits_withheld,
     last_commit_expired,
     restore_misses_flink_manifest,
     sink_lost_its_state,
@@ -134,6 +135,14 @@ def test_a_listed_manifest_was_not_cleaned_up() -> None:
     assert isinstance(f9.examine(blind.looked_at()), CannotTell)
 
 
+@pytest.mark.parametrize("tale", [rolled_back(), expired(), cleaned_up()])
+def test_a_completed_checkpoint_ends_it(tale: Tale) -> None:
+    """Failures from before it are history."""
+    case = tale.completes("a", 12).looked_at()
+
+    assert [] == [mode for mode in (f7, f8, f9) if not isinstance(mode.examine(case), Excluded)]
+
+
 def test_a_file_that_flink_does_not_name_is_not_guessed() -> None:
     """A cut message leaves open which file it was."""
     tale = rolled_back()
@@ -222,6 +231,13 @@ def test_an_ended_runs_manifest_is_looked_at_first() -> None:
     assert "checkpoint 3 of run aaaaaa came since" in found.missing[0]
 
 
+def test_those_of_a_living_run_come_and_go() -> None:
+    """Its sink deletes each with its commit."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3)
+
+    assert isinstance(sink_lost_its_state.examine(looked_before(tale)), Excluded)
+
+
 def test_only_what_the_restored_state_lists_was_owed() -> None:
     """Run b is silent; a savepoint that never knew of the manifest owes nothing of it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").leaves_manifest("a", 2)
@@ -257,6 +273,23 @@ def passed_over() -> Tale:
 def test_rows_are_told_as_far_as_they_are_known(rows: int, many: int, expected: str) -> None:
     """Whatever could not be read is said beside the number."""
     assert rows_told(rows, many) == expected
+
+
+def test_no_mode_says_that_there_were_none() -> None:
+    """Neither the one that matches nor those that are excluded by it."""
+    tale = passed_over()
+    case = tale.looked_at(leaked=unread(tale), gaps=None)
+    withheld = commits_withheld.examine(case)
+    told = [
+        in_words(unread(tale).manifests),
+        " ".join(withheld.reasons) if isinstance(withheld, Matches) else "",
+        *(
+            found.reason if isinstance(found, Excluded) else ""
+            for found in (source_positions_skipped.examine(tale.looked_at(missing=3, leaked=unread(tale))),)
+        ),
+    ]
+
+    assert all(UNKNOWN in each for each in told), told
 
 
 def test_a_lost_state_is_told_as_unknown() -> None:

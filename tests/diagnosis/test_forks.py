@@ -285,17 +285,6 @@ def test_the_later_run_stays_where_people_chose_it() -> None:
     assert any("People chose run" in reason for reason in found.reasons)
 
 
-def test_the_choice_holds_when_the_other_stands_still() -> None:
-    """The older run was stopped: its rows go, whatever came first."""
-    tale = forked().becomes("a", "FINISHED")
-    pairing = points(point(job_id("a"), 4, tale.at("a", 4)))
-
-    found = mode.examine(kept(tale.looked_at(duplicates=10, pairing=pairing), "b"))
-
-    assert isinstance(found, Matches)
-    assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
-
-
 def test_of_a_run_that_came_first_only_what_the_other_brings_too_is_wrong() -> None:
     """Not known from where the other was restored: what was committed beside it, and nothing before."""
     tale = forked().becomes("a", "CANCELED")

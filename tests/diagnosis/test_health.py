@@ -1,7 +1,6 @@
 """`healthy` says no more than was looked at, and only while that still holds."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -80,14 +79,6 @@ def test_without_a_column_of_positions_nobody_is_told_that_all_is_there() -> Non
     assert any(each.startswith("contract.position:") for each in found.missing)
 
 
-@pytest.mark.parametrize(("found", "expected"), [(orphans(), Matches), (orphans(2), CannotTell), (None, CannotTell)])
-def test_silence_is_quiet_only_when_no_file_is_left_over(found: Any, expected: type) -> None:
-    """A commit that went from the metadata without a trace leaves its files behind; a quiet source leaves none."""
-    tale = healthy().completes("a", *range(4, 12))
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at(orphans=found)), expected)
-
-
 @pytest.mark.parametrize(("replayed", "expected"), [(None, CannotTell), (5, CannotTell), (0, Matches)])
 def test_a_source_range_that_came_twice_is_explained_first(replayed: int | None, expected: type) -> None:
     """No key lives twice, but the copies may have other keys."""
@@ -105,6 +96,19 @@ def test_a_rolled_back_commit_that_was_put_back_is_no_fault() -> None:
     tale = Tale().flink_runs("a").commits("a", *range(1, 6)).rolls_back_to("a", 3).commits("a", 6)
 
     assert ("healthy",) == diagnose(tale.looked_at(), MODES).codes
+
+
+@pytest.mark.parametrize("expired", [0, 2])
+def test_how_far_back_the_table_is_known_to_be_complete_is_said(expired: int) -> None:
+    """Nobody reads what lies below the oldest listed commit: its commits have expired."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).completes("a", 5)
+    tale.snapshots, tale.moves = tale.snapshots[expired:], tale.moves[expired:]
+
+    found = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert ("the table is complete from …003003 up to …005005" in found.headline) == bool(expired)
+    assert ("the table is complete up to …005005" in found.headline) == (not expired)
 
 
 def test_rows_of_other_branches_are_not_vouched_for() -> None:
@@ -298,6 +302,18 @@ def test_a_file_from_before_the_last_rows_holds_none_of_later_checkpoints(
     found = (no_snapshot_advanced if dead else recovered_by_itself).examine(case_of(world, looked))
 
     assert isinstance(found, expected)
+
+
+def test_a_commit_that_a_restore_may_have_delayed_dates_no_file() -> None:
+    """What Flink completed in the meantime may have been written long before; Flink lists its checkpoint no longer."""
+    world = idle_at_night()
+    world.fails_over()
+    for _ in range(5):
+        stays_idle(world)
+    looked = look(world)
+    looked.found["orphans"] = orphans(1, newest_at=NOON)
+
+    assert not isinstance(recovered_by_itself.examine(case_of(world, looked)), Matches)
 
 
 @pytest.mark.parametrize(("tolerable", "expected"), [(0, Matches), (3, CannotTell), (None, CannotTell)])

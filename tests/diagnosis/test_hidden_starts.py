@@ -12,11 +12,12 @@ from bot.diagnosis import (
     restarted_from_empty,
     restored_from_older_savepoint,
 )
+from bot.diagnosis._overdue import overdue_of_run
 from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Remedy
 from bot.domain.evidence import Evidence
 from bot.domain.findings import RepeatedCommit
 from tests.cases import Tale, job_id
-from tests.found import evidence, repeats, twice
+from tests.found import evidence, hole, repeats, twice
 
 
 def went_back(*, v1: bool = True) -> Tale:
@@ -85,6 +86,16 @@ def test_a_table_that_begins_with_taking_rows_had_some_before(operation: str) ->
     assert "so something lay below it" in str(found)
 
 
+def test_a_checkpoint_that_completed_before_a_late_first_commit_is_owed() -> None:
+    """The commit of 1 came late, after 2 had completed."""
+    tale = Tale().flink_runs("a").completes("a", 1, 2).commits("a", 1).becomes("a", "FAILED")
+    tale.now += tale.now - tale.runs["a"].started_at
+
+    case = tale.looked_at()
+
+    assert [2] == overdue_of_run(case, case.runs[0], case.observation.table.head)
+
+
 COUNTS = ("duplicate_rows", "missing_positions", "duplicate_commits")
 MODES = pytest.mark.parametrize(
     ("examine", "restored", "first"),
@@ -123,6 +134,15 @@ def test_what_a_later_restore_committed_is_counted_too(examine: Examine, restore
     case = tale.commits("b", first + 1).looked_at(evidence=counts)
 
     assert told(examine(case))[0] is Remedy.REWIND_TABLE_AND_JOB
+
+
+@MODES
+def test_positions_that_are_still_to_come_are_not_right(examine: Examine, restored: int | None, first: int) -> None:
+    """Main was rolled back as well, and its rows are not there again."""
+    tale = started(restored).commits("b", first)
+    gaps = hole(0).model_copy(update={"to_come": 3})
+
+    assert (Remedy.REWIND_TABLE_AND_JOB, ()) == told(examine(tale.looked_at(gaps=gaps)))
 
 
 def test_a_checkpoint_that_comes_again_after_the_evidence_is_looked_for_once_more() -> None:

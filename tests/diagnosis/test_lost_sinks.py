@@ -230,6 +230,14 @@ def test_the_v2_sink_asks_only_for_its_own_job_id() -> None:
     assert isinstance(job_was_drained.examine(same.looked_at()), Matches)
 
 
+def test_the_sink_or_flink_itself_may_be_unknown() -> None:
+    """Neither is guessed."""
+    no_graph = drained().flink_runs("b", restored=3, vertices=False).completes("b", 4)
+
+    assert isinstance(job_was_drained.examine(no_graph.looked_at()), CannotTell)
+    assert isinstance(job_was_drained.examine(restored().flink_is_down().looked_at()), CannotTell)
+
+
 def replaced(v1: bool = True) -> Tale:
     """Run b came after the drained commit and completed checkpoint 4; run c has committed since."""
     tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")

@@ -42,6 +42,13 @@ def counted_at(tale: Tale) -> Evidence:
     return evidence("missing_positions", Window(since=None, until=tale.head), tale.now)
 
 
+def undated() -> Tale:
+    """Flink does not say since when it is over."""
+    tale = given_up()
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"ended_at": None})
+    return tale
+
+
 def later(tale: Tale, **passed: float) -> Tale:
     """So much time goes by."""
     tale.now += timedelta(**passed)
@@ -49,7 +56,8 @@ def later(tale: Tale, **passed: float) -> Tale:
 
 
 @pytest.mark.parametrize(
-    ("tale", "said"), [(given_up(), "is FAILED"), (looping(), "failed 3 times"), (forgotten(), "knows no run")]
+    ("tale", "said"),
+    [(given_up(), "is FAILED"), (undated(), "is FAILED"), (looping(), "failed 3 times"), (forgotten(), "knows no run")],
 )
 def test_a_job_that_stands_still_is_recovered_without_the_table(tale: Tale, said: str) -> None:
     """Failed, looping or gone: the head is right, and the point that pairs with it is named."""

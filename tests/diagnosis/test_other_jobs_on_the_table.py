@@ -165,6 +165,30 @@ def test_no_guest_hides_or_makes_a_rewind(sink: OperatorId, forgets: str, sees: 
                 )
 
 
+SECOND_GUEST = OperatorId("ee" * 16)
+
+
+def visited(checkpoint: int) -> Tale:
+    """The job is at its checkpoint 500 when a backfill commits last."""
+    tale = Tale().flink_runs("a")
+    for own in range(497, 501):
+        tale.completes("a", own).commits("a", own)
+    return tale.commits("z", checkpoint).by_sink(SECOND_GUEST)
+
+
+@pytest.mark.parametrize("checkpoint", [3, 900, DRAINED])
+def test_a_guest_that_commits_last_is_no_silence(checkpoint: int) -> None:
+    """Healthy was excluded: "Flink completed 497 checkpoints since 3, and none of them was committed"."""
+    tale = visited(checkpoint)
+
+    found = recovered_by_itself.examine(tale.looked_at())
+    dead = no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at())
+
+    assert isinstance(found, Matches)
+    assert isinstance(dead, Matches)
+    assert any("checkpoint 500 of run aaaaaa" in each for each in dead.reasons)
+
+
 TAKER = OperatorId("ee" * 16)
 
 

@@ -128,6 +128,14 @@ def test_a_compaction_that_keeps_its_rows_changes_none(counts: dict[str, str]) -
     assert "compactions (1), which kept" in found.reason
 
 
+def test_a_compaction_that_lost_rows_is_told() -> None:
+    """It read more rows than it wrote, and removed no deletes that would explain it."""
+    found = another_writer_changed_rows.examine(compacted(**{"deleted-records": "25"}).looked_at())
+
+    assert isinstance(found, Matches)
+    assert "a compaction that lost 5 rows" in found.reasons[0]
+
+
 def test_a_cherry_pick_is_no_change_of_its_own() -> None:
     """A responder puts a rolled-back commit back; its summary names the source and no job."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None)
@@ -138,6 +146,13 @@ def test_a_cherry_pick_is_no_change_of_its_own() -> None:
 
     assert isinstance(found, Excluded)
     assert "cherry-pick" in found.reason
+
+
+def test_a_table_without_any_job_id_has_no_other_writer() -> None:
+    """Flink CDC leaves no job id: nobody can tell who should write."""
+    found = another_writer_changed_rows.examine(Tale().commits(None).commits(None).looked_at())
+
+    assert isinstance(found, CannotTell)
 
 
 NOTHING_YET = {"total-records": "0", "total-data-files": "0", "total-delete-files": "0"}
@@ -386,13 +401,6 @@ def test_what_the_branch_holds_did_carry_rows() -> None:
     assert "no rows" not in found.reason
     assert isinstance(later, Excluded)
     assert "2 checkpoints of run aaaaaa since 9" in later.reason
-
-
-def test_a_dead_job_that_wrote_a_branch_does_not_leave_main_right() -> None:
-    """The same rule: a restore that pairs with main would write the branch."""
-    found = no_snapshot_advanced.examine(on_branch(job(), 4, 5).becomes("a", "FAILED").looked_at())
-
-    assert isinstance(found, CannotTell)
 
 
 def test_the_next_run_is_judged_by_the_last_one_until_it_commits() -> None:

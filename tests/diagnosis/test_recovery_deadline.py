@@ -5,8 +5,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
@@ -314,48 +312,3 @@ def test_a_later_look_is_told_only_if_it_is_worse() -> None:
     assert not any(is_no_worse(each, now) for each in (earlier, lost))
     assert not is_no_worse(now, untold)
     assert not is_no_worse(now, None)
-
-
-@given(
-    offsets=st.lists(st.integers(min_value=-3, max_value=1_200), max_size=3),
-    partitions=st.lists(
-        st.tuples(st.integers(0, 900), st.one_of(st.none(), st.integers(1, 200))), min_size=1, max_size=3
-    ),
-    gaps=st.lists(st.tuples(st.integers(0, 999), st.integers(0, 50), st.integers(0, 3)), max_size=3),
-    age_h=st.one_of(st.none(), st.integers(0, 100)),
-    points=st.sets(st.sampled_from([6, 10]), max_size=2),
-)
-def test_the_deadline_is_never_after_any_limit(
-    offsets: list[int], partitions: list[tuple[int, int | None]], gaps: list[tuple[int, int, int]], age_h: int | None,
-    points: set[int],
-) -> None:  # fmt: skip
-    """Nor after the moment until which Kafka keeps any record that is still needed and there."""
-    kafka = [
-        held(number, earliest, retention=None if hours is None else hours * HOUR)
-        for number, (earliest, hours) in enumerate(partitions)
-    ]
-    properties = {} if age_h is None else {"history.expire.max-snapshot-age-ms": str(age_h * 3_600_000)}
-    stored = [reading(orders.savepoint(f"file:///state/{point}", point), *offsets) for point in points]
-    wanted = [PositionGap(first=first, last=first + more, partition=str(number)) for first, more, number in gaps]
-
-    of = case(*stored, kafka=kafka, gaps=wanted, properties=properties)
-    found = recovery_deadline(of)
-
-    if found is None:
-        return
-    assert found.lost_for_good == tuple(dict.fromkeys(found.lost_for_good))
-    for limit in (each for each in found.limits if not each.is_conditional):
-        assert found.recoverable_until is not None
-        assert NOW <= found.recoverable_until <= limit.at
-    for gap in wanted:
-        partition = next((p for p in kafka if str(p.partition) == gap.partition), None)
-        keeps = partition.kept_until(gap.last) if partition is not None and gap.last >= partition.earliest else None
-        if keeps is not None and keeps > NOW:
-            assert found.recoverable_until is not None
-            assert found.recoverable_until <= keeps
-    if stored and not found.lost_for_good:
-        for partition, offset in zip(kafka, offsets, strict=False):
-            keeps = partition.kept_until(offset) if 0 <= offset < partition.latest else None
-            if keeps is not None and keeps > NOW:
-                assert found.recoverable_until is not None
-                assert found.recoverable_until <= keeps

@@ -7,7 +7,6 @@ import pytest
 from bot.diagnosis import (
     commits_withheld,
     flink_is_recovering,
-    recovered_by_itself,
     restore_misses_flink_manifest,
     restored_from_older_savepoint,
     rolled_back_while_running,
@@ -153,15 +152,6 @@ def looked_at(tale: Tale, gaps: GapsFinding, standing: LeakStanding, rows: int =
     ends = [row.model_copy(update={"position_from": 10 * place, "position_until": 10 * place + 9})
             for place, row in enumerate(case.ledger.rows)]  # fmt: skip
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(ends)})})
-
-
-def test_an_id_that_the_writer_of_main_came_to_twice_does_not_tell_which_state_was_restored() -> None:
-    """Nobody is told to wait for rows that may never come, and F6 is not excluded."""
-    case = looked_at(rewound_to_an_id_of_two(), TO_COME, LeakStanding.UNTOLD)
-
-    assert isinstance(rolled_back_while_running.examine(case), CannotTell)
-    assert not isinstance(flink_is_recovering.examine(case), Matches)
-    assert not isinstance(recovered_by_itself.examine(case), Matches)
 
 
 def test_nor_does_its_first_commit_before_positions_are_looked_for() -> None:

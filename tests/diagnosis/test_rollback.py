@@ -259,14 +259,6 @@ def test_a_window_begins_on_main() -> None:
     assert readers_since(tale.table, Window(since=since, until=case.window.until)) < before
 
 
-def test_a_line_that_main_shares_nothing_with_begins_nowhere() -> None:
-    """As when all that is older was expired: then everything that is listed is looked at."""
-    tale, since = gone_back()
-    tale.expires("a", 1, 2, 3, 4)
-
-    assert tale.case(since=since).window.since is None
-
-
 def put_back() -> tuple[World, Looked]:
     """Main went from 4 back to 2, the job went on with 5, and evidence has found the rows of 3 and 4 in the table."""
     world = World()
@@ -389,6 +381,27 @@ def test_a_run_from_beyond_the_target_leaves_a_hole() -> None:
     assert isinstance(skipped, Excluded)
     assert "(F6)" in skipped.reason
     assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=None)), Excluded | CannotTell)
+
+
+def silent(checkpoint: int, run: str) -> Tale:
+    """Main went from 8 back to 3; then this run was restored, under the old job id or a new one, and is silent."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9))
+    tale = tale.becomes("a", "CANCELED") if run != "a" else tale
+    return tale.rolls_back_to("a", 3).flink_runs(run, restored=checkpoint)
+
+
+@pytest.mark.parametrize("run", ["a", "b"])
+@pytest.mark.parametrize("checkpoint", [4, 6, 8])
+def test_a_silent_run_from_beyond_the_target_will_leave_a_hole(run: str, checkpoint: int) -> None:
+    """Its state holds rows that main lost: to be stopped before it commits, and nothing is healthy meanwhile."""
+    tale = silent(checkpoint, run)
+
+    found = rolled_back_while_running.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert (job_id(run), tale.at("a", 3)) == (found.wrong_run, found.last_good)
+    assert any(f"restored it last from checkpoint {checkpoint}" in reason for reason in found.reasons)
+    assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
 
 
 def test_commits_that_were_expired_may_have_held_the_rows() -> None:

@@ -259,14 +259,21 @@ IN_0 = PositionGap(first=500, last=509, partition="0")
 IN_1 = PositionGap(first=100, last=109, partition="1")
 
 
-def test_a_commit_whose_bounds_nobody_knows_may_hold_a_hole() -> None:
-    """What it holds may lie above the gap."""
+def test_the_last_good_snapshot_lies_below_the_gaps_of_every_source_partition() -> None:
+    """Partition 0 is whole up to 499, and partition 1 up to 99: what lies below the first is not below the second."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    case = tale.looked_at()
 
-    found = source_positions_skipped.examine(of_partitions(tale.looked_at(), ((0, 90), None, (201, 600)), IN_0, IN_1))
+    mixed = source_positions_skipped.examine(of_partitions(case, ((0, 300), (110, 499), (201, 600)), IN_0, IN_1))
+    told = source_positions_skipped.examine(of_partitions(case, ((0, 99), (80, 300), (201, 600)), IN_0, IN_1))
+    since = source_positions_skipped.examine(
+        of_partitions(tale.looked_at(since=tale.at("a", 1)), ((110, 499), (201, 600)), IN_0, IN_1)
+    )
 
-    assert isinstance(found, Matches)
-    assert tale.at("a", 1) == found.last_good
+    assert isinstance(mixed, Matches)
+    assert isinstance(told, Matches)
+    assert isinstance(since, Matches)
+    assert (None, tale.at("a", 1), tale.at("a", 1)) == (mixed.last_good, told.last_good, since.last_good)
 
 
 def test_bounds_of_several_partitions_acquit_no_source_and_name_no_seam() -> None:

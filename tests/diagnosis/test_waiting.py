@@ -21,7 +21,7 @@ from tests.cases import Tale
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_world import World
 from tests.diagnosis.test_asked_for import MINUTE, quiet
-from tests.found import leaks, points
+from tests.found import hole, leaks, points
 from tests.job_tale import JOB, JobTale, job_id
 
 
@@ -101,11 +101,33 @@ def test_commits_that_never_come_are_not_waited_for(tale: Tale, code: str) -> No
     assert code in found.reason
 
 
+def test_without_a_listing_a_silence_is_neither_waiting_nor_quiet() -> None:
+    """Only the manifests on storage tell which."""
+    tale = waiting(6)
+    tale.storage_down = True
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert "It timed out" in found.missing[0]
+
+
 def v1() -> Tale:
     """Of `waiting`, with the V1 sink."""
     tale = waiting(16)
     tale._change("a", vertices=Tale().flink_runs("a", v1=True).runs["a"].vertices)
     return tale
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_rows_below_a_running_job_do_not_come_again(goes_on: bool) -> None:
+    """A rollback under a run that goes on is a hole (F6): waiting does not fill it."""
+    tale = Tale().flink_runs("a", restored=0).commits("a", *range(1, 6)).rolls_back_to("a", 2)
+    if goes_on:
+        tale.commits("a", 6)
+    case = tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 20}))
+
+    assert not isinstance(flink_is_recovering.examine(case), Matches)
 
 
 def not_up(state: str, **later: float) -> Tale:

@@ -1,5 +1,7 @@
 """The window of commits under review: what opens an incident, and what evidence of it may speak of."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty
@@ -9,9 +11,9 @@ from bot.domain.ids import DRAINED, OperatorId, short
 from bot.domain.suspicion import Suspicion
 from bot.domain.table import Window
 from bot.history.suspicion import propose_window
-from tests.cases import Tale
+from tests.cases import Tale, placed
 from tests.diagnosis.test_health import pinned
-from tests.found import ledger_of, points
+from tests.found import ledger_of, orphans, points
 
 
 def proposed(tale: Tale) -> Suspicion:
@@ -22,6 +24,27 @@ def rewound(*, v1: bool = False) -> Tale:
     """`a` reached 10; `b` was restored from 6."""
     tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 11)).becomes("a", "FINISHED")
     return tale.flink_runs("b", restored=6, v1=v1)
+
+
+def test_a_rewinds_window_holds_both_copies() -> None:
+    """It begins at the snapshot that carries the savepoint; consumers are pinned below the wrong run."""
+    tale = rewound().commits("b", 7, 8)
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 6), tale.head) == (found.window.since, found.window.until)
+    assert tale.at("a", 10) == found.trusted
+    assert "Run bbbbbb was restored from checkpoint 6 although run aaaaaa had committed checkpoint 10" in found.because
+
+
+def test_a_silent_rewind_is_suspected_before_it_commits() -> None:
+    """V1 holds everything back: the head is still right, and is what consumers are pinned to."""
+    tale = rewound(v1=True).completes("b", 7, 8)
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
+    assert "has committed nothing since" in found.because
 
 
 def test_falling_ids_are_enough_when_flink_is_down() -> None:
@@ -57,6 +80,13 @@ def test_a_rewind_together_is_not_suspected_again() -> None:
 
     assert tale.at("a", 6) == found.trusted
     assert "Run cccccc was restored from checkpoint 6" in found.because
+
+
+def test_without_flink_ids_alone_excuse_no_rollback() -> None:
+    """That the job came back from the target is not shown."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).rolls_back_to("a", 3).commits("b", 4).flink_is_down()
+
+    assert (tale.at("a", 3), tale.at("a", 3)) == (proposed(tale).window.since, proposed(tale).trusted)
 
 
 def test_a_failover_is_looked_at_from_twenty_commits_below() -> None:
@@ -255,6 +285,21 @@ def test_no_job_is_brought_back_beside_a_run_that_flink_does_not_list() -> None:
     assert remedy is Remedy.TELL_CONSUMERS
     assert "whether run cccccc still writes the table" in said
     assert "look for it on every cluster" in said
+
+
+def test_no_job_is_brought_back_while_rows_may_be_in_doubt() -> None:
+    """Flink completed what no commit carries, and files lie there that nothing names."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+    tale.commits("b", 1, 2, 3).completes("b", 4, 5)
+    tale.now += timedelta(minutes=1)
+    tale.becomes("b", "FAILED")
+    clean = restarted_from_empty.examine(placed(tale.looked_at(), b=30))
+    left = restarted_from_empty.examine(placed(tale.looked_at(orphans=orphans(3)), b=30))
+
+    assert isinstance(clean, Matches)
+    assert isinstance(left, Matches)
+    assert (Remedy.RESTORE_JOB_ONLY, Remedy.TELL_CONSUMERS) == (clean.remedy, left.remedy)
+    assert "3 orphan files" in left.reasons[-1]
 
 
 def checkpoints(tale: Tale, since: int | None, run: str = "a") -> list[int | None]:

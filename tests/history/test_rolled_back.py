@@ -55,6 +55,13 @@ def led_through(point: int, began: int) -> Callable[[], Tale]:
     )
 
 
+def without_its_end() -> Tale:
+    """As a history server may tell it."""
+    tale = stopped()
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"ended_at": None})
+    return tale
+
+
 STORIES: dict[str, tuple[Callable[[], Tale], Outcome, str | None]] = {
     "it goes on": (lambda: back_to_3().commits("a", 8), HELD, "a"),
     "it goes on, and has committed nothing": (back_to_3, HELD, "a"),
@@ -64,6 +71,7 @@ STORIES: dict[str, tuple[Callable[[], Tale], Outcome, str | None]] = {
         NOBODY,
         None,
     ),
+    "it is over, and Flink does not say since when": (without_its_end, NOBODY, None),
     "restored from the target": (restored(3, 4), READ_AGAIN, "b"),
     "restored from the target, and silent": (restored(3), READ_AGAIN, "b"),
     "restored from the target, quiet at first": (restored(3, 9), READ_AGAIN, "b"),
