@@ -16,7 +16,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.lowering import owed_mark
 from tests import orders_table as orders
 from tests.cases import Tale
-from tests.diagnosis.test_last_good import MODES, placed, restarted
+from tests.diagnosis.test_never_healthy import MODES, placed, restarted
 from tests.execution.test_lowering import NEWER, OLDER, added_twice, fault, lost, mark, named, story
 from tests.found import twice
 from tests.incidents import Story, healthy
