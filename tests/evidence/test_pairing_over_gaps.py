@@ -1,5 +1,6 @@
 """Restore points over commits that may be lost, expired or silent: no state pairs on a guess."""
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from bot.domain.ids import OperatorId, SnapshotId
 from bot.domain.table import HeadMove, Ref, TableState
 from spark_tasks.table_health import last_commits
 from tests.cases import OPERATOR, Tale, job_id
+from tests.evidence.histories import write
 from tests.evidence.kept_tables import DAY, at
 from tests.evidence.restore_points import judged, stored
 from tests.evidence.test_empty_table import DYNAMIC
@@ -45,38 +47,163 @@ def verdict(tale: Tale, checkpoint: int, *owes: int, run: str = "a") -> PairVerd
     return judged(there, tale.table, *tale.runs.values()).verdict
 
 
-def test_what_expired_on_another_branch_was_not_mains() -> None:
-    """Main's log shows that it only went forward."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).stages(None, 0)
+def run_changed(tale: Tale, **changes: object) -> Tale:
+    """What Flink shows of run a is this."""
+    tale.runs["a"] = tale.runs["a"].model_copy(update=changes)
+    return tale
+
+
+def completed(tale: Tale, *checkpoints: int, **changes: object) -> Tale:
+    """Flink lists these checkpoints of run a so."""
+    tale.completes("a", *checkpoints)
+    return run_changed(tale, checkpoints=tuple(c.model_copy(update=changes) for c in tale.runs["a"].checkpoints))
+
+
+def three() -> Tale:
+    """Run a committed 1, 2 and 3."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+
+def staged() -> Tale:
+    """What expired on another branch was not main's: its log shows that it only went forward."""
+    tale = three().stages(None, 0)
     del tale.snapshots[-1]
-
-    assert verdict(tale, 6) is PairVerdict.PAIRED
-
-
-def test_what_is_owed_may_begin_right_above_the_newest_commit() -> None:
-    """A sink that could not commit for long has all of it in its state."""
-    assert verdict(Tale().flink_runs("a").commits("a", 1, 2, 3), 30, *range(5, 31)) is PairVerdict.AHEAD
+    return tale
 
 
-@pytest.mark.parametrize("owes", [(), (8,)], ids=["nothing", "itself"])
-def test_sequence_numbers_tell_of_lost_commits_that_have_expired(owes: tuple[int, ...]) -> None:
-    """Checkpoints 4 to 7 were committed, by the last sequence number that the metadata keeps."""
+def unnumbered() -> Tale:
+    """An older record kept the log, and not the last number."""
+    tale = set_back(*range(4, 8))
+    tale.numbers_snapshots = False
+    return tale
+
+
+def back_to_backfill() -> Tale:
+    """A backfill came between, main went back to that, and the line of the commit below is cleared too."""
+    tale = three().commits(None).commits("a", 4, 5).becomes("a", "FAILED")
+    tale.head = tale.snapshots[3].snapshot_id
+    tale.moves.append(HeadMove(at=tale.now, snapshot_id=tale.head))
+    return untold(clears_its_log(tale.expires("a", 4, 5), 1))
+
+
+def published() -> Tale:
+    """Main came to a branch's commit later than that was made, and from an ancestor of it."""
+    tale = three().stages(None, 0).stages(None, 0)
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"parent_id": tale.snapshots[-2].snapshot_id})
+    tale.head = tale.snapshots[-1].snapshot_id
+    tale.moves.append(HeadMove(at=tale.now + timedelta(minutes=1), snapshot_id=tale.head))
+    return untold(tale)
+
+
+def rolled_back(*moves: int) -> Tale:
+    """Five commits, and main moved to these."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "FAILED")
+    for checkpoint in moves:
+        tale.rolls_back_to("a", checkpoint)
+    return tale
+
+
+def allows(most: int) -> Tale:
+    """The table says how long the sink may be silent."""
+    tale = untold(three())
+    tale.properties["flink.max-continuous-empty-commits"] = str(most)
+    return tale
+
+
+def dynamic() -> Tale:
+    """Such a sink never commits without files."""
+    tale = three()
+    source, sink = tale.runs["a"].vertices
+    other = sink.model_copy(update={"name": DYNAMIC, "vertex_id": OperatorId("bb" * 16)})
+    return run_changed(tale, vertices=(source, other))
+
+
+SAVEPOINTS = {"kind": CheckpointKind.SAVEPOINT}
+PAIRED, UNPAIRABLE, AHEAD = PairVerdict.PAIRED, PairVerdict.UNPAIRABLE, PairVerdict.AHEAD
+VERDICTS: Mapping[str, tuple[Callable[[], Tale], tuple[int, ...], PairVerdict]] = {
+    "something expired on another branch": (staged, (6,), PAIRED),
+    "a sink that could not commit for long has all of it in its state": (three, (30, *range(5, 31)), AHEAD),
+    "sequence numbers tell of lost commits that have expired": (lambda: set_back(*range(4, 8)), (8,), UNPAIRABLE),
+    "also where it owes itself": (lambda: set_back(*range(4, 8)), (8, 8), UNPAIRABLE),
+    "also when another run has gone on above": (
+        lambda: set_back(*range(4, 8)).flink_runs("b", restored=3).commits("b", 4, 5), (8,), UNPAIRABLE,
+    ),
+    "nothing lies between a commit and what the next checkpoint owes": (
+        lambda: set_back(*range(4, 8)), (4, 4), AHEAD,
+    ),
+    "an older record without the last number tells it by its log": (unnumbered, (8,), UNPAIRABLE),
+    "so does a log without the line of the commit below": (back_to_backfill, (6,), UNPAIRABLE),
+    "PyIceberg's log keeps the lines before what expired": (
+        lambda: Tale().flink_runs("a").commits("a", *range(1, 10)).rolls_back_to("a", 2).expires("a", *range(4, 10)),
+        (9,), UNPAIRABLE,
+    ),
+    "a branch that was published took nothing away": (published, (6,), PAIRED),
+    "in format v1, what was lost and is listed is not gone": (lambda: untold(rolled_back(3)), (7,), PAIRED),
+    "nor if main was set forward again": (lambda: untold(rolled_back(3, 5)), (7,), PAIRED),
+    "a rolled-back commit that is listed": (lambda: rolled_back(3), (7,), PAIRED),
+    "expiry of the oldest takes no restore point away": (
+        lambda: Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).expires("a", 1, 2, 3), (6,), PAIRED,
+    ),
+    "far above the newest listed commit: even without files one between would have been committed": (
+        lambda: set_back(*range(4, 19)), (20,), UNPAIRABLE,
+    ),
+    "far above, owing itself": (lambda: set_back(*range(4, 19)), (20, 20), UNPAIRABLE),
+    "far above, owing two": (lambda: set_back(*range(4, 19)), (20, 19, 20), UNPAIRABLE),
+    "ten without files in a row, and the newest may be on its way": (lambda: untold(three()), (14,), PAIRED),
+    "eleven": (lambda: untold(three()), (15,), UNPAIRABLE),
+    "the table may allow more": (lambda: allows(30), (20,), PAIRED),
+    "eight, a failover, six more: the sink began again at nothing": (
+        lambda: untold(three()).flink_runs("a", restored=11), (17,), PAIRED,
+    ),
+    "before a failover it is silent for no longer either": (
+        lambda: untold(three()).flink_runs("a", restored=21), (25,), UNPAIRABLE,
+    ),
+    "where no number is missing the distance tells all the same: the catalog was set back": (three, (21,), UNPAIRABLE),
+    "not where Flink has forgotten what may explain it: an application's cluster goes with its job": (
+        lambda: three().forgets("a"), (90,), PAIRED,
+    ),
+    "but in format v1": (lambda: untold(three().forgets("a")), (90,), UNPAIRABLE),
+    "one restore, at 19": (
+        lambda: run_changed(three().flink_runs("a", restored=19), restored_count=1), (24,), UNPAIRABLE,
+    ),
+    "two restores, of which Flink tells the newest: after each the sink counts anew": (
+        lambda: run_changed(three().flink_runs("a", restored=19), restored_count=2), (24,), PAIRED,
+    ),
+    "three failed checkpoints that Flink counts and lists no more": (
+        lambda: run_changed(three(), failed_count=3), (24,), UNPAIRABLE,
+    ),
+    "twelve: its history holds ten": (lambda: run_changed(three(), failed_count=12), (24,), PAIRED),
+    "thirty that failed below all that Flink lists as completed, without a commit": (
+        lambda: run_changed(
+            Tale().flink_runs("a").commits("a", 101, 102, 103).completes("a", *range(101, 124)), failed_count=30
+        ),
+        (124,), UNPAIRABLE,
+    ),
+    "a V1 sink is not notified of savepoints": (
+        lambda: completed(Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3), *range(8, 14), **SAVEPOINTS),
+        (20,), PAIRED,
+    ),
+    "IcebergSink commits each by itself": (
+        lambda: completed(three(), *range(8, 14), **SAVEPOINTS), (20,), UNPAIRABLE,
+    ),
+    "twelve failed and six passed without files": (
+        lambda: completed(untold(three()), *range(4, 16), status="FAILED"), (21,), PAIRED,
+    ),
+    "a dynamic sink is silent for as long as no row comes": (dynamic, (90,), PAIRED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("tale", "point", "expected"), VERDICTS.values(), ids=VERDICTS)
+def test_whether_a_restore_point_pairs(tale: Callable[[], Tale], point: tuple[int, ...], expected: PairVerdict) -> None:
+    """`point`: the checkpoint of run a, and those that it owes."""
+    assert verdict(tale(), *point) is expected
+
+
+def test_sequence_numbers_tell_how_many_are_gone() -> None:
+    """By the last one that the metadata keeps."""
     tale = set_back(*range(4, 8))
 
-    assert verdict(tale, 8, *owes) is PairVerdict.UNPAIRABLE
     assert gone_since(tale.table.by_id[tale.at("a", 3)], tale.table) == 4
-
-
-def test_they_tell_it_also_when_the_job_has_gone_on() -> None:
-    """Another run committed above, so that the hole lies between listed commits."""
-    tale = set_back(*range(4, 8)).flink_runs("b", restored=3).commits("b", 4, 5)
-
-    assert verdict(tale, 8) is PairVerdict.UNPAIRABLE
-
-
-def test_nothing_lies_between_a_commit_and_what_the_next_checkpoint_owes() -> None:
-    """Whatever the snapshots were that are gone: the state holds all that came after."""
-    assert verdict(set_back(*range(4, 8)), 4, 4) is PairVerdict.AHEAD
 
 
 @pytest.mark.parametrize("upgraded", [False, True], ids=["format v1", "from before an upgrade"])
@@ -94,63 +221,20 @@ def test_without_sequence_numbers_mains_log_tells_of_the_way_back(upgraded: bool
     assert found.reason.endswith("may have been lost and expired; how many, no sequence number tells.")
 
 
-def test_so_it_does_where_the_line_of_the_commit_below_is_cleared_too() -> None:
-    """A backfill came between, and main went back to that."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).commits(None).commits("a", 4, 5).becomes("a", "FAILED")
-    tale.head = tale.snapshots[3].snapshot_id
-    tale.moves.append(HeadMove(at=tale.now, snapshot_id=tale.head))
-    untold(clears_its_log(tale.expires("a", 4, 5), 1))
+def test_it_is_said_why() -> None:
+    """With the ids and the setting that the rule stands on."""
+    tale = untold(three())
 
-    assert verdict(tale, 6) is PairVerdict.UNPAIRABLE
+    found = judged(stored(job_id("a"), 20, owes=()), tale.table, *tale.runs.values())
 
-
-def test_an_older_record_tells_it_too() -> None:
-    """It kept the log, and not the last number."""
-    tale = set_back(*range(4, 8))
-    tale.numbers_snapshots = False
-
-    assert verdict(tale, 8) is PairVerdict.UNPAIRABLE
-
-
-def test_a_branch_that_was_published_took_nothing_away() -> None:
-    """Main came to its commit later than that was made, and from an ancestor of it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    tale.stages(None, 0).stages(None, 0)
-    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"parent_id": tale.snapshots[-2].snapshot_id})
-    tale.head = tale.snapshots[-1].snapshot_id
-    tale.moves.append(HeadMove(at=tale.now + timedelta(minutes=1), snapshot_id=tale.head))
-
-    assert verdict(untold(tale), 6) is PairVerdict.PAIRED
-
-
-@pytest.mark.parametrize("moves", [(3,), (3, 5)], ids=["set back", "set forward again"])
-def test_what_was_lost_and_is_still_listed_in_format_v1_is_not_gone(moves: tuple[int, ...]) -> None:
-    """An empty point pairs with it."""
-    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "FAILED"))
-    for checkpoint in moves:
-        tale.rolls_back_to("a", checkpoint)
-
-    assert verdict(tale, 7) is PairVerdict.PAIRED
-
-
-def test_expiry_of_the_oldest_takes_no_restore_point_away() -> None:
-    """What is above the newest commit of the run is all there."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).expires("a", 1, 2, 3)
-
-    assert verdict(tale, 6) is PairVerdict.PAIRED
-
-
-def test_a_rolled_back_commit_that_is_listed_is_not_gone() -> None:
-    """An empty point pairs with it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "FAILED").rolls_back_to("a", 3)
-
-    assert verdict(tale, 7) is PairVerdict.PAIRED
+    assert "listed up to checkpoint 3, and of checkpoints 4 to 20" in found.reason
+    assert "`flink.max-continuous-empty-commits`: 10" in found.reason
+    assert found.reason.endswith("may have been lost and expired, or gone as the catalog was set back.")
 
 
 def test_the_metadata_of_a_real_table_tells_its_last_number(orders: OrdersTable) -> None:
     """PyIceberg's rollback and expiry leave it as it was."""
-    good = orders.commits("a", 3, range(10))
-    lost = orders.commits("a", 4, range(10, 20))
+    good, lost = write(orders, "a3[0:10] a4[10:20]").commits
     orders.rolls_back_to(good)
     orders.expires(lost)
     table = orders.state()
@@ -171,130 +255,6 @@ def test_a_record_keeps_the_number_and_may_lack_it(orders: OrdersTable) -> None:
     assert TableState.model_validate_json(table.model_dump_json()).last_sequence_number == 1
     assert "last_sequence_number" not in older.model_dump_json()
     assert TableState.model_validate_json(older.model_dump_json()).last_sequence_number is None
-
-
-def test_a_log_that_keeps_its_older_lines_tells_of_the_way_back_too() -> None:
-    """PyIceberg drops the lines of what expired and keeps those before, where Iceberg's Java clears them."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 10)).rolls_back_to("a", 2).expires("a", *range(4, 10))
-
-    assert verdict(tale, 9) is PairVerdict.UNPAIRABLE
-
-
-@pytest.mark.parametrize("owes", [(), (20,), (19, 20)], ids=["nothing", "itself", "two"])
-def test_a_point_far_above_the_newest_listed_commit_does_not_pair(owes: tuple[int, ...]) -> None:
-    """Even without files the sink would have committed one of the checkpoints between."""
-    assert verdict(set_back(*range(4, 19)), 20, *owes) is PairVerdict.UNPAIRABLE
-
-
-def test_it_is_said_why() -> None:
-    """With the ids and the setting that the rule stands on."""
-    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3))
-
-    found = judged(stored(job_id("a"), 20, owes=()), tale.table, *tale.runs.values())
-
-    assert "listed up to checkpoint 3, and of checkpoints 4 to 20" in found.reason
-    assert "`flink.max-continuous-empty-commits`: 10" in found.reason
-    assert found.reason.endswith("may have been lost and expired, or gone as the catalog was set back.")
-
-
-@pytest.mark.parametrize(("checkpoint", "found"), [(14, PairVerdict.PAIRED), (15, PairVerdict.UNPAIRABLE)])
-def test_the_sink_is_silent_for_as_long_as_the_table_allows(checkpoint: int, found: PairVerdict) -> None:
-    """Ten without files in a row, and the newest may be on its way."""
-    assert verdict(untold(Tale().flink_runs("a").commits("a", 1, 2, 3)), checkpoint) is found
-
-
-def test_after_a_failover_it_counts_anew() -> None:
-    """Eight without files, a failover, six more: the sink began again at nothing."""
-    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3)).flink_runs("a", restored=11)
-
-    assert verdict(tale, 17) is PairVerdict.PAIRED
-
-
-def test_the_sink_is_silent_for_no_longer_before_a_failover_either() -> None:
-    """What Flink restored was as far above the newest listed commit."""
-    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3)).flink_runs("a", restored=21)
-
-    assert verdict(tale, 25) is PairVerdict.UNPAIRABLE
-
-
-def test_where_no_number_is_missing_the_distance_tells_all_the_same() -> None:
-    """A catalog that was set back to an older metadata file has its sequence numbers set back too."""
-    assert verdict(Tale().flink_runs("a").commits("a", 1, 2, 3), 21) is PairVerdict.UNPAIRABLE
-
-
-def test_what_flink_has_forgotten_is_not_accused_by_the_distance_where_no_number_is_missing() -> None:
-    """A restore, a failed checkpoint or another kind of sink may explain the silence, and nobody tells any more: an
-    application's cluster goes with its job, which has to come back."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a")
-
-    assert verdict(tale, 90) is PairVerdict.PAIRED
-    assert verdict(untold(tale), 90) is PairVerdict.UNPAIRABLE
-
-
-@pytest.mark.parametrize(("restores", "found"), [(1, PairVerdict.UNPAIRABLE), (2, PairVerdict.PAIRED)])
-def test_restores_that_flink_counts_and_tells_no_more_explain_silence(restores: int, found: PairVerdict) -> None:
-    """After each the sink counts anew; only the newest is told, here at 19."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_runs("a", restored=19)
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"restored_count": restores})
-
-    assert verdict(tale, 24) is found
-
-
-@pytest.mark.parametrize(("failed", "found"), [(3, PairVerdict.UNPAIRABLE), (12, PairVerdict.PAIRED)])
-def test_failed_checkpoints_that_flink_counts_and_lists_no_more_explain_silence(
-    failed: int, found: PairVerdict
-) -> None:
-    """Its history holds ten."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"failed_count": failed})
-
-    assert verdict(tale, 24) is found
-
-
-def test_failed_checkpoints_from_before_all_that_flink_lists_explain_nothing_there() -> None:
-    """It lists 104 to 123 as completed, without a commit: the thirty that failed lie below."""
-    tale = Tale().flink_runs("a").commits("a", 101, 102, 103).completes("a", *range(101, 124))
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"failed_count": 30})
-
-    assert verdict(tale, 124) is PairVerdict.UNPAIRABLE
-
-
-@pytest.mark.parametrize(("v1", "found"), [(True, PairVerdict.PAIRED), (False, PairVerdict.UNPAIRABLE)])
-def test_savepoints_between_are_none_to_a_v1_sink(v1: bool, found: PairVerdict) -> None:
-    """It is not notified of them, so that they are not counted; IcebergSink commits each by itself."""
-    tale = Tale().flink_runs("a", v1=v1).commits("a", 1, 2, 3).completes("a", *range(8, 14))
-    taken = tuple(c.model_copy(update={"kind": CheckpointKind.SAVEPOINT}) for c in tale.runs["a"].checkpoints)
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": taken})
-
-    assert verdict(tale, 20) is found
-
-
-def test_the_table_may_allow_more() -> None:
-    """Its property says so."""
-    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3))
-    tale.properties["flink.max-continuous-empty-commits"] = "30"
-
-    assert verdict(tale, 20) is PairVerdict.PAIRED
-
-
-def test_checkpoints_that_failed_are_none_to_the_sink() -> None:
-    """Twelve of them came between, so that six passed without files."""
-    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3))
-    tale.completes("a", *range(4, 16))
-    failed = tuple(c.model_copy(update={"status": "FAILED"}) for c in tale.runs["a"].checkpoints)
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": failed})
-
-    assert verdict(tale, 21) is PairVerdict.PAIRED
-
-
-def test_a_dynamic_sink_is_silent_for_as_long_as_no_row_comes() -> None:
-    """It never commits without files."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    run = tale.runs["a"]
-    sink = run.vertices[1].model_copy(update={"name": DYNAMIC, "vertex_id": OperatorId("bb" * 16)})
-    tale.runs["a"] = run.model_copy(update={"vertices": (run.vertices[0], sink)})
-
-    assert verdict(tale, 90) is PairVerdict.PAIRED
 
 
 HOUR_MS = 3_600_000
