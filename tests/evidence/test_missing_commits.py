@@ -310,19 +310,6 @@ def test_rows_that_stand_on_another_branch_as_well_are_no_duplicates(
     assert asks(task, orders.ask(before, jobs=[run_of("a")])).verdict is Verdict.RULED_OUT
 
 
-def test_positions_that_only_another_branch_has_are_missing(orders: OrdersTable, asks: Asks) -> None:
-    """Nobody reads them on main."""
-    before = orders.commits("a", 1, range(10))
-    orders.branches_off("audit", before)
-    orders.appends(rows(range(10, 20)), of_flink("a", 2), branch="audit")
-    orders.commits("a", 3, range(20, 30))
-
-    answer = asks("missing_positions", orders.ask(before, jobs=[run_of("a")]))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert next(m.value for m in answer.measures if m.name.startswith("missing")) == 10
-
-
 def finding_of(answer: Answer) -> ForkedWritersFinding:
     """The finding that the answer carries."""
     assert isinstance(answer.finding, ForkedWritersFinding)

@@ -1,7 +1,7 @@
 """Missing source positions are counted exactly: around the window, at its edges, and of each source partition."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ from bot.domain.table import Snapshot
 from bot.history import skipped_checkpoints
 from tests.adapters.test_iceberg_history import commit, histories, packed_from, state
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.evidence.restore_points import stored
 from tests.evidence.test_recovery_extent import reading_on
 from tests.tables import CONTRACT, OrdersTable, job, of_flink, rows
@@ -36,155 +37,163 @@ def gaps_of(answer: Answer) -> GapsFinding:
     return answer.finding
 
 
-def test_a_window_that_goes_on_where_the_table_stood_misses_nothing(orders: OrdersTable, asks: Asks) -> None:
-    """Positions that follow each other across the window's edge are whole; copies do not disturb it."""
-    orders.commits("a", 1, range(100))
-    before = orders.commits("a", 2, range(100, 200))
-    orders.commits("a", 3, range(200, 300))
-    orders.commits("b", 3, range(250, 330))
+WITHOUT_KEY = TableContract(position="source_position")
+HOLES: Mapping[str, tuple[str, TableContract, list[tuple[int, int, str | None]], str]] = {
+    "at the edge, of what was rolled back": (
+        "a1[0:100] | a2[100:160] a3[160:200] back a4[203:250]", CONTRACT, [(100, 202, None)],
+        "103 positions are missing: 100 to 202; 100 of them were in 2 commits that were",
+    ),
+    "main went back to a first commit without rows: nothing live lies below": (
+        "+[] a1[0:10] a2[10:20] a3[20:30] back0 a4[33:40]", CONTRACT, [(0, 32, None)],
+        "33 positions are missing: 0 to 32; 30 of them were in 3 commits that were",
+    ),
+    "the first rows of a source partition were rolled back; another one's say nothing of it": (
+        "a1[0:20] a2[100:110]p1 back0 a3[110:120]p1", BY_PARTITION, [(100, 109, "1")], "",
+    ),
+    "each source partition by itself": (
+        "+[0:100] | +[5000:5010]p1 +[100:110,115:120] +[5013]p1", BY_PARTITION,
+        [(110, 114, "0"), (5010, 5012, "1")], "8 positions are missing",
+    ),
+    "another engine deleted the rows": ("a1[0:100] | a2[100:200] drop[150:160]", CONTRACT, [(150, 159, None)], ""),
+    "a partition is compared from where it stood, many commits below the window": (
+        "+[0:10]p1k900 +[0:10] +[10:20] +[20:30] | +[30:40] +[11]p1k910", BY_PARTITION, [(10, 10, "1")], "",
+    ),
+    "and far below its lowest position there": (
+        "+[0:10]p1k900 +[0:10] +[10:20] +[20:30] | +[30:40] +[20010]p1k910", BY_PARTITION, [(10, 20_009, "1")], "",
+    ),
+    "another partition has these positions of its own: only the contract tells them apart": (
+        "+[0:150] | +[130:170]p1k5000 +[160:200]", BY_PARTITION, [(150, 159, "0")], "",
+    ),
+    "older rows of another partition, which is far ahead and quiet, have them": (
+        "+[0:300]p1k5000 +[0:100] | +[100:150,160:200]", BY_PARTITION, [(150, 159, "0")], "",
+    ),
+    "rows without a position are named beside it": (
+        "a1[0:10] | +[10,13,-]k[10,13,14]", CONTRACT, [(11, 12, None)], "1 of the window's 3 rows has null there",
+    ),
+    "a partition from nowhere is named beside it": (
+        "+[0:50] | +[55:60] +[7:20]p1k900", BY_PARTITION, [(50, 54, "0")], "source partition 1",
+    ),
+    "a partition that is silent in the window is named beside it": (
+        "a1[0:10]p0[0:30]p1k900 | a2[15:20]", BY_PARTITION, [(10, 14, "0")], "source partition 1 (last 29)",
+    ),
+    "only another branch has them, which nobody reads": (
+        "a1[0:10] | a2[20:30]", CONTRACT, [(10, 19, None)], "",
+    ),
+}  # fmt: skip
 
-    answer = asks("missing_positions", orders.ask(before))
 
-    assert answer.verdict is Verdict.RULED_OUT
-    assert gaps_of(answer) == GapsFinding(lowest=200, highest=329, positions=130, missing=0, gaps=())
+@pytest.mark.parametrize(("line", "contract", "gaps", "said"), HOLES.values(), ids=HOLES)
+def test_positions_that_are_missing_are_named(
+    orders: OrdersTable,
+    asks: Asks,
+    line: str,
+    contract: TableContract,
+    gaps: list[tuple[int, int, str | None]],
+    said: str,
+) -> None:
+    """First, last and partition of each gap; exactly so many are counted, whatever could not be seen beside them."""
+    before, _ = write(orders, line)
+    orders.branches_off("audit", orders.head)
+    orders.appends(rows(range(30_000)), of_flink("x", 99), branch="audit")
 
-
-def test_the_hole_of_a_rollback_lies_at_the_edge_and_is_named(orders: OrdersTable, asks: Asks) -> None:
-    """A job that goes on after a rollback leaves a hole between the table below the window and its commits."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 160))
-    orders.commits("a", 3, range(160, 200))
-    orders.rolls_back_to(before)
-    orders.commits("a", 4, range(203, 250))
-
-    answer = asks("missing_positions", orders.ask(before))
+    answer = asks("missing_positions", orders.ask(before, contract=contract))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert gaps_of(answer).missing == 103
-    assert gaps_of(answer).gaps == (PositionGap(first=100, last=202),)
-    assert answer.headline.startswith("103 positions are missing: 100 to 202; 100 of them were in 2 commits that were")
+    assert [(gap.first, gap.last, gap.partition) for gap in gaps_of(answer).gaps] == gaps
+    assert gaps_of(answer).missing == sum(last - first + 1 for first, last, _ in gaps)
+    assert said in " ".join((answer.headline, *(each.source + each.reason for each in answer.could_not_look)))
 
 
-def test_what_was_rolled_back_below_all_that_lives_is_missing(orders: OrdersTable, asks: Asks) -> None:
-    """Main went back to a first commit without rows, and the run went on: nothing live lies below the hole."""
-    first = orders.appends(rows([]))
-    for checkpoint in (1, 2, 3):
-        orders.commits("a", checkpoint, range((checkpoint - 1) * 10, checkpoint * 10))
-    orders.rolls_back_to(first)
-    orders.commits("a", 4, range(33, 40))
-
-    answer = asks("missing_positions", orders.ask(None))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert gaps_of(answer).gaps == (PositionGap(first=0, last=32),)
-    assert answer.headline.startswith("33 positions are missing: 0 to 32; 30 of them were in 3 commits that were")
-
-
-def test_a_source_partition_whose_first_rows_were_rolled_back_misses_them(orders: OrdersTable, asks: Asks) -> None:
-    """Another partition lives below; its positions say nothing of this one."""
-    kept = orders.commits("a", 1, range(20))
-    orders.commits("a", 2, range(100, 110), partition=1)
-    orders.rolls_back_to(kept)
-    orders.commits("a", 3, range(110, 120), partition=1)
-
-    answer = asks("missing_positions", orders.ask(None, contract=BY_PARTITION))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert gaps_of(answer).gaps == (PositionGap(first=100, last=109, partition="1"),)
+WHOLE: Mapping[str, tuple[str, TableContract, dict[str, int], str]] = {
+    "the window goes on where the table stood; copies do not disturb it": (
+        "a1[0:100] a2[100:200] | a3[200:300] b3[250:330]", CONTRACT,
+        {"lowest": 200, "highest": 329, "positions": 130}, "No position is missing",
+    ),
+    "a paired rewind wrote the rolled-back positions again; the job has yet to come to the last": (
+        "a1[0:100] | a2[100:200] back b2[100:120]", CONTRACT, {"positions": 20},
+        "80 positions above it are not in the table yet: they were in 1 commit that",
+    ),
+    "a hole below the window belongs to an earlier incident": (
+        "a1[0:100] a2[120:200] | a3[200:300]", CONTRACT, {"lowest": 200}, "",
+    ),
+    "a window that only deleted": (
+        "a1[0:100] a2[100:200] | drop[100:200]", CONTRACT, {"positions": 0},
+        "The window's commits added no row, so no position can be missing from it.",
+    ),
+    "a partition that comes from nowhere begins with 0": (
+        "+[0:50] | +[50:60] +[0:20]p1k900", BY_PARTITION, {}, "",
+    ),
+    "the table begins with a later position, and no more is claimed": (
+        "a1[500:520]", CONTRACT, {},
+        "No position is missing from 500, with which the table begins, up to the highest live one, 519.",
+    ),
+}  # fmt: skip
 
 
-def test_a_rollback_that_was_replayed_leaves_no_hole(orders: OrdersTable, asks: Asks) -> None:
-    """After a paired rewind the job writes the rolled-back positions again, and nothing is missing."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 200))
-    orders.rolls_back_to(before)
-    orders.commits("b", 2, range(100, 230))
-
-    answer = asks("missing_positions", orders.ask(before))
+@pytest.mark.parametrize(("line", "contract", "expected", "said"), WHOLE.values(), ids=WHOLE)
+def test_where_nothing_is_missing(
+    orders: OrdersTable, asks: Asks, line: str, contract: TableContract, expected: dict[str, int], said: str
+) -> None:
+    """Positions follow each other across the window's edge."""
+    answer = asks("missing_positions", orders.ask(write(orders, line).before, contract=contract))
 
     assert answer.verdict is Verdict.RULED_OUT
+    assert (gaps_of(answer).missing, gaps_of(answer).gaps) == (0, ())
+    assert {name: getattr(gaps_of(answer), name) for name in expected} == expected
+    assert said in answer.headline
 
 
-def test_positions_above_the_highest_live_one_are_told_but_are_no_gap(orders: OrdersTable, asks: Asks) -> None:
-    """Right after a rollback the job has yet to come: what was rolled back is counted apart."""
-    start = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 200))
-    orders.rolls_back_to(start)
-    orders.commits("b", 2, range(100, 120))
-
-    answer = asks("missing_positions", orders.ask(start))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert "80 positions above it are not in the table yet: they were in 1 commit that" in answer.headline
-
-
-def test_holes_below_the_window_are_not_its_fault(orders: OrdersTable, asks: Asks) -> None:
-    """A gap that ends below the window's lowest position belongs to an earlier incident."""
-    orders.commits("a", 1, range(100))
-    before = orders.commits("a", 2, range(120, 200))
-    orders.commits("a", 3, range(200, 300))
-
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert gaps_of(answer).lowest == 200
-
-
-def test_each_source_partition_is_compared_by_itself(orders: OrdersTable, asks: Asks) -> None:
-    """Equal positions of different partitions are different records."""
-    before = orders.appends(rows(range(100), partition=0))
-    orders.appends(rows(range(5000, 5010), partition=1))
-    orders.appends(rows([*range(100, 110), *range(115, 120)], partition=0))
-    orders.appends(rows([5013], partition=1))
-
-    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert gaps_of(answer).gaps == (
-        PositionGap(first=110, last=114, partition="0"),
-        PositionGap(first=5010, last=5012, partition="1"),
-    )
-    assert gaps_of(answer).missing == 8
+OPEN: Mapping[str, tuple[str, TableContract, str, str]] = {
+    "all that the window brought was deleted": (
+        "a1[0:100] | a2[100:200] drop[100:200]", CONTRACT, "column source_position of the window's rows",
+        "The window's commits added rows, and none of these lives any more.",
+    ),
+    "the same with source partitions": (
+        "a1[0:100] | a2[100:200] drop[100:200]", BY_PARTITION, "column source_position of the window's rows", "",
+    ),
+    "a job that stopped filling the column must not look like one that lost nothing": (
+        "a1[0:10] | +[-,-]k10", CONTRACT, "column source_position of sales.orders", "null in every row",
+    ),
+    "of two rows in five nobody can say whether others like them are missing": (
+        "a1[0:10] | +[10,11,-,-,12]k10", CONTRACT, "column source_position of sales.orders",
+        "2 of the window's 5 rows have null there",
+    ),
+    "another partition may fill the hole": (
+        "+[0:150] | +[130:170]p1k5000 +[160:200]", CONTRACT, "contract.position_partition",
+        "30 positions are carried by rows of different keys",
+    ),
+    "older rows of another partition may": (
+        "+[0:300]p1k5000 +[0:100] | +[100:150,160:200]", CONTRACT, "contract.position_partition", "",
+    ),
+    "without a key a replay and a second partition look alike": (
+        "+[0:100] | +[90:120]", WITHOUT_KEY, "contract", "names no key",
+    ),
+    "a partition that comes from nowhere begins above 0": (
+        "+[0:50] | +[50:60] +[7:20]p1k900", BY_PARTITION, "positions of source partition 1 below the window",
+        "below 7, the lowest that the window brought",
+    ),
+    "a contract that names the key as partition is no reason to read the table thousands of times": (
+        "a1[0:10] | a2[10:2100]", CONTRACT.model_copy(update={"position_partition": "order_id"}), "",
+        "more than 2,000 values",
+    ),
+}  # fmt: skip
 
 
-def test_rows_that_another_engine_deleted_are_missing(orders: OrdersTable, asks: Asks) -> None:
-    """Where the window also deletes, what is live at its end counts."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 200))
-    orders.deletes("order_id >= 150 and order_id < 160")
+@pytest.mark.parametrize(("line", "contract", "source", "said"), OPEN.values(), ids=OPEN)
+def test_what_cannot_be_told_is_not_ruled_out(
+    orders: OrdersTable, asks: Asks, line: str, contract: TableContract, source: str, said: str
+) -> None:
+    """The answer says what was not seen."""
+    answer = asks("missing_positions", orders.ask(write(orders, line).before, contract=contract))
 
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert gaps_of(answer).gaps == (PositionGap(first=150, last=159),)
-
-
-def test_rows_that_were_all_deleted_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
-    """The window added rows; that none lives says nothing of positions, with source partitions or without."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 200))
-    orders.deletes("order_id >= 100")
-    parted = CONTRACT.model_copy(update={"position_partition": "source_partition"})
-
-    answers = [asks("missing_positions", orders.ask(before, contract=each)) for each in (CONTRACT, parted)]
-
-    assert [Verdict.INCONCLUSIVE] * 2 == [each.verdict for each in answers]
-    assert answers[0].headline == "The window's commits added rows, and none of these lives any more."
-
-
-def test_a_window_that_only_deleted_misses_nothing(orders: OrdersTable, asks: Asks) -> None:
-    """No commit of it brought a row."""
-    orders.commits("a", 1, range(100))
-    before = orders.commits("a", 2, range(100, 200))
-    orders.deletes("order_id >= 100")
-
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline == "The window's commits added no row, so no position can be missing from it."
+    assert (answer.verdict, answer.finding) == (Verdict.INCONCLUSIVE, None)
+    assert source in answer.could_not_look[0].source
+    assert said in answer.headline
 
 
 def test_all_gaps_are_counted_and_twenty_are_shown(orders: OrdersTable, asks: Asks) -> None:
     """`missing` is exact although the sample is short, also where the window begins with the table."""
-    orders.commits("a", 1, range(0, 100, 2))
+    write(orders, "a1[0:100:2]")
 
     answer = asks("missing_positions", orders.ask(None))
 
@@ -193,59 +202,23 @@ def test_all_gaps_are_counted_and_twenty_are_shown(orders: OrdersTable, asks: As
     assert len(answer.rows) == 20
 
 
-def test_a_contract_without_position_is_inconclusive(orders: OrdersTable, judges: Asks) -> None:
-    """Without a position column nothing can be said of loss, and the answer says which word is missing."""
-    before = orders.commits("a", 1, range(10))
-
-    answer = judges("missing_positions", orders.ask(before, contract=TableContract(key=("order_id",))))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.could_not_look[0].source == "contract.position"
-
-
-def test_a_position_that_is_no_number_is_inconclusive(orders: OrdersTable, judges: Asks) -> None:
-    """Text has no neighbours."""
+@pytest.mark.parametrize(
+    ("position", "source", "said"),
+    [(None, "contract.position", "names no position column"), ("customer", "column customer", "holds string")],
+)
+def test_without_a_position_that_is_a_number_nothing_is_told(
+    orders: OrdersTable, judges: Asks, position: str | None, source: str, said: str
+) -> None:
+    """Text has no neighbours; the answer says which word of the contract is missing."""
     before = orders.commits("a", 1, range(10))
 
     answer = judges(
-        "missing_positions", orders.ask(before, contract=CONTRACT.model_copy(update={"position": "customer"}))
+        "missing_positions", orders.ask(before, contract=CONTRACT.model_copy(update={"position": position}))
     )
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "holds string" in answer.headline
-
-
-def test_positions_that_are_all_null_are_inconclusive(orders: OrdersTable, asks: Asks) -> None:
-    """A job that stopped filling the column must not look like a job that lost nothing."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([None, None], orders=[10, 11]))
-
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "null in every row" in answer.headline
-
-
-def test_rows_without_a_position_are_told_and_not_vouched_for(orders: OrdersTable, asks: Asks) -> None:
-    """Of two rows in five nobody can say whether others like them are missing."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([10, 11, None, None, 12], orders=range(10, 15)))
-
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "2 of the window's 5 rows have null there" in answer.headline
-
-
-def test_rows_without_a_position_do_not_hide_a_gap(orders: OrdersTable, asks: Asks) -> None:
-    """What is missing is confirmed, and they are named beside it."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([10, 13, None], orders=[10, 13, 14]))
-
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert (Verdict.CONFIRMED, 2) == (answer.verdict, gaps_of(answer).missing)
-    assert "1 of the window's 3 rows has null there" in answer.could_not_look[0].reason
+    assert source in answer.could_not_look[0].source
+    assert said in answer.headline
 
 
 def test_a_redacted_position_is_in_no_sentence(orders: OrdersTable, asks: Asks) -> None:
@@ -282,90 +255,6 @@ def test_counts_agree_with_brute_force_on_random_histories(orders: OrdersTable, 
     assert gaps_of(answer).positions == len([place for place in live if place >= lowest])
 
 
-def test_a_hole_that_another_partition_fills_is_not_ruled_out(orders: OrdersTable, asks: Asks) -> None:
-    """Partition 0 lost 150 to 159, partition 1 has these positions of its own: only the contract tells them apart."""
-    before = orders.appends(rows(range(150)))
-    orders.appends(rows(range(130, 170), partition=1, orders=range(5_000, 5_040)))
-    orders.appends(rows(range(160, 200)))
-
-    blind = asks("missing_positions", orders.ask(before))
-    told = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert blind.verdict is Verdict.INCONCLUSIVE
-    assert blind.could_not_look[0].source == "contract.position_partition"
-    assert "30 positions are carried by rows of different keys" in blind.headline
-    assert gaps_of(told).gaps == (PositionGap(first=150, last=159, partition="0"),)
-
-
-def test_a_hole_that_older_rows_of_another_partition_fill_is_not_ruled_out(orders: OrdersTable, asks: Asks) -> None:
-    """The other partition may be far ahead, and quiet in the window."""
-    orders.appends(rows(range(300), partition=1, orders=range(5_000, 5_300)))
-    before = orders.appends(rows(range(100)))
-    orders.appends(rows([*range(100, 150), *range(160, 200)]))
-
-    blind = asks("missing_positions", orders.ask(before))
-    told = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert blind.verdict is Verdict.INCONCLUSIVE
-    assert gaps_of(told).gaps == (PositionGap(first=150, last=159, partition="0"),)
-
-
-def test_without_a_key_positions_that_repeat_tell_nothing(orders: OrdersTable, asks: Asks) -> None:
-    """A replay and a second partition look alike then."""
-    before = orders.appends(rows(range(100)))
-    orders.appends(rows(range(90, 120)))
-
-    answer = asks("missing_positions", orders.ask(before, contract=TableContract(position="source_position")))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "names no key" in answer.headline
-
-
-@pytest.mark.parametrize("missing", [1, 20_000])
-def test_a_quiet_partition_is_compared_from_where_it_stood(orders: OrdersTable, asks: Asks, missing: int) -> None:
-    """Its last row may lie many commits below the window, and far below its lowest position there."""
-    orders.appends(rows(range(10), partition=1, orders=range(900, 910)))
-    for number in range(5):
-        before = orders.appends(rows(range(number * 10, number * 10 + 10)))
-    orders.appends(rows(range(50, 60)))
-    orders.appends(rows([10 + missing], partition=1, orders=[910]))
-
-    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert gaps_of(answer).gaps == (PositionGap(first=10, last=9 + missing, partition="1"),)
-
-
-@pytest.mark.parametrize(("begins", "verdict"), [(0, Verdict.RULED_OUT), (7, Verdict.INCONCLUSIVE)])
-def test_a_partition_that_comes_from_nowhere_is_named(
-    orders: OrdersTable, asks: Asks, begins: int, verdict: Verdict
-) -> None:
-    """Nothing of it lives below the window: unless it begins with 0, nobody knows what came before."""
-    before = orders.appends(rows(range(50)))
-    orders.appends(rows(range(50, 60)))
-    orders.appends(rows(range(begins, 20), partition=1, orders=range(900, 920 - begins)))
-
-    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert answer.verdict is verdict
-    if begins:
-        assert answer.finding is None
-        assert answer.could_not_look[0].source == "positions of source partition 1 below the window"
-        assert "below 7, the lowest that the window brought" in answer.headline
-
-
-def test_what_is_missing_elsewhere_is_said_beside_a_partition_from_nowhere(orders: OrdersTable, asks: Asks) -> None:
-    """A hole that was seen is a hole, whatever could not be seen."""
-    before = orders.appends(rows(range(50)))
-    orders.appends(rows(range(55, 60)))
-    orders.appends(rows(range(7, 20), partition=1, orders=range(900, 913)))
-
-    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, 5)
-    assert "source partition 1" in answer.could_not_look[0].source
-
-
 def test_an_upsert_tables_hole_at_the_windows_edge_is_seen(orders: OrdersTable, asks: Asks) -> None:
     """All its commits overwrite; what stood below is live all the same."""
     orders.commits("a", 1, range(10))
@@ -397,31 +286,6 @@ def test_what_a_compaction_within_the_window_lost_is_seen(orders: OrdersTable, a
     assert gaps_of(answer).gaps[0] == PositionGap(first=22, last=27)
     assert gaps_of(answer).missing == (7 if window == "a delete too" else 6)
     assert gaps_of(answer).lowest == (0 if window == "the whole table" else 20)
-
-
-def test_a_table_that_begins_with_a_later_position_says_from_where(orders: OrdersTable, asks: Asks) -> None:
-    """No more is claimed than was compared."""
-    orders.commits("a", 1, range(500, 520))
-
-    answer = asks("missing_positions", orders.ask(None))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline == (
-        "No position is missing from 500, with which the table begins, up to the highest live one, 519."
-    )
-
-
-def test_a_column_that_is_no_partition_is_told(orders: OrdersTable, asks: Asks) -> None:
-    """A contract that names the key there is wrong, and no reason to read the table thousands of times."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 2_100))
-
-    answer = asks(
-        "missing_positions", orders.ask(before, contract=CONTRACT.model_copy(update={"position_partition": "order_id"}))
-    )
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "more than 2,000 values" in answer.headline
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -463,9 +327,8 @@ def _range(dice: random.Random, following: int) -> range:
 
 def goes_on_without(orders: OrdersTable, places: range = range(10, 20)) -> SnapshotId:
     """Partitions 0 and 1 write the first checkpoint, partition 0 alone the second; where the window begins."""
-    both = pa.concat_tables([rows(range(10)), rows(range(30), partition=1, orders=range(900, 930))])
-    before = orders.appends(both, of_flink("a", 1))
-    orders.appends(rows(places), of_flink("a", 2))
+    before, _ = write(orders, f"a1[0:10]p0[0:30]p1k900 | a2[{places.start}:{places.stop}]")
+    assert before is not None
     return before
 
 
@@ -505,16 +368,6 @@ def test_the_jobs_own_state_tells_whether_it_is_idle(
 
     assert answer.verdict is verdict
     assert said in answer.headline
-
-
-def test_a_gap_is_a_gap_whatever_is_silent(orders: OrdersTable, asks: Asks) -> None:
-    """What was seen to be missing is confirmed, and the silent partition is named beside it."""
-    before = goes_on_without(orders, range(15, 20))
-
-    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, 5)
-    assert answer.could_not_look[0].source == "source partition 1 (last 29) in the window"
 
 
 def test_what_kafka_has_lost_is_named_with_the_event_times_beside_it(orders: OrdersTable, asks: Asks) -> None:
@@ -564,7 +417,7 @@ def test_hidden_values_of_a_silent_partition_are_not_told(orders: OrdersTable, a
     assert "source partition ••• (last •••) has no row after" in answer.headline
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_partition_that_is_removed_wholly_is_never_ruled_out(orders: OrdersTable, asks: Asks, seed: int) -> None:
     """Of some partitions that write without a gap, one loses all that it had in the window."""
     dice = random.Random(seed)  # noqa: S311 - a repeatable history, no secret
