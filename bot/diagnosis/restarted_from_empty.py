@@ -1,19 +1,23 @@
 """F15: the job came back without any state: a wiped high-availability store, a deleted deployment, no savepoint given.
 
 The source then starts where its offsets say: at the earliest (rows twice), at the latest (rows missing), or where its
-consumer group stood. Windows and aggregates begin at nothing in any case.
+consumer group stood. Windows and aggregates begin at nothing in any case. The same happens to a source that was
+restored under another operator id, which finds no state.
 """
 
+from collections.abc import Iterator
+
 from bot.diagnosis._asked import checked_until, lacking, reaches_head
-from bot.diagnosis._case import empty_starts, living, not_asked, rows_by, run_of, unseen, writes_as_v1
+from bot.diagnosis._case import empty_starts, in_window, living, not_asked, rows_by, run_of, unseen, writes_as_v1
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._rightness import ASKS_FOR, did_no_harm, not_known_yet, proven, root_in_doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.empty_starts import EmptyStart
-from bot.domain.ids import short, short_job
+from bot.domain.ids import CheckpointId, JobId, short, short_job
 from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
+from bot.history.source_starts import source_in_doubt, source_starts
 
 MODE = Mode(
     code="F15",
@@ -23,13 +27,14 @@ MODE = Mode(
     asks_for=ASKS_FOR,
     false_positives=(
         "A first deployment over a table that another job had filled.",
-        "A start without state that somebody decided, with its source positions given by hand.",
+        "A start without state, or a source with a new uid, that somebody decided, with its source positions given "
+        "by hand.",
     ),
     planned_as=("Planned start without state", "First deployment on a table that another job filled"),
     neighbours={
         "F1": "There no start without state lies between the two commits. Here the ids begin at 1 again, "
         "over other files.",
-        "F2": "There Flink restored a run, from an older point. Here it restored none.",
+        "F2": "There Flink restored a run, from an older point. Here it restored none, or not the state of its source.",
         "F4": "There the V2 sink drops what the run commits under its old job id. Here its commits arrive.",
         "F12": "There the job was restored and only its sink began anew. Here the source began anew too.",
         "F14": "There the id was used before, whatever the start had. Here the start had no state, whatever its id.",
@@ -41,6 +46,10 @@ MODE = Mode(
 )
 _ROWS = ("duplicate_rows", "missing_positions")
 """Evidence that shows what the start did to the rows."""
+_SAME_UID = (
+    "Give the source its former uid back, or its former SQL plan (`scan.parallelism` changes it), before the job is "
+    "restored. Else its source begins anew again."
+)
 
 
 def examine(case: Case) -> Examined:
@@ -49,7 +58,7 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     jobs = case.observation.jobs
     held = [(start, _drops_commits(case, start)) for start in empty_starts(case)]
-    found = [start for start, drops in held if drops is False]
+    found = [start for start, drops in held if drops is False] + list(_of_source(case))
     if found:
         return _matches(case, next((each for each in found if not did_no_harm(case, each.run)), found[0]))
     if isinstance(jobs, NotSeen):
@@ -63,7 +72,29 @@ def examine(case: Case) -> Examined:
             reason=f"Run {short_job(start.run)} started without state under the job id that it had before, with a V2 "
             f"sink: it commits nothing up to checkpoint {start.reached}, which is F4."
         )
+    if (doubt := source_in_doubt(case)) is not None:
+        return CannotTell(missing=(doubt,))
     return root_in_doubt(case) or Excluded(reason=_why_not(case))
+
+
+def _of_source(case: Case) -> Iterator[EmptyStart]:
+    """Restored runs whose source alone began without state."""
+    inside = {commit.snapshot_id for commit in in_window(case)}
+    for start in source_starts(case):
+        old, first = start.left[0], start.first
+        if first is not None and first.snapshot_id not in inside:
+            continue
+        yield EmptyStart(
+            run=start.run.job_id,
+            earlier=JobId(start.last_before.job_id or ""),
+            reached=CheckpointId(start.last_before.checkpoint_id or 0),
+            last_before=start.last_before.snapshot_id,
+            first=first.snapshot_id if first is not None else None,
+            is_told_by_flink=True,
+            source=f"Flink restored run {short_job(start.run.job_id)} from checkpoint {start.restored.checkpoint_id}, "
+            f"but its source began without state: operator {old.operator_id[:6]} held the offsets of {old.topic}, "
+            "and another operator reads this topic now.",
+        )
 
 
 def _drops_commits(case: Case, start: EmptyStart) -> bool | None:
@@ -80,7 +111,8 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
     reasons = [
         f"Checkpoint {start.reached} of run {short_job(start.earlier)} was on the table already "
         f"({short(start.last_before)}).",
-        f"Flink shows no restore at the start of run {short_job(start.run)}: its checkpoint ids began at 1, and its "
+        start.source
+        or f"Flink shows no restore at the start of run {short_job(start.run)}: its checkpoint ids began at 1, and its "
         "state was empty."
         if start.is_told_by_flink
         else f"The checkpoint ids of run {short_job(start.run)} begin at 1, as they do after no restore.",
@@ -101,8 +133,11 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         left = _open_before_a_start(case) if is_down else None
         remedy = Remedy.RESTORE_JOB_ONLY if is_down and left is None else Remedy.TELL_CONSUMERS
         reasons += [_must_be_known(left)] if left is not None else []
+    if start.source is not None:
+        reasons.append(_SAME_UID)
+    without = "without state" if start.source is None else "without the state of its source"
     return Matches(
-        headline=f"Run {short_job(start.run)} was started without state, although {whose} had committed checkpoint "
+        headline=f"Run {short_job(start.run)} was started {without}, although {whose} had committed checkpoint "
         f"{start.reached}.",
         reasons=tuple(reasons),
         rows=rows_by(case, (start.earlier, start.run), None),

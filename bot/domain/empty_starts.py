@@ -24,6 +24,8 @@ class EmptyStart(Record):
     """The run's first commit; None while it is silent."""
     is_told_by_flink: bool
     """Whether Flink shows the start; otherwise the ids on main do, which begin at 1 again."""
+    source: str | None = None
+    """A sentence, where Flink restored the run and only its source began without state; None: nothing was restored."""
 
     @property
     def keeps_job_id(self) -> bool:
