@@ -48,6 +48,11 @@ class Part(NamedTuple):
             return True
         return self.rows == self.positions == self.high - self.low + 1
 
+    @property
+    def missing(self) -> int:
+        """Positions between its ends that it does not have."""
+        return 0 if self.low is None or self.high is None else self.high - self.low + 1 - self.positions
+
 
 _MOST_FILES = 5_000
 """Of the commits that are read together."""

@@ -6,7 +6,7 @@ Positions come in order, so it is nearly always the very next one below, in file
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
@@ -20,7 +20,7 @@ from bot.domain.table import Snapshot
 from spark_tasks._by_key import is_by_key, told_by_key, written_places
 from spark_tasks._copies import keeps_rows
 from spark_tasks._coverage import Older, Part, Partition, lowest_of, older_at, parts_by_commit, spans_of
-from spark_tasks._holes import Usual, no_holes, outside_of, usual_holes
+from spark_tasks._holes import Usual, are_dense, no_holes, outside_of, usual_holes
 from spark_tasks._near import Edge, Range, not_told_apart, partition_of, within
 from spark_tasks._places import (
     NO_GAPS,
@@ -81,6 +81,8 @@ class Positions:
     above: int = 0
     replaced: int | None = None
     """See `GapsFinding.replaced`."""
+    is_dense: bool = True
+    """See `GapsFinding.is_dense`."""
 
 
 def positions_of(spark: SparkSession, ask: Ask, reach: Reach, most: int) -> Positions | NotSeen:
@@ -111,18 +113,27 @@ def positions_of(spark: SparkSession, ask: Ask, reach: Reach, most: int) -> Posi
     edges = _edges(ask, reach, whole, below)
     if not edges.each:
         return Positions(edges, NO_GAPS)
-    usual = partial(usual_holes, spark, ask, reach)
+    dense = ask.contract.position_is_dense
+    if dense is None:
+        dense = brought is None or written is not None or are_dense(spark, ask, reach, brought.by_commit)
+    usual = partial(usual_holes, spark, ask, reach, dense)
     if brought is not None and is_plain and not any(each.again for each in older.values()):
-        told = by_ranges(edges, brought.main, brought.lost, most, usual, is_dense=ask.contract.position_is_dense)
+        told = by_ranges(edges, brought.main, brought.lost, most, usual, is_dense=dense)
         if told is not None:
-            return told
-    return _by_rows(spark, ask, reach, edges, written, most, usual, brought)
+            return replace(told, is_dense=dense)
+    found = _by_rows(spark, ask, reach, edges, written, most, usual, brought, is_dense=dense)
+    return replace(found, is_dense=dense)
 
 
 @dataclass(frozen=True)
 class _Brought:
-    main: Sequence[Part]
+    by_commit: Mapping[SnapshotId, Sequence[Part]]
+    """On main."""
     lost: Sequence[Part]
+
+    @property
+    def main(self) -> Sequence[Part]:
+        return [part for parts in self.by_commit.values() for part in parts]
 
 
 def only_adds(commits: Sequence[Snapshot]) -> bool:
@@ -137,8 +148,8 @@ def _brought(spark: SparkSession, ask: Ask, reach: Reach, *, is_by_key: bool) ->
     told = parts_by_commit(spark, ask.observation.table, ask.contract, (*reach.main, *reach.rolled_back))
     if isinstance(told, NotSeen):
         return None
-    main, lost = ([p for c in some for p in told.get(c.snapshot_id, ())] for some in (reach.main, reach.rolled_back))
-    return _Brought(main, lost)
+    of_main = {commit.snapshot_id: told.get(commit.snapshot_id, ()) for commit in reach.main}
+    return _Brought(of_main, [part for c in reach.rolled_back for part in told.get(c.snapshot_id, ())])
 
 
 def _left(spark: SparkSession, ask: Ask, reach: Reach) -> list[Part]:
@@ -187,7 +198,7 @@ def by_ranges(
 
 def _by_rows(
     spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written: DataFrame | None, most: int,
-    usual: Callable[[], Usual], brought: _Brought | None,
+    usual: Callable[[], Usual], brought: _Brought | None, *, is_dense: bool,
 ) -> Positions:  # fmt: skip
     live = live_places(spark, ask, reach.until, edges.each).persist()
     by_key = None
@@ -201,14 +212,14 @@ def _by_rows(
             by_key.brought.persist()
         there = live if by_key is None else by_key.brought
         gaps = gaps_between(live).withColumn("is_sure", F.lit(True)) if by_key is None else by_key.gaps
-        if by_key is None and brought is not None and not ask.contract.position_is_dense:
+        if by_key is None and brought is not None and not is_dense:
             gaps = outside_of(spark, gaps, brought.main)
         held = lost_places(spark, ask, reach) if reach.branches and by_key is None else None
         lost = rolled_back_places(spark, ask, reach, there).first() if reach.branches else None
         tops = there.groupBy("partition").agg(F.max("position").alias("top")).limit(MOST_PARTITIONS).collect()
         return Positions(
             edges,
-            counted_gaps(gaps, most, no_holes if by_key and ask.contract.position_is_dense else usual, held),
+            counted_gaps(gaps, most, no_holes if by_key and is_dense else usual, held),
             live=int(span[0]),
             tops={row["partition"]: int(row["top"]) for row in tops},
             inside=int(lost["inside"]) if lost else 0,

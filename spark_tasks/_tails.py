@@ -5,14 +5,14 @@ Where the job's own state goes on in its source, as of the newest commit that ev
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Ask
 from bot.domain.findings import PositionGap
-from bot.domain.flink import SourcePosition, StoredCheckpoint
+from bot.domain.flink import CLOCKS_DIFFER, SourcePosition, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import NotSeen
 from bot.domain.record import Record
@@ -95,6 +95,14 @@ class Tails:
     state_of: CheckpointId | None = None
     commit_of: CheckpointId | None = None
     stopped: tuple[Stopped, ...] = ()
+    is_of_before: bool = False
+    """Whether that checkpoint surely came before the commit that carries its id."""
+
+    def beyond(self, width: int) -> "Tails":
+        """Without what is missing in no more positions than this, where the commit has all that the checkpoint had
+        read: these had no record, as those between its rows."""
+        kept = tuple(gap for gap in self.missing if gap.size > width or not self.is_of_before)
+        return replace(self, missing=kept)
 
     @property
     def size(self) -> int:
@@ -134,6 +142,7 @@ def tails_of(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, tops: Ma
         state_of=state.point.checkpoint_id if state is not None else None,
         commit_of=state.commit.checkpoint_id if state is not None else None,
         stopped=tuple(sorted(stopped, key=lambda each: each.partition or "")),
+        is_of_before=state is not None and state.point.written_at <= state.commit.committed_at + CLOCKS_DIFFER,
     )
 
 

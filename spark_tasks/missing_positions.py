@@ -27,6 +27,7 @@ from spark_tasks._coverage import parts_by_commit
 from spark_tasks._coverage import tops_of as highest_of
 from spark_tasks._data_files import DataFile, data_added, files_of, orc_times, rows_in
 from spark_tasks._event_time import brings_rows, newest_with_rows
+from spark_tasks._holes import usual_holes
 from spark_tasks._near import Range, moment_of, partition_of, within
 from spark_tasks._overwriting import overwrites
 from spark_tasks._places import added_places
@@ -270,7 +271,7 @@ def headline(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, found: Pos
         highest = shown(position, finding.highest, ask.contract)
         one = "live one" if finding.replaced is None else "one that was brought"
         up_to = f"{_beginning(ask, edges)} up to the highest {one}, {highest}{_parts(ask, edges)}"
-        holes = "" if ask.contract.position_is_dense else " Holes between rows of one commit are no loss there."
+        holes = "" if found.is_dense else " Holes between rows of one commit are no loss there."
         return f"No position is missing{up_to}.{holes}{_replaced(finding)}{waiting}{waiting_in_words(tails)}"
     first = finding.gaps[0]
     low, high = (shown(position, bound, ask.contract) for bound in (first.first, first.last))
@@ -333,7 +334,7 @@ def bare(ask: Ask, edges: Edges) -> NotSeen:
 TASK = Task(
     name="missing_positions",
     title="Missing positions",
-    version=10,
+    version=11,
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no row of the table carries",
     ruled_out_means="no position is missing between the lowest and the highest",
@@ -404,6 +405,9 @@ def read(spark: SparkSession, ask: Ask, reach: Reach) -> Facts | NotSeen:
     if not positions.edges.each or positions.shared:
         return Facts(reach, positions)
     tails = tails_of(spark, ask, reach, positions.edges, positions.tops)
+    if tails.missing and not positions.is_dense:
+        usual = positions.gaps.usual or usual_holes(spark, ask, reach, positions.is_dense)
+        tails = tails.beyond(usual.widest)
     found = [_gap(gap, ask) for gap in (*positions.gaps.first, *tails.missing)]
     gaps = tuple(sorted(found, key=lambda gap: (gap.partition or "", gap.first))[:MAX_ROWS])
     is_sure = positions.gaps.missing or tails.size or not positions.gaps.untold
@@ -448,6 +452,7 @@ def judge(ask: Ask, facts: Facts) -> Answer:
         to_come=found.above,
         replaced=found.replaced,
         is_untold=is_untold,
+        is_dense=found.is_dense,
         on_broker=facts.on_broker,
         tops={partition: top for partition, top in found.tops.items() if partition is not None},
     )

@@ -22,6 +22,7 @@ from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import Ledger
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
+from bot.history.counted import Counted
 from bot.history.proof import Right
 
 MODE = Mode(
@@ -122,11 +123,10 @@ def _reasons(case: Case, run: JobRun, proof: Right) -> tuple[str, ...]:
     if case.duplicates is not None:
         said.append(f"No key lives twice among the {counted(case.duplicates.rows_checked, 'row')} that were checked.")
     if case.gaps is not None:
-        if not case.contract.position_is_dense:
+        if not (rows := Counted(case)).is_dense:
             said.append(
-                "The contract says that positions are not dense: holes between rows of one commit, and between commits "
-                "of one state that went on without a break, count as no loss. What the source lost before it was read "
-                "does not show."
+                f"{rows.why_not_dense} Holes between rows of one commit, and between commits of one state that went "
+                "on without a break, count as no loss. What the source lost before it was read does not show."
             )
         said.append(
             f"No source position is missing between {at_position(case, case.gaps.lowest)} and "

@@ -230,14 +230,14 @@ def _was_overwritten(case: Case, found: GapsFinding) -> Excluded | None:
 def _without_record(case: Case, found: GapsFinding) -> Excluded | CannotTell:
     """Of positions that may have had no record."""
     held = f"{counted(found.missing, 'position')} without a row"
-    if case.contract.position_is_dense:
+    if (rows := Counted(case)).is_dense:
         left = f"whether {held} had a record: commits from before the window have such holes, too. If that is right, "
         return CannotTell(missing=(f"{left}set position_is_dense to false in the contract",))
     if (untold := why_no_hole(case)) is not None:
         return CannotTell(missing=(untold,))
     return Excluded(
-        reason=f"The contract says that positions are not dense, and {held} lie where one state went on without a "
-        "break: they had no record."
+        reason=f"{rows.why_not_dense} {held[0].upper()}{held[1:]} lie where one state went on without a break: they "
+        "had no record, or the job left it out on purpose."
     )
 
 

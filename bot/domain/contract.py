@@ -55,10 +55,11 @@ class TableContract(Record):
         "several topics, it must hold the topic as well.",
         examples=["source_partition"],
     )
-    position_is_dense: bool = Field(
-        default=True,
+    position_is_dense: bool | None = Field(
+        default=None,
         description="Whether each position has a record. Say no for a compacted topic, for one that a "
-        "transactional producer fills, and for a job that filters: then a missing position alone is no missing row.",
+        "transactional producer fills, and for a job that filters: then a missing position alone is no missing row. "
+        "Not set: Waterline looks whether the broker compacts the topic, and whether commits had such holes before.",
         examples=[False],
     )
     event_time: str | None = Field(

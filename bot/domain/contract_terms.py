@@ -442,7 +442,7 @@ def contract_snippet(observation: Observation, filed: TableContract, effective: 
     """`filed`: what the file says; `effective`: with the configuration, which wins. None: nothing to add."""
     table = json.dumps(observation.table.name)
     columns, whole = [*_columns(observation.table, filed, effective)], [*_of_job(observation, filed)]
-    if effective.position_is_dense != filed.position_is_dense:
+    if effective.position_is_dense not in (None, filed.position_is_dense):
         dense = str(effective.position_is_dense).lower()
         whole.append(f"  - {{property: positionIsDense, value: {dense}}}  # the configuration says so")
     levels = [

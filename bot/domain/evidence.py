@@ -85,6 +85,11 @@ class Observation(Record):
     """Starts of the table's job, and of its `other_jobs`, that Waterline saw at any time, by when it first saw them.
     Others may have been: while nobody looked, and before `MOST_STARTS` newer ones."""
 
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the broker keeps only the newest record of a key in some topic that the job reads."""
+        return self.kafka is not None and any(each.is_compacted for each in self.kafka.values)
+
 
 def runs_in(seen: Observation) -> tuple[tuple[JobId, str], ...] | None:
     """Each run, of other declared jobs too where these were seen, and its state; None where Flink was not seen."""

@@ -110,6 +110,21 @@ class Counted:
 
     # ------------------------------------------------------------------ positions that are not dense
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether each position has a record: as the contract says, else as evidence has found."""
+        said, gaps = self._case.contract.position_is_dense, self._case.gaps
+        return said if said is not None else gaps is None or gaps.is_dense
+
+    @property
+    def why_not_dense(self) -> str:
+        """A sentence, where they are not."""
+        if self._case.contract.position_is_dense is not None:
+            return "The contract says that positions are not dense."
+        if self._case.observation.is_compacted:
+            return "Kafka compacts the topic, so its offsets are not dense."
+        return "Commits from before the incident have positions without a row, too."
+
     @cached_property
     def seams(self) -> tuple[Seam, ...] | None:
         """The holes of `is_untold` gaps, each with the commits beside it; None: these are not known of all."""
@@ -156,8 +171,8 @@ class Counted:
 
     def _leaves_seams_alone(self, evidence: Evidence) -> bool:
         """Whether all that `missing_positions` leaves open is what lies between rows of two commits."""
-        gaps, contract = self._case.gaps, self._case.contract
-        is_untold = gaps is not None and gaps.is_untold and not contract.position_is_dense
+        gaps = self._case.gaps
+        is_untold = gaps is not None and gaps.is_untold and not self.is_dense
         return is_untold and len(evidence.could_not_look) == 1 and not self._is_by_key
 
     @property

@@ -301,7 +301,7 @@ def _skips(line: Lineage, rows: Counted) -> Unproven | None:
     """Whether a newer commit of the living run leaves positions out: its source may have lost records before it read
     them. Where the ledger does not list such a commit yet, it is asked for, but not again at once."""
     newer = [commit for commit in line.since if commit.adds_rows and not rows.has(commit)]
-    tops, is_dense, last = dict(rows.tops), line.case.contract.position_is_dense, _anchor(line, rows)
+    tops, is_dense, last = dict(rows.tops), rows.is_dense, _anchor(line, rows)
     for commit in newer:
         spans = rows.spans_of(commit)
         goes_on = last is not None and rows.leaves_none_out(last.checkpoint_id or 0, commit)

@@ -197,11 +197,11 @@ RUNS: tuple[Run, ...] = (
     _on_kafka("idle-partition", "healthy"),
     _on_kafka("partition-added", "healthy"),
     _on_kafka("topic-made-anew", "healthy", wrongly=()),
-    _on_kafka("source-uid-changed", "F15", besides=("F2",), wrongly=()),
-    _on_kafka("aborted-transactions", "healthy", wrongly=("F18",)),
-    _on_kafka("topic-compacted", "healthy", wrongly=("F18",)),
-    _on_kafka("records-skipped-on-purpose", "healthy", wrongly=("F18",)),
-    _on_kafka("pointer-set-back", "F6", wrongly=("F18",)),
+    _on_kafka("source-uid-changed", "F15", besides=("F2",)),
+    _on_kafka("aborted-transactions", "healthy"),
+    _on_kafka("topic-compacted", "healthy"),
+    _on_kafka("records-skipped-on-purpose", "healthy"),
+    _on_kafka("pointer-set-back", "F26"),
     _on_kafka("restored-older-same-job-id", "F3", besides=("F14",)),
     _on_kafka("restarted-empty-same-job-id", "F4", besides=("F14", "F15")),
     _on_kafka("restored-under-another-uid", "F12"),
@@ -244,11 +244,6 @@ NOT_PRODUCED: tuple[tuple[str, str], ...] = (
         "F22",
         "by speculative execution: that needs a batch job, and the lab's is a stream. What stands here is a failover's "
         "second attempt.",
-    ),
-    (
-        "F26",
-        "on a real cluster: the catalogs of the lab refuse a commit on an older base. A test sets the pointer of a SQL "
-        "catalog back between two commits.",
     ),
 )
 """What no run shows, and why; told below the table. A code, or what else a reader may look for."""

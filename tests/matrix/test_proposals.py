@@ -24,6 +24,7 @@ NOT_SAVED = {
     ("F16", "deduplicate_rows"): "extra_copies",
     ("F17", "deduplicate_rows"): "extra_copies",
     ("F18", "replay_source_range"): "a declared replay",
+    ("F26", "replay_source_range"): "a declared replay",
 }
 """(Mode, action) -> what the action needs and the saved cases do not hold."""
 

@@ -170,8 +170,11 @@ class GapsFinding(Record):
     """Of a table that is written by key: positions that no live row carries although a commit brought a row there,
     which a newer row or a delete of its key took along. These are not missing. None: nobody told them apart."""
     is_untold: bool = False
-    """Whether deletes by key, or positions that never had a record, may account for all that is `missing`. Where the
-    contract says that positions are not dense, `missing` then counts what lies between rows of two commits."""
+    """Whether deletes by key, or positions that never had a record, may account for all that is `missing`. Where
+    positions are not dense, `missing` then counts what lies between rows of two commits."""
+    is_dense: bool = Field(default=True, exclude_if=lambda told: told)
+    """Whether each position has a record: as the contract says; where it says nothing, by the broker and by the commits
+    from before the incident."""
     on_broker: GapsOnBroker | None = Field(default=None, exclude_if=lambda told: told is None)
     """None: no broker was asked, or it is not known of any gap."""
     tops: dict[str, int] = Field(default={}, exclude_if=lambda told: not told)
