@@ -12,7 +12,10 @@ from bot.domain.findings import OrphanFilesFinding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
+from spark_tasks._beside import begin_of
+from spark_tasks._window import Reach, reach_of
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.evidence.test_ledger import completed, run_of
 from tests.tables import OrdersTable, of_flink, rows, unseen
 
@@ -42,36 +45,44 @@ def left(orders: OrdersTable, name: str, size: int = 100) -> Path:
 
 
 def test_a_folder_of_named_files_is_ruled_out(orders: OrdersTable, asks: Asks) -> None:
-    """Committed, rolled back and replaced files are all named."""
-    before = orders.commits("a", 1, range(10))
-    second = orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 3, range(20, 30))
-    orders.rolls_back_to(second)
+    """Committed, rolled back and replaced files are all named, and those of Flink's manifests until that is decided.
+    Storage is listed whole, and what is older than the window is not judged."""
+    before, commits = write(orders, "a5[0:10] | a6[10:20]")
+    orders.commits("a", 7, range(20, 30))
+    orders.rolls_back_to(commits[1])
     orders.deletes("order_id >= 15")
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+    written(left(orders, "old.parquet"), timedelta(hours=1))
 
     answer = asks("orphan_files", ask_about(orders, before))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert finding_of(answer) == OrphanFilesFinding(files_listed=3, orphans=0, bytes=0, young=0, paths=())
+    assert finding_of(answer) == OrphanFilesFinding(files_listed=4, orphans=0, bytes=0, young=0, paths=())
 
 
 def test_files_that_nothing_names_are_counted(orders: OrdersTable, asks: Asks) -> None:
-    """Name, size and age, the oldest first, as they may be put aside; in partition folders too."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    """Name, size and age, the oldest first, as they may be put aside; in partition folders too. Files of one name are
+    shown with their folders."""
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     lost = left(orders, "lost.parquet", 70)
-    later = lost.stat().st_mtime + 2
-    os.utime(left(orders, "day=2026-11-03/also%3Alost.parquet", 30), (later, later))
+    moment = lost.stat().st_mtime
+    for place, name in enumerate(("day=1/x.parquet", "day=2/x.parquet", "day=3/also%3Alost.parquet"), start=1):
+        os.utime(left(orders, name, 10), (moment + place, moment + place))
 
     answer = asks("orphan_files", ask_about(orders, before))
 
     found = finding_of(answer)
     assert answer.verdict is Verdict.CONFIRMED
-    assert (found.files_listed, found.orphans, found.bytes, found.young) == (3, 2, 100, 0)
-    assert [Path(path).name for path in found.paths] == ["lost.parquet", "also%3Alost.parquet"]
+    assert (found.files_listed, found.orphans, found.bytes, found.young) == (5, 4, 100, 0)
+    assert [row[0] for row in answer.rows] == [
+        "lost.parquet",
+        "day=1/x.parquet",
+        "day=2/x.parquet",
+        "also%3Alost.parquet",
+    ]
     assert found.newest_at is not None
-    assert abs(found.newest_at.timestamp() - later) < 1
-    assert answer.headline.startswith("2 data files of 3 data files written in the window's time are named by nothing")
+    assert abs(found.newest_at.timestamp() - moment - 3) < 1
+    assert answer.headline.startswith("4 data files of 5 data files written in the window's time are named by nothing")
 
 
 def test_young_files_may_be_in_flight(orders: OrdersTable, asks: Asks) -> None:
@@ -115,60 +126,30 @@ def test_orphans_after_the_last_commit_are_told_although_nothing_else_was_writte
     assert (finding_of(answer).files_listed, finding_of(answer).orphans) == (1, 1)
 
 
-def test_files_of_a_leaked_manifest_are_not_orphans(orders: OrdersTable, asks: Asks) -> None:
-    """What Flink still lists is not garbage until that is decided."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20))
-    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
-
-    answer = asks("orphan_files", ask_about(orders, before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert finding_of(answer).files_listed == 2
-
-
-def test_files_from_before_the_window_are_not_its_business(orders: OrdersTable, asks: Asks) -> None:
-    """Storage is listed whole, and only what was written in the window's time is judged."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    then = datetime.now(UTC).timestamp() - 3600
-    os.utime(left(orders, "old.parquet"), (then, then))
-
-    answer = asks("orphan_files", ask_about(orders, before))
-
-    assert finding_of(answer).orphans == 0
-
-
-@pytest.mark.parametrize(("attempt", "others"), [(0, 1), (1, 0), (2, 1)])
-def test_files_of_an_attempt_that_another_has_outlived_are_told(
-    orders: OrdersTable, asks: Asks, attempt: int, others: int
-) -> None:
+def test_files_of_an_attempt_that_another_has_outlived_are_told(orders: OrdersTable, asks: Asks) -> None:
     """A lower attempt has failed; a higher one that is old lost a speculative execution."""
     before = orders.commits("a", 1, range(10))
-    left(orders, f"00003-{attempt}-{WRITER}-00002.parquet")
+    for attempt in (0, 1, 2):
+        left(orders, f"00003-{attempt}-{WRITER}-00002.parquet")
     orders.commits_files("a", 2, {f"00003-1-{WRITER}-00001.parquet": range(10, 20)})
 
     answer = asks("orphan_files", ask_about(orders, before))
 
-    assert finding_of(answer).orphans == 1
-    assert finding_of(answer).of_other_attempts == others
+    assert (finding_of(answer).orphans, finding_of(answer).of_other_attempts) == (3, 2)
 
 
-@pytest.mark.parametrize("attempt", [0, 1])
-def test_what_a_writer_puts_down_after_the_head_is_of_no_other_attempt(
-    orders: OrdersTable, asks: Asks, attempt: int
-) -> None:
+def test_what_a_writer_puts_down_after_the_head_is_of_no_other_attempt(orders: OrdersTable, asks: Asks) -> None:
     """A failover goes on with the next number, a new run with 0: nobody has outlived files that came last."""
     before = orders.commits("a", 1, range(10))
     orders.commits_files(
         "a", 2, {f"00003-{each}-{WRITER}-00001.parquet": range(10 * each, 10 * each + 10) for each in (1, 2)}
     )
-    left(orders, f"00003-{attempt}-{WRITER}-00002.parquet")
+    for attempt in (0, 1):
+        left(orders, f"00003-{attempt}-{WRITER}-00002.parquet")
 
     answer = asks("orphan_files", ask_about(orders, before))
 
-    assert finding_of(answer).orphans == 1
-    assert finding_of(answer).of_other_attempts == 0
+    assert (finding_of(answer).orphans, finding_of(answer).of_other_attempts) == (2, 0)
 
 
 def test_a_failovers_first_files_are_of_no_other_attempt(orders: OrdersTable, asks: Asks) -> None:
@@ -282,17 +263,6 @@ def test_a_file_of_an_older_commit_that_was_brought_back_is_named(orders: Orders
     assert [path.rsplit("/", 1)[-1] for path in finding_of(answer).paths] == ["lost.parquet"]
 
 
-def test_files_of_one_name_are_shown_with_their_folders(orders: OrdersTable, asks: Asks) -> None:
-    """Only as far as it takes."""
-    before = orders.commits("a", 1, range(10))
-    for name in ("day=1/x.parquet", "day=2/x.parquet", "day=2/y.parquet"):
-        left(orders, name)
-
-    answer = asks("orphan_files", ask_about(orders, before))
-
-    assert {row[0] for row in answer.rows} == {"day=1/x.parquet", "day=2/x.parquet", "y.parquet"}
-
-
 def written(path: Path, before: timedelta) -> None:
     """So long before now."""
     then = (datetime.now(UTC) - before).timestamp()
@@ -318,83 +288,64 @@ def begun(before: timedelta, *checkpoints: int) -> JobRun:
     return run_of("a", *told).model_copy(update={"started_at": start})
 
 
-@pytest.mark.parametrize("hours", [0.7, 2, 30])
-def test_from_the_tables_first_commit_on_all_that_the_run_wrote_is_looked_at(
-    orders: OrdersTable, asks: Asks, hours: float
-) -> None:
-    """Checkpoints that are half an hour apart or more: the files of those before the first commit are older."""
+def looks_back(ask: Ask) -> timedelta:
+    """How far before now a file of the window's time may have been written."""
+    reach = reach_of(ask)
+    assert isinstance(reach, Reach)
+    return datetime.now(UTC) - begin_of(ask, reach)
+
+
+def test_from_the_tables_first_commit_on_all_that_the_run_wrote_is_looked_at(orders: OrdersTable, asks: Asks) -> None:
+    """The files of checkpoints before the first commit are older. What an earlier table at the same place has left is
+    not of its time."""
     orders.commits("a", 5, range(30, 40))
-    written(left(orders, "of-checkpoint-1.parquet"), timedelta(hours=hours))
-
-    answer = asks("orphan_files", seen_by_flink(orders, None, begun(timedelta(hours=hours + 1))))
-
-    assert (answer.verdict, finding_of(answer).orphans) == (Verdict.CONFIRMED, 1)
-
-
-def test_what_lay_in_the_folder_before_the_job_began_is_not_of_its_time(orders: OrdersTable, asks: Asks) -> None:
-    """An earlier table at the same place has left it."""
-    orders.commits("a", 5, range(30, 40))
+    written(left(orders, "of-checkpoint-1.parquet"), timedelta(hours=30))
     written(left(orders, "of-another-table.parquet"), timedelta(days=3))
 
-    answer = asks("orphan_files", seen_by_flink(orders, None, begun(timedelta(days=1))))
+    answer = asks("orphan_files", seen_by_flink(orders, None, begun(timedelta(hours=31))))
 
-    assert (answer.verdict, finding_of(answer).orphans) == (Verdict.RULED_OUT, 0)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert [Path(path).name for path in finding_of(answer).paths] == ["of-checkpoint-1.parquet"]
 
 
-@pytest.mark.parametrize("older", ["an earlier run", "a checkpoint of before a failover"])
-def test_the_oldest_that_flink_tells_of_counts(orders: OrdersTable, asks: Asks, older: str) -> None:
-    """Commits of an earlier run may be gone as well, and a new JobManager lets a run begin anew."""
+HOUR = timedelta(hours=1)
+
+
+@pytest.mark.parametrize("older", ["an earlier run", "a checkpoint of before a failover", "no run is known"])
+def test_the_oldest_that_flink_tells_of_counts(orders: OrdersTable, older: str) -> None:
+    """Commits of an earlier run may be gone as well, and a new JobManager lets a run begin anew. Where Flink knows no
+    run, nobody can say from when on the job wrote."""
     orders.commits("b", 5, range(30, 40))
-    written(left(orders, "of-checkpoint-1.parquet"), timedelta(hours=6))
-    newest = run_of("b").model_copy(update={"started_at": datetime.now(UTC) - timedelta(hours=1)})
+    newest = run_of("b").model_copy(update={"started_at": datetime.now(UTC) - HOUR})
     runs = {
-        "an earlier run": (newest, begun(timedelta(hours=7))),
+        "an earlier run": (newest, begun(7 * HOUR)),
         "a checkpoint of before a failover": (
-            newest.model_copy(update={"checkpoints": begun(timedelta(hours=7), 1).checkpoints}),
+            newest.model_copy(update={"checkpoints": begun(7 * HOUR, 1).checkpoints}),
         ),
+        "no run is known": (),
     }
 
-    answer = asks("orphan_files", seen_by_flink(orders, None, *runs[older]))
+    back = looks_back(seen_by_flink(orders, None, *runs[older]))
 
-    assert (answer.verdict, finding_of(answer).orphans) == (Verdict.CONFIRMED, 1)
-
-
-def test_where_flink_knows_no_run_every_file_counts(orders: OrdersTable, asks: Asks) -> None:
-    """Nobody can say from when on the job wrote."""
-    orders.commits("a", 5, range(30, 40))
-    written(left(orders, "of-checkpoint-1.parquet"), timedelta(days=3))
-
-    answer = asks("orphan_files", seen_by_flink(orders, None))
-
-    assert (answer.verdict, finding_of(answer).orphans) == (Verdict.CONFIRMED, 1)
+    assert back > 1000 * HOUR if older == "no run is known" else 6 * HOUR < back < 8 * HOUR
 
 
-@pytest.mark.parametrize(("listed", "verdict"), [((1, 5), Verdict.CONFIRMED), ((5, 6), Verdict.RULED_OUT)])
+@pytest.mark.parametrize(("listed", "looks"), [((1, 5), True), ((5, 6), False)])
 def test_above_the_first_commits_it_is_looked_for_while_flink_lists_what_lay_below(
-    orders: OrdersTable, asks: Asks, listed: tuple[int, ...], verdict: Verdict
+    orders: OrdersTable, listed: tuple[int, ...], looks: bool
 ) -> None:
     """Checkpoint 1 is what a diagnosis asks about; later the cost follows the window again."""
-    since = orders.commits("a", 5, range(30, 40))
-    orders.commits("a", 6, range(40, 50))
-    written(left(orders, "of-checkpoint-1.parquet"), timedelta(hours=2))
+    since, _ = write(orders, "a5[30:40] | a6[40:50]")
 
-    answer = asks("orphan_files", seen_by_flink(orders, since, begun(timedelta(hours=3), *listed)))
-
-    assert answer.verdict is verdict
+    assert (looks_back(seen_by_flink(orders, since, begun(3 * HOUR, *listed))) > 2 * HOUR) is looks
 
 
 @pytest.mark.parametrize("window", ["from the first listed commit", "above it"])
-def test_where_older_commits_have_expired_the_look_follows_the_window(
-    orders: OrdersTable, asks: Asks, window: str
-) -> None:
+def test_where_older_commits_have_expired_the_look_follows_the_window(orders: OrdersTable, window: str) -> None:
     """What they left behind is not of its time, however long the run goes on."""
-    gone = orders.commits("a", 1, range(30))
-    first = orders.commits("a", 5, range(30, 40))
-    orders.commits("a", 6, range(40, 50))
+    gone, first, _ = write(orders, "a1[0:30] a5[30:40] a6[40:50]").commits
     orders.expires(gone)
-    written(left(orders, "long-ago.parquet"), timedelta(hours=2))
-    since = first if window == "above it" else None
 
-    answer = asks("orphan_files", seen_by_flink(orders, since, begun(timedelta(hours=3), 2, 5)))
+    ask = seen_by_flink(orders, first if window == "above it" else None, begun(3 * HOUR, 2, 5))
 
-    assert answer.verdict is Verdict.RULED_OUT
+    assert looks_back(ask) < 2 * HOUR
