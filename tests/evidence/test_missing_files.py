@@ -11,6 +11,7 @@ from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import MissingFilesFinding, UnreadableFile, UnreadableFilesFinding
 from spark_tasks import _head_files, missing_files
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.tables import OrdersTable
 from tests.upserts import upserts
 
@@ -168,16 +169,6 @@ def test_what_a_listing_leaves_out_is_not_called_missing(
     assert "1 file was not asked for" in answer.headline
 
 
-def test_a_name_that_spark_passes_over_is_not_called_missing(orders: OrdersTable, asks: Asks) -> None:
-    """It is there, and readers of the table find it."""
-    head = orders.commits_files("a", 1, {"_hidden.parquet": range(10), "day=1/.dot.parquet": [1]})
-
-    answer = asks("missing_files", orders.ask(head))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert (finding_of(answer).count, finding_of(answer).not_asked) == (0, 2)
-
-
 @pytest.mark.parametrize("said", ["S3: AccessDenied", "Status Code: 503; SlowDown"])
 def test_a_storage_that_refuses_leaves_it_open(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, said: str
@@ -195,21 +186,17 @@ def test_a_storage_that_refuses_leaves_it_open(
     assert said in answer.could_not_look[0].reason
 
 
-@pytest.mark.parametrize("others", [0, 3])
-def test_the_oldest_commit_that_names_it_is_told(orders: OrdersTable, asks: Asks, others: int) -> None:
+def test_the_oldest_commit_that_names_it_is_told(orders: OrdersTable, asks: Asks) -> None:
     """Whichever manifest is read first, and however often the question is asked."""
     first = orders.commits_files("a", 1, {"one.parquet": range(10)})
-    for checkpoint in range(2, 2 + others):
-        orders.commits("a", checkpoint, range(10 * checkpoint, 10 * checkpoint + 10))
+    write(orders, "a2[20:30] a3[30:40] a4[40:50]")
     head = orders.names_again("a", 9, ["one.parquet"])
-    (orders.data_folder / "one.parquet").unlink()
+    removes(orders, "one.parquet")
 
-    told = [asks("missing_files", orders.ask(head)).finding for _ in range(2)]
+    told = [finding_of(asks("missing_files", orders.ask(head))) for _ in range(2)]
 
-    for found in told:
-        assert isinstance(found, MissingFilesFinding)
-        assert (found.count, found.rows, found.commits) == (1, 10, (first,))
-        assert [file.snapshot_id for file in found.files] == [first]
+    assert [(found.count, found.rows, found.commits) for found in told] == [(1, 10, (first,))] * 2
+    assert [file.snapshot_id for found in told for file in found.files] == [first] * 2
 
 
 HIDDEN = ("_hidden.parquet", "day=1/.dot.parquet", "copied.parquet._COPYING_")
@@ -231,15 +218,13 @@ def test_hidden_names_of_the_window_are_not_asked_for(orders: OrdersTable, asks:
 
 
 def test_hidden_names_of_the_whole_table_are_not_asked_for(orders: OrdersTable, asks: Asks) -> None:
-    """Files in folders of such names are asked for one by one, and found."""
+    """They are there, and readers find them. Files in folders of such names are asked for one by one, and found."""
     head = orders.commits_files("a", 1, {name: range(20, 25) for name in (*HIDDEN, *IN_HIDDEN_FOLDERS)})
 
     answer = asks("missing_files", orders.ask(head))
 
-    found = answer.finding
-    assert isinstance(found, MissingFilesFinding)
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert (found.count, found.not_asked) == (0, 3)
+    assert (finding_of(answer).count, finding_of(answer).not_asked) == (0, 3)
 
 
 def test_what_is_not_asked_for_in_a_hidden_folder_is_not_called_missing(
@@ -326,50 +311,30 @@ def test_manifest_lists_are_told_from_the_newest_on(orders: OrdersTable, asks: A
     assert (found.commits, found.lists) == ((), (lost[1], lost[0]))
 
 
-def test_a_cut_file_and_one_without_footer_are_damaged(orders: OrdersTable, asks: Asks) -> None:
-    """A file of another length, and one of the right length whose end is no Parquet footer."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits_files("a", 2, {"cut.parquet": range(10, 20), "odd[1].parquet": range(20, 30), "ok.parquet": [30]})
+def test_what_is_lost_or_damaged_is_named_and_the_rest_is_still_looked_at(orders: OrdersTable, asks: Asks) -> None:
+    """A file of another length, and one of the right length whose end is no Parquet footer. What a lost manifest named
+    cannot be judged; every reader opens those from before the window, too."""
+    before, [_, second] = write(orders, "a1[0:10] | a2[10:20]")
+    files = {"cut.parquet": range(10, 20), "odd[1].parquet": range(20, 30), "ok.parquet": [30]}
+    third = orders.commits_files("a", 3, files)
     cut, odd = orders.data_folder / "cut.parquet", orders.data_folder / "odd[1].parquet"
     size = cut.stat().st_size
     cut.write_bytes(cut.read_bytes()[:-20])
     odd.write_bytes(odd.read_bytes()[:-4] + b"XXXX")
+    assert before is not None
+    lost = [orders.manifests_of(snapshot)[0] for snapshot in (before, second)]
+    for manifest in lost:
+        manifest.unlink()
 
     answer = asks("unreadable_files", orders.ask(before))
 
-    assert {(told(f)[1], told(f)[4]) for f in unread_by(answer).files} == {
-        ("cut.parquet", f"It has {size - 20:,} bytes instead of {size:,}."),
-        ("odd[1].parquet", "It is not a Parquet file: its footer cannot be read."),
+    assert {told(file) for file in unread_by(answer).files} == {
+        ("manifest", lost[0].name, before, 0, "It is missing."),
+        ("manifest", lost[1].name, second, 0, "It is missing."),
+        ("data", "cut.parquet", third, 10, f"It has {size - 20:,} bytes instead of {size:,}."),
+        ("data", "odd[1].parquet", third, 10, "It is not a Parquet file: its footer cannot be read."),
     }
     assert unread_by(answer).rows == 20
-
-
-def test_a_lost_manifest_is_named_and_the_rest_is_still_looked_at(orders: OrdersTable, asks: Asks) -> None:
-    """What a lost manifest named cannot be judged; a lost file of another commit is told all the same."""
-    before = orders.commits("a", 1, range(10))
-    second = orders.commits("a", 2, range(10, 20))
-    third = orders.commits_files("a", 3, {"three.parquet": range(20, 30)})
-    lost = orders.manifests_of(second)[0]
-    lost.unlink()
-    (orders.data_folder / "three.parquet").unlink()
-
-    answer = asks("unreadable_files", orders.ask(before))
-
-    assert [told(file)[:4] for file in unread_by(answer).files] == [
-        ("manifest", lost.name, second, 0),
-        ("data", "three.parquet", third, 10),
-    ]
-
-
-def test_an_older_manifest_that_is_gone_makes_the_table_unreadable_too(orders: OrdersTable, asks: Asks) -> None:
-    """Every reader opens the manifests from before the window."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.manifests_of(before)[0].unlink()
-
-    answer = asks("unreadable_files", orders.ask(before))
-
-    assert [(file.what, file.snapshot_id) for file in unread_by(answer).files] == [("manifest", before)]
 
 
 def test_a_lost_manifest_list_of_the_head_is_told_before_all_else(orders: OrdersTable, asks: Asks) -> None:
@@ -412,11 +377,13 @@ def test_files_that_main_no_longer_names_may_be_gone(orders: OrdersTable, asks: 
     assert answer.verdict is Verdict.RULED_OUT
 
 
-def test_a_window_whose_end_has_expired_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
+def test_a_window_whose_end_has_expired_is_inconclusive(orders: OrdersTable, judges: Asks) -> None:
     """Nothing is concluded from what cannot be read."""
     before = orders.commits("a", 1, range(10))
     ask = orders.ask(before)
 
-    answer = asks("unreadable_files", ask.model_copy(update={"window": ask.window.model_copy(update={"until": 4711})}))
+    answer = judges(
+        "unreadable_files", ask.model_copy(update={"window": ask.window.model_copy(update={"until": 4711})})
+    )
 
     assert answer.verdict is Verdict.INCONCLUSIVE
