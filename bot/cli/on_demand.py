@@ -61,7 +61,7 @@ LATE: Mapping[str, Late] = {
         "bot.cli.tables", "evidence", "Run one evidence task and print its answer. Exit code 2: could not tell."
     ),
     "proposal": Late("bot.cli.proposal", "app", "Show, decide and run proposals. It works while Slack is down."),
-    "record": Late("bot.cli.record", "app", "Verify and export the record."),
+    "record": Late("bot.cli.record", "app", "Verify, export and back up the record."),
     "case": Late("bot.cli.diagnosing", "case_app", "Save a diagnosis with its evidence in one file."),
     "serve": Late(
         "bot.cli.serve",
@@ -73,6 +73,11 @@ LATE: Mapping[str, Late] = {
         "bot.cli.doctor",
         "doctor",
         "Check everything that Waterline needs. Changes nothing. Exit code 1: something is missing. 2: could not tell.",
+    ),
+    "check-config": Late(
+        "bot.cli.checking",
+        "check_config",
+        "Check the configuration file and the files that it names; connect to nothing. Exit code 1: a problem.",
     ),
     "tour": Late(
         "bot.cli.tour",

@@ -1,6 +1,8 @@
-"""`waterline record`: export an incident as a file, and verify that nobody changed the record or a file of it."""
+"""`waterline record`: export an incident as a file, verify that nobody changed the record or a file of it, and copy
+the record while the bot writes it."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +11,7 @@ from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.adapters.journal_sql.journal import SqlJournal
-from bot.adapters.journal_sql.store import existing_record
+from bot.adapters.journal_sql.store import copy_record, existing_record, open_store
 from bot.bootstrap import records, setups_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, text_of, write_into
 from bot.domain.errors import UnknownIncident
@@ -17,12 +19,12 @@ from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.record_file import asked, seal_fault, seal_of
-from bot.domain.sentences import users_in
+from bot.domain.sentences import counted, users_in
 from bot.service.record import Proof, schema_json
-from bot.settings import Settings, SlackSecrets
+from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.directory import names_of
 
-app = typer.Typer(help="Verify and export the record.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Verify, export and back up the record.", no_args_is_help=True, add_completion=False)
 console = Console(soft_wrap=True, highlight=False)
 _ENDINGS = {"html": "html", "markdown": "md", "json": "json"}
 DOES_NOT_FIT, NOT_COMPARED = 1, 3
@@ -74,9 +76,9 @@ def _verify_database(journal: SqlJournal, anchors: Sequence[str]) -> None:
         console.print(f"{fault.incident_id} entry {fault.seq}: {fault.sentence}", markup=False)
     if faults:
         raise typer.Exit(DOES_NOT_FIT)
-    console.print(f"{len(incidents)} incidents: every entry fits.")
+    console.print(f"{counted(len(incidents), 'incident')}: every entry fits.")
     if anchors:
-        console.print(f"{len(seals)} seals: every one fits.")
+        console.print(f"{counted(len(seals), 'seal')}: every one fits.")
 
 
 def _verify_file(file: Path, anchors: Sequence[str]) -> int:
@@ -143,6 +145,23 @@ def _names(settings: Settings, incident: Incident) -> dict[str, str]:
         return {}
     client = WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url)
     return names_of(client, users_in(entry.model_dump_json() for entry in incident.entries))
+
+
+@app.command()
+def backup(
+    to: Annotated[Path, typer.Option(help="New file for the copy.")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Copy the record to a new file and verify the copy. The bot may run meanwhile.
+
+    For SQLite only. To go back, stop the bot and put the copy in the place of the record's file.
+    """
+    settings = Settings.load(config)
+    with existing_record(settings):
+        copy_record(settings.journal_url, to)
+    with closing(open_store(f"sqlite:///{to.resolve()}", masking(settings))) as store:
+        _verify_database(store.journal, ())
+    console.print(f"Copied to {to}.", markup=False)
 
 
 @app.command()

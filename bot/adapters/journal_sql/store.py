@@ -3,8 +3,10 @@
 Secrets are masked on the way in: what is not written cannot be read.
 """
 
+import errno
 import json
 import re
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -268,6 +270,36 @@ def existing_record(settings: Settings) -> Iterator[Store]:
         )
     with closing(open_store(settings.journal_url, masking(settings))) as store:
         yield store
+
+
+def copy_record(url: str, to: Path) -> None:
+    """The whole database as one transaction sees it, into a new file. Raises BadConfiguration, also for one that is not
+    SQLite; then nothing is left behind."""
+    made = make_url(url)
+    if made.get_backend_name() != "sqlite":
+        raise BadConfiguration(
+            "Waterline copies a record in SQLite only.",
+            f"Found a record in {made.get_backend_name()}.",
+            "Copy it with the database's own tool, such as pg_dump. That is consistent while the bot runs.",
+        )
+    part = to.with_name(f"{to.name}.part")
+    try:
+        if to.exists():
+            raise FileExistsError(errno.EEXIST, "it is there already")
+        with (
+            closing(sqlite3.connect(f"file:{made.database}?mode=ro", uri=True)) as one,
+            closing(sqlite3.connect(part)) as two,
+        ):
+            one.backup(two)
+        part.replace(to)
+    except (OSError, sqlite3.Error) as error:
+        part.unlink(missing_ok=True)
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadConfiguration(
+            f"The record was not copied to {to}.",
+            f"Expected a new file in a folder that you may write into; found {type(error).__name__}: {reason}.",
+            "Choose another path.",
+        ) from error
 
 
 @contextmanager
