@@ -1,6 +1,6 @@
 """A restore point pairs with a table state, or the reason why not is told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -20,6 +20,7 @@ from bot.history.run_commits import RunCommits
 from spark_tasks import checkpoint_pairing, recovery_extent
 from tests.cases import Tale, job_id
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.evidence.restore_points import V1D_STOPPED, committed, judged, recorded, stored
 from tests.evidence.test_ledger import run_of
 from tests.tables import OPERATOR, OrdersTable, job, unseen
@@ -36,51 +37,56 @@ def test_a_stop_savepoint_pairs_with_the_snapshot_of_its_id() -> None:
     assert "is on main" in found.reason
 
 
-def test_an_intermediate_savepoint_with_its_own_snapshot_pairs(orders: OrdersTable) -> None:
-    """The V2 sink commits a savepoint's id by itself once the job goes on."""
-    orders.commits("a", 3, range(10))
-    own = orders.commits("a", 4, range(10, 20))
-    orders.commits("a", 5, range(20, 30))
+A, B = job("a"), job("b")
+CUT_OFF = "Its _metadata is cut off."
+DRAINED_POINT = stored(A, 3, owes=(), problem="It was taken with drain: true.").model_copy(update={"is_drained": True})
+POINTS: Mapping[str, tuple[str, StoredCheckpoint, PairVerdict, int | None, str]] = {
+    "an intermediate savepoint: the V2 sink commits its id by itself once the job goes on": (
+        "a3[0:10] a4[10:20] a5[20:30]", stored(A, 4, CheckpointKind.SAVEPOINT, owes=(4,)), PairVerdict.PAIRED, 1, "",
+    ),
+    "an empty checkpoint owes nothing": ("a3[0:10]", stored(A, 5, owes=()), PairVerdict.PAIRED, 0, ""),
+    "unless its committer's state could not be read": (
+        "a3[0:10]", stored(A, 5, owes=None), PairVerdict.AHEAD, None, "state could not be read",
+    ),
+    "a crash between checkpoint and commit mends itself": (
+        "a4[0:10]", stored(A, 5, CheckpointKind.CHECKPOINT, owes=(5,)), PairVerdict.AHEAD, None,
+        "commits it first, if its Flink manifests are still on storage",
+    ),
+    "the table can be moved to a rolled-back snapshot as long as it is listed": (
+        "a3[0:10] a4[10:20] back0", stored(A, 4, owes=(4,)), PairVerdict.PAIRED, 1, "was rolled back",
+    ),
+    "when one checkpoint was committed twice, the second copy is the fault (F1)": (
+        "a3[0:10] a3[0:10]", stored(A, 3, owes=(3,)), PairVerdict.PAIRED, 0,
+        "2 commits on main carry this checkpoint",
+    ),
+    "nobody may be led to restore from a drained savepoint, even if a commit carries its id": (
+        "a3[0:10]", DRAINED_POINT, PairVerdict.BEHIND, None, "drain: true",
+    ),
+    "a V1 run that was restored below its maximum has committed nothing under its own id yet (F3)": (
+        "a9[0:10]", stored(B, 7, CheckpointKind.CHECKPOINT, owes=(5, 6, 7)), PairVerdict.UNPAIRABLE, None,
+        "its committer still owes checkpoints 5 to 7.",
+    ),
+    "the same checkpoint id of another run is another state": (
+        "a3[0:10]", stored(B, 3, owes=(3,)), PairVerdict.UNPAIRABLE, None, "",
+    ),
+    "a file that cannot be read": (
+        "a3[0:10]", stored(None, None, problem=CUT_OFF), PairVerdict.UNREADABLE, None, CUT_OFF,
+    ),
+    "a point that names no run": ("a3[0:10]", stored(None, 3), PairVerdict.UNPAIRABLE, None, ""),
+}  # fmt: skip
 
-    found = judged(stored(job("a"), 4, CheckpointKind.SAVEPOINT, owes=(4,)), orders.state())
 
-    assert (found.verdict, found.snapshot_id) == (PairVerdict.PAIRED, own)
-
-
-@pytest.mark.parametrize(("owes", "verdict"), [((), PairVerdict.PAIRED), (None, PairVerdict.AHEAD)])
-def test_an_empty_checkpoint_pairs_with_the_commit_below_only_if_its_state_was_read(
-    orders: OrdersTable, owes: tuple[int, ...] | None, verdict: PairVerdict
+@pytest.mark.parametrize(("line", "point", "verdict", "partner", "why"), POINTS.values(), ids=POINTS)
+def test_a_restore_point_pairs_or_the_reason_is_told(
+    orders: OrdersTable, line: str, point: StoredCheckpoint, verdict: PairVerdict, partner: int | None, why: str
 ) -> None:
-    """No pending manifest means that nothing is owed, unless the committer's state could not be read."""
-    below = orders.commits("a", 3, range(10))
+    """`partner` counts the commits of the line."""
+    _, commits = write(orders, line)
 
-    found = judged(stored(job("a"), 5, owes=owes), orders.state())
+    found = judged(point, orders.state())
 
-    assert found.verdict is verdict
-    assert found.snapshot_id == (below if verdict is PairVerdict.PAIRED else None)
-
-
-def test_a_snapshot_that_was_rolled_back_still_pairs_and_is_told_so(orders: OrdersTable) -> None:
-    """The table can be moved to it as long as it is listed."""
-    good = orders.commits("a", 3, range(10))
-    lost = orders.commits("a", 4, range(10, 20))
-    orders.rolls_back_to(good)
-
-    found = judged(stored(job("a"), 4, owes=(4,)), orders.state())
-
-    assert (found.verdict, found.snapshot_id) == (PairVerdict.PAIRED, lost)
-    assert "was rolled back" in found.reason
-
-
-def test_of_a_repeated_commit_the_first_is_the_partner(orders: OrdersTable) -> None:
-    """When one checkpoint was committed twice, the second copy is the fault (F1)."""
-    first = orders.commits("a", 3, range(10))
-    orders.commits("a", 3, range(10))
-
-    found = judged(stored(job("a"), 3, owes=(3,)), orders.state())
-
-    assert found.snapshot_id == first
-    assert "2 commits on main carry this checkpoint" in found.reason
+    assert (found.verdict, found.snapshot_id) == (verdict, None if partner is None else commits[partner])
+    assert why in found.reason
 
 
 def test_under_a_job_id_that_never_changes_each_life_pairs_with_its_own_commit(orders: OrdersTable) -> None:
@@ -206,47 +212,6 @@ def test_a_checkpoint_that_no_commit_has_reached_is_ahead() -> None:
     assert "up to checkpoint 3" in found.reason
 
 
-def test_a_drained_savepoint_is_behind_even_if_a_commit_carries_its_id(orders: OrdersTable) -> None:
-    """Nobody may be led to restore from it; it is not unreadable either."""
-    orders.commits("a", 3, range(10))
-    drained = stored(job("a"), 3, owes=(), problem="It was taken with drain: true.")
-    found = judged(drained.model_copy(update={"is_drained": True}), orders.state())
-
-    assert (found.verdict, found.snapshot_id) == (PairVerdict.BEHIND, None)
-    assert "drain: true" in found.reason
-
-
-@pytest.mark.parametrize(
-    ("owes", "says"),
-    [((5,), "commits it first, if its Flink manifests are still on storage"), (None, "state could not be read")],
-)
-def test_what_a_point_ahead_owes_is_said(orders: OrdersTable, owes: tuple[int, ...] | None, says: str) -> None:
-    """A crash between checkpoint and commit mends itself; a state that nobody could read promises nothing."""
-    orders.commits("a", 4, range(10))
-
-    found = judged(stored(job("a"), 5, CheckpointKind.CHECKPOINT, owes=owes), orders.state())
-
-    assert found.verdict is PairVerdict.AHEAD
-    assert says in found.reason
-
-
-def test_a_withheld_runs_point_says_what_waits(orders: OrdersTable) -> None:
-    """A V1 run that was restored below its maximum has committed nothing under its own id yet (F3)."""
-    orders.commits("a", 9, range(10))
-
-    found = judged(stored(job("b"), 7, CheckpointKind.CHECKPOINT, owes=(5, 6, 7)), orders.state())
-
-    assert found.verdict is PairVerdict.UNPAIRABLE
-    assert found.reason.endswith("its committer still owes checkpoints 5 to 7.")
-
-
-def test_only_commits_of_the_same_run_count(orders: OrdersTable) -> None:
-    """The same checkpoint id of another run is another state."""
-    orders.commits("a", 3, range(10))
-
-    assert judged(stored(job("b"), 3, owes=(3,)), orders.state()).verdict is PairVerdict.UNPAIRABLE
-
-
 def test_commits_of_another_sink_of_the_run_do_not_count(orders: OrdersTable) -> None:
     """Where a restore point names its operator, another operator's commit with its id is no partner."""
     other = {"flink.operator-id": "f" * 32}
@@ -257,18 +222,6 @@ def test_commits_of_another_sink_of_the_run_do_not_count(orders: OrdersTable) ->
 
     assert found.verdict is PairVerdict.AHEAD
     assert mine in orders.state().chain_ids
-
-
-def test_what_cannot_be_read_or_named_is_told_apart(orders: OrdersTable) -> None:
-    """Unreadable and unpairable are different findings."""
-    orders.commits("a", 3, range(10))
-    table = orders.state()
-
-    unreadable = judged(stored(None, None, problem="Its _metadata is cut off."), table)
-    nameless = judged(stored(None, 3), table)
-
-    assert (unreadable.verdict, unreadable.reason) == (PairVerdict.UNREADABLE, "Its _metadata is cut off.")
-    assert nameless.verdict is PairVerdict.UNPAIRABLE
 
 
 NO_SPARK = cast(SparkSession, None)
