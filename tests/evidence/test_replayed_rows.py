@@ -1,7 +1,7 @@
 """A record of the source that came twice is found, whatever became of its first copy."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,8 +20,9 @@ from spark_tasks._restore_reach import RowsAgain, commits_above, reach_of_point,
 from spark_tasks._source_runs import by_two_runs, read_twice
 from tests.cases import Tale
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.evidence.test_freshness import MIDNIGHT, PROMISE, fresh_of, looked_at
-from tests.tables import OrdersTable, of_flink, rows
+from tests.tables import CONTRACT, OrdersTable, rows
 
 
 def replayed_of(answer: Answer) -> ReplayedRowsFinding:
@@ -35,236 +36,127 @@ def pairs_of(answer: Answer) -> set[tuple[int, int, int]]:
     return {(pair.first, pair.second, pair.keys) for pair in replayed_of(answer).pairs}
 
 
-def test_a_replay_is_paired_with_the_commit_that_it_repeats(orders: OrdersTable, asks: Asks) -> None:
-    """Within the window and below it, with the positions that came again."""
-    old = orders.commits("a", 1, range(100))
-    before = orders.commits("a", 2, range(100, 200))
-    first = orders.commits("a", 3, range(200, 300))
-    again = orders.commits("b", 2, range(190, 250))
+BY_TIME = TableContract(key=("order_id",), event_time="event_time")
+BY_POSITION = TableContract(position="source_position")
+BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
+Replays = Mapping[str, tuple[str, TableContract, dict[str, object], set[tuple[int, int, int]], str]]
+AGAIN: Replays = {
+    "with the commits that it repeats, within the window and below it": (
+        "a1[0:100] a2[100:200] | a3[200:300] b2[190:250]", CONTRACT,
+        {"rows_checked": 160, "replayed": 60, "changed": 0, "first": 190, "last": 249}, {(1, 3, 10), (2, 3, 50)}, "",
+    ),
+    "after a proper rewind, though none lives twice: the first copy was rolled back": (
+        "a1[0:100] | a2[100:150] back b2[100:160]", CONTRACT, {"rows_checked": 60}, {(1, 2, 50)}, "(rolled back)",
+    ),
+    "onto a table that was cleaned in between": (
+        "a1[0:100] | a2[100:150] drop[100:150] b2[100:150]", CONTRACT, {"replayed": 50}, {(1, 3, 50)}, "",
+    ),
+    "with other values: deleting either copy loses something": (
+        "a1[0:100] | b1[90:100]k[90:97,1097:1100]", CONTRACT,
+        {"replayed": 10, "changed": 3}, {(0, 1, 10)}, "3 of them with other values",
+    ),
+    "with a value that became null, which a hash passes over": (
+        "a1[7] | +[7]k[-]", CONTRACT, {"replayed": 1, "changed": 1}, {(0, 1, 1)}, "",
+    ),
+    "by key and event time, which stand for a missing position": (
+        "a1[0:100] | b1[90:110]", BY_TIME, {"replayed": 10, "first": None}, {(0, 1, 10)}, "",
+    ),
+    "within one checkpoint: no earlier commit has it": (
+        "a1[0:10] | a2[10:30,10:15,12] a3[30:40]", CONTRACT,
+        {"rows_checked": 36, "replayed": 0, "within_commit": 6, "first": None, "last": None}, set(),
+        "No row was brought again by a later commit, but 6 of 36 rows stand in their own",
+    ),
+    "both by a later commit and within one": (
+        "a1[0:10] | a2[5:15,14]", CONTRACT, {"replayed": 5, "within_commit": 1, "first": 5, "last": 9}, {(0, 1, 5)},
+        "1 row stands in its own commit once more",
+    ),
+    "beside rows without a position, of which nothing is known": (
+        "a1[0:10] | b1[-,5:15]k[1000,5:15]", CONTRACT, {"replayed": 5}, {(0, 1, 5)},
+        "1 of the window's 11 rows has null in source_position",
+    ),
+}  # fmt: skip
 
-    answer = asks("replayed_rows", orders.ask(before))
 
-    found = replayed_of(answer)
+@pytest.mark.parametrize(("line", "contract", "expected", "pairs", "said"), AGAIN.values(), ids=AGAIN)
+def test_a_record_came_again(
+    orders: OrdersTable,
+    asks: Asks,
+    line: str,
+    contract: TableContract,
+    expected: dict[str, object],
+    pairs: set[tuple[int, int, int]],
+    said: str,
+) -> None:
+    """Pairs are the earlier commit, the one that brought its records again, and how many; they count the line's."""
+    before, commits = write(orders, line)
+
+    answer = asks("replayed_rows", orders.ask(before, contract=contract))
+
     assert answer.verdict is Verdict.CONFIRMED
-    assert (found.rows_checked, found.replayed, found.changed) == (160, 60, 0)
-    assert (found.first, found.last) == (190, 249)
-    assert pairs_of(answer) == {(before, again, 10), (first, again, 50)}
-    assert old not in {pair.first for pair in found.pairs}
+    assert {name: getattr(replayed_of(answer), name) for name in expected} == expected
+    place = commits.index
+    assert {(place(first), place(second), rows) for first, second, rows in pairs_of(answer)} == pairs
+    assert said in answer.headline + answer.rows[0][0]
 
 
-def test_rows_that_came_once_are_no_replay(orders: OrdersTable, asks: Asks) -> None:
-    """Also where another commit brought the same key from another position: an upsert does so rightly."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 200), orders=range(100))
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert replayed_of(answer).rows_checked == 100
-
-
-def test_the_first_copy_may_have_been_rolled_back(orders: OrdersTable, asks: Asks) -> None:
-    """After a proper rewind the source is read again: rows on main came again, though none lives twice."""
-    before = orders.commits("a", 1, range(100))
-    lost = orders.commits("a", 2, range(100, 150))
-    orders.rolls_back_to(before)
-    again = orders.commits("b", 2, range(100, 160))
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert pairs_of(answer) == {(lost, again, 50)}
-    assert replayed_of(answer).rows_checked == 60
-    assert "(rolled back)" in answer.rows[0][0]
-
-
-def test_the_first_copy_may_have_been_deleted_since(orders: OrdersTable, asks: Asks) -> None:
-    """A replay onto a table that was cleaned in between is a replay all the same."""
-    before = orders.commits("a", 1, range(100))
-    first = orders.commits("a", 2, range(100, 150))
-    orders.deletes("order_id >= 100")
-    again = orders.commits("b", 2, range(100, 150))
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert pairs_of(answer) == {(first, again, 50)}
+ONCE: Mapping[str, tuple[str, TableContract, Verdict, int | None, str]] = {
+    "an upsert rightly brings a key from another position": (
+        "a1[0:100] | a2[100:200]k0", CONTRACT, Verdict.RULED_OUT, 100, "",
+    ),
+    "a position of another source partition is another record": (
+        "a1[0:100]p0 | a2[0:50]p1", BY_PARTITION, Verdict.RULED_OUT, 50, "",
+    ),
+    "one record may make several rows of one commit": (
+        "a1[0:10] | a2[10,10,11,11]k100", CONTRACT, Verdict.RULED_OUT, 4,
+        "4 rows of the window had been brought by an earlier commit, nor stands in its own",
+    ),
+    "without a key, equal rows of one commit may be parts of one record": (
+        "a1[0:10] | a2[10,10,11]", BY_POSITION, Verdict.RULED_OUT, 3,
+        "None of 3 rows of the window had been brought by an earlier commit.",
+    ),
+    "a key alone does not tell a replay from an update": (
+        "a1[0:10] | a2[0:10]", TableContract(key=("order_id",)), Verdict.INCONCLUSIVE, None, "contract.position",
+    ),
+    "the job stopped filling the position": (
+        "a1[0:10] | +[-,-]k1", CONTRACT, Verdict.INCONCLUSIVE, None, "null in every row",
+    ),
+    "rows without a position came twice, and nothing of theirs tells it": (
+        "a1[0:10] | a2[-,-,-,-,-]k1000 a3[10:20] b1[-,-,-,-,-]k1000", CONTRACT, Verdict.INCONCLUSIVE, 10,
+        "10 of the window's 20 rows have null in source_position",
+    ),
+}  # fmt: skip
 
 
-def test_copies_with_other_values_are_counted_apart(orders: OrdersTable, asks: Asks) -> None:
-    """A replay that gives other values was not idempotent: deleting either copy loses something."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("b", 1, range(90, 100), orders=[90, 91, 92, 93, 94, 95, 96, 1097, 1098, 1099])
+@pytest.mark.parametrize(("line", "contract", "verdict", "checked", "said"), ONCE.values(), ids=ONCE)
+def test_no_record_is_known_to_have_come_again(
+    orders: OrdersTable,
+    asks: Asks,
+    line: str,
+    contract: TableContract,
+    verdict: Verdict,
+    checked: int | None,
+    said: str,
+) -> None:
+    """What cannot be told is not ruled out."""
+    answer = asks("replayed_rows", orders.ask(write(orders, line).before, contract=contract))
 
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert (replayed_of(answer).replayed, replayed_of(answer).changed) == (10, 3)
-    assert "3 of them with other values" in answer.headline
-    assert answer.rows[0][3] == "3"
-
-
-def test_a_value_that_became_null_is_another_value(orders: OrdersTable, asks: Asks) -> None:
-    """A hash passes nulls over; the comparison does not."""
-    before = orders.commits("a", 1, [7])
-    orders.appends(rows([7], orders=[None]))
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert replayed_of(answer).changed == 1
+    assert answer.verdict is verdict
+    assert checked is None or replayed_of(answer).rows_checked == checked
+    assert said in " ".join((answer.headline, *(each.source for each in answer.could_not_look)))
 
 
-def test_positions_count_within_their_source_partition(orders: OrdersTable, asks: Asks) -> None:
-    """Position 5 of another partition is another record."""
-    before = orders.commits("a", 1, range(100), partition=0)
-    orders.commits("a", 2, range(50), partition=1)
-    contract = TableContract(key=("order_id",), position="source_position", position_partition="source_partition")
-
-    answer = asks("replayed_rows", orders.ask(before, contract=contract))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-def test_key_and_event_time_stand_for_a_missing_position(orders: OrdersTable, asks: Asks) -> None:
-    """The same key at the same time of the event is the same record."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("b", 1, range(90, 110))
-    contract = TableContract(key=("order_id",), event_time="event_time")
-
-    answer = asks("replayed_rows", orders.ask(before, contract=contract))
-
-    assert replayed_of(answer).replayed == 10
-    assert replayed_of(answer).first is None
-
-
-def test_without_any_identity_the_answer_says_what_to_name(orders: OrdersTable, judges: Asks) -> None:
-    """A key alone does not tell a replay from an update."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10))
-
-    answer = judges("replayed_rows", orders.ask(before, contract=TableContract(key=("order_id",))))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.could_not_look[0].source == "contract.position"
-
-
-def test_a_position_that_the_job_stopped_filling_is_named(orders: OrdersTable, asks: Asks) -> None:
-    """All null: nothing can be compared, so nothing is ruled out."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([None, None], orders=[1, 2]))
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "null in every row" in answer.headline
-
-
-def test_rows_without_a_position_are_told_and_not_vouched_for(orders: OrdersTable, asks: Asks) -> None:
-    """Among others that have one: they came twice, and nothing of theirs tells it."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([None] * 5, orders=range(1000, 1005)), of_flink("a", 2))
-    orders.commits("a", 3, range(10, 20))
-    orders.appends(rows([None] * 5, orders=range(1000, 1005)), of_flink("b", 1))
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert replayed_of(answer).rows_checked == 10
-    assert "10 of the window's 20 rows have null in source_position" in answer.headline
-
-
-def test_rows_without_a_position_hide_no_replay(orders: OrdersTable, asks: Asks) -> None:
-    """What surely came again is confirmed beside them."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([None, *range(5, 15)], orders=[1000, *range(5, 15)]), of_flink("b", 1))
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert (answer.verdict, replayed_of(answer).replayed) == (Verdict.CONFIRMED, 5)
-    assert answer.could_not_look[0].source == "column source_position of sales.orders"
-
-
-def test_files_of_one_name_are_kept_apart(orders: OrdersTable, asks: Asks) -> None:
-    """Two folders may hold files of one name; each row counts for the commit of its own file."""
+def test_each_row_counts_for_the_commit_of_its_own_file(orders: OrdersTable, asks: Asks) -> None:
+    """Two folders may hold files of one name. Spark escapes a space and a percent sign in a path, and no plus."""
     name = "00000-0-11111111-2222-3333-4444-555555555555-00001.parquet"
     before = orders.commits_files("a", 1, {name: range(100)})
     first = orders.commits_files("a", 2, {f"one/{name}": range(100, 150)})
     again = orders.commits_files("b", 2, {f"two/{name}": range(100, 120)})
+    odd = {"one+two.parquet": range(3), "one two+three.parquet": range(3, 10), "one%20two.parquet": range(10, 20)}
+    oddly = orders.commits_files("b", 3, odd)
 
     answer = asks("replayed_rows", orders.ask(before))
 
-    assert pairs_of(answer) == {(first, again, 20)}
-
-
-def test_a_record_that_came_twice_in_one_commit_is_counted(orders: OrdersTable, asks: Asks) -> None:
-    """The source was read twice within one checkpoint: no earlier commit has it, and it is there twice."""
-    before = orders.commits("a", 1, range(10))
-    twice = orders.commits("a", 2, [*range(10, 30), *range(10, 15), 12])
-    orders.commits("a", 3, range(30, 40))
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    found = replayed_of(answer)
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (found.rows_checked, found.replayed, found.within_commit) == (36, 0, 6)
-    assert (found.first, found.last, found.pairs) == (None, None, ())
-    assert answer.headline.startswith("No row was brought again by a later commit, but 6 of 36 rows stand in their own")
-    assert str(twice)[-6:] in answer.rows[0][0]
-
-
-def test_a_record_that_came_twice_both_ways_is_counted_apart(orders: OrdersTable, asks: Asks) -> None:
-    """By a later commit, and within one."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, [*range(5, 15), 14])
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    found = replayed_of(answer)
-    assert (found.replayed, found.within_commit, found.first, found.last) == (5, 1, 5, 9)
-    assert "1 row stands in its own commit once more" in answer.headline
-
-
-def test_rows_made_of_one_record_are_no_replay(orders: OrdersTable, asks: Asks) -> None:
-    """One record may make several rows of one commit: of other keys, or of one key with other values."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, [10, 10, 11, 11], orders=[100, 101, 102, 103])
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert (answer.verdict, replayed_of(answer).within_commit) == (Verdict.RULED_OUT, 0)
-    assert "4 rows of the window had been brought by an earlier commit, nor stands in its own" in answer.headline
-
-
-def test_without_a_key_equal_rows_of_one_commit_are_not_told_apart(orders: OrdersTable, asks: Asks) -> None:
-    """They may be two parts of one record, so the answer speaks of earlier commits alone."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, [10, 10, 11])
-    contract = TableContract(position="source_position")
-
-    answer = asks("replayed_rows", orders.ask(before, contract=contract))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline == "None of 3 rows of the window had been brought by an earlier commit."
-
-
-def test_rows_without_a_position_are_in_the_sentence_of_a_replay(orders: OrdersTable, asks: Asks) -> None:
-    """Who reads that rows came again reads as well that of others nothing is known."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([None, *range(5, 15)], orders=[1000, *range(5, 15)]), of_flink("b", 1))
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert "5 of 10 rows came again" in answer.headline
-    assert "1 of the window's 11 rows has null in source_position" in answer.headline
-
-
-@pytest.mark.parametrize("name", ["plain.parquet", "one+two.parquet", "one two+three.parquet", "one%20two.parquet"])
-def test_rows_are_found_whatever_their_file_is_called(orders: OrdersTable, asks: Asks, name: str) -> None:
-    """Spark escapes a space and a percent sign in a path, and no plus."""
-    before = orders.commits("a", 1, range(100))
-    first = orders.commits("a", 2, range(100, 150))
-    again = orders.commits_files("b", 2, {name: range(100, 120)})
-
-    answer = asks("replayed_rows", orders.ask(before))
-
-    assert pairs_of(answer) == {(first, again, 20)}
+    assert pairs_of(answer) == {(first, again, 20), (before, oddly, 20)}
 
 
 KEPT = Path("tests/data/cases/restored-from-older-savepoint-v2.json.gz")
