@@ -15,7 +15,7 @@ from bot.domain.evidence import Verdict
 from bot.domain.ids import SnapshotId
 from spark_tasks import _before_compaction
 from tests.evidence.conftest import Asks
-from tests.evidence.test_duplicate_rows import BY_TEXT, duplicates_of, found_by, pairs_of
+from tests.evidence.test_duplicate_rows import BY_TEXT, duplicates_of, extra_of, pairs_of
 from tests.merges import MergedTable
 from tests.tables import OrdersTable, rows
 from tests.upserts import upserts
@@ -64,7 +64,7 @@ def test_a_replay_is_named_behind_two_compactions(orders: OrdersTable, asks: Ask
     upserts(orders, "b", 4, [50], keys=[50])
 
     answer = asks("duplicate_rows", orders.ask(before))
-    extra = found_by(asks("extra_copies", orders.ask(before)))
+    extra = extra_of(asks("extra_copies", orders.ask(before)))
 
     assert pairs_of(answer) == {(old, again, 5), (before, again, 5)}
     assert [(each.snapshot_id, each.rows) for each in extra.commits] == [(again, 10)]
@@ -98,7 +98,7 @@ def test_a_writer_that_cannot_be_seen_is_not_guessed(
         monkeypatch.setattr(_before_compaction, "MAX_COMPACTIONS", 0)
 
     answer = asks("duplicate_rows", orders.ask(before))
-    extra = found_by(asks("extra_copies", orders.ask(before)))
+    extra = extra_of(asks("extra_copies", orders.ask(before)))
 
     found = duplicates_of(answer)
     assert (found.keys, found.within_commit, found.across_subtasks, found.hidden, found.pairs) == (5, 0, 0, 5, ())
@@ -144,7 +144,7 @@ def test_rows_that_a_delete_copied_are_those_of_their_writer(
         table.compacts("true" if "too" in then else "order_id >= 10")
     ask = table.ask(before)
 
-    copies, extra = asks("duplicate_rows", ask), found_by(asks("extra_copies", ask))
+    copies, extra = asks("duplicate_rows", ask), extra_of(asks("extra_copies", ask))
 
     assert copies.verdict is Verdict.CONFIRMED
     assert pairs_of(copies) == {(first, again, 4)}
@@ -162,7 +162,7 @@ def test_behind_a_compaction_that_is_not_looked_behind_rows_name_their_writer(
     monkeypatch.setattr(_before_compaction, "MAX_COMPACTIONS", 0)
     ask = table.ask(before)
 
-    copies, extra = asks("duplicate_rows", ask), found_by(asks("extra_copies", ask))
+    copies, extra = asks("duplicate_rows", ask), extra_of(asks("extra_copies", ask))
 
     if version == 3:
         assert pairs_of(copies) == {(first, again, 5)}

@@ -42,6 +42,11 @@ def counts(answer: Answer) -> tuple[int, int, int]:
     return found.rows_checked, found.keys, found.extra_rows
 
 
+def pairs_of(answer: Answer) -> set[tuple[int, int, int]]:
+    """(first, second, keys) of every pair."""
+    return {(pair.first, pair.second, pair.keys) for pair in duplicates_of(answer).pairs}
+
+
 COPIES: Mapping[str, tuple[str, tuple[int, int, int], set[tuple[int, int, int]]]] = {
     "within the window and below it; copies that all lie below are not its fault": (
         "a1[0:100] a2[100:200] a3[0:10] | a4[200:300] b4[250:330] b1[90:110]",
@@ -74,7 +79,7 @@ def test_copies_of_the_windows_rows(
     assert answer.verdict is (Verdict.CONFIRMED if pairs else Verdict.RULED_OUT)
     assert counts(answer) == counted
     place = commits.index
-    assert {(place(pair.first), place(pair.second), pair.keys) for pair in duplicates_of(answer).pairs} == pairs
+    assert {(place(first), place(second), keys) for first, second, keys in pairs_of(answer)} == pairs
     if not pairs:
         assert answer.headline == f"Each key of {counted[0]} rows in the window occurs once."
 
@@ -158,7 +163,7 @@ def test_a_compaction_is_passed_over_if_it_kept_all_rows(orders: OrdersTable, as
     assert ("rows that the window appended" in answer.sources) == keeps
     if keeps:
         assert duplicates_of(answer).rows_checked == 35
-        assert [(pair.first, pair.second, pair.keys) for pair in duplicates_of(answer).pairs] == [(first, again, 5)]
+        assert pairs_of(answer) == {(first, again, 5)}
 
 
 def test_copies_by_one_commit_are_counted_apart(orders: OrdersTable, asks: Asks) -> None:
