@@ -30,6 +30,7 @@ from tests.cases import Tale
 from tests.evidence.conftest import Asks
 from tests.evidence.empty_tales import TALES, TASKS, answer_of, ask_of, case_of
 from tests.evidence.flink_words import LONG_AGO, V1, V2, run
+from tests.evidence.histories import write
 from tests.evidence.test_ledger import run_of
 from tests.evidence.test_missing_positions import BY_PARTITION
 from tests.tables import CONTRACT, OPERATOR, ORDERS, OrdersTable, job, of_flink, unseen, with_fields
@@ -124,76 +125,50 @@ def test_what_names_no_window_is_still_refused(text: str) -> None:
         asked_window(text, Tale().table)
 
 
-def test_commits_that_were_rolled_back_to_the_beginning_are_of_the_window(orders: OrdersTable) -> None:
-    """They descend from `since`, so they are under review, beside what main has now."""
-    since = orders.commits("a", 1, range(10))
-    lost = orders.commits("a", 2, range(10, 20))
-    orders.rolls_back_to(since)
-    kept = orders.commits("a", 3, range(20, 30))
+@pytest.mark.parametrize(
+    ("line", "since", "inside"),
+    [
+        pytest.param(
+            "a1[0:10] a2[10:20] back0 a3[20:30]", 0, [1, 2],
+            id="what was rolled back to the beginning descends from it, so it is under review",
+        ),
+        pytest.param(
+            "a1[0:10] a2[10:20] back0 b2[10:20] b3[20:30]", 2, [3],
+            id="an earlier incident's rolled-back commits stay listed for days, and are not this window's",
+        ),
+        pytest.param(
+            "a1[0:10] a2[10:20] a3[20:30] back1 a4[30:40] back0 b2[10:50]", 0, [1, 2, 3, 4],
+            id="two rollbacks after each other leave two branches",
+        ),
+        pytest.param(
+            "a1[0:10] a2[10:20] back0 b2[10:30]", 1, [1, 2],
+            id="from a snapshot that was rolled back, the last commit that both share bounds it",
+        ),
+    ],
+)  # fmt: skip
+def test_which_commits_are_of_a_window(orders: OrdersTable, line: str, since: int, inside: list[int]) -> None:
+    """Numbers count the commits of the line."""
+    _, commits = write(orders, line)
 
-    inside = Window(since=since, until=kept).of(orders.state())
+    found = Window(since=commits[since], until=commits[-1]).of(orders.state())
 
-    assert [s.snapshot_id for s in inside] == [lost, kept]
-
-
-def test_a_rollback_to_below_the_window_is_not_of_it(orders: OrdersTable) -> None:
-    """An earlier incident's rolled-back commits stay listed for days; they are not this window's."""
-    start = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.rolls_back_to(start)
-    since = orders.commits("b", 2, range(10, 20))
-    kept = orders.commits("b", 3, range(20, 30))
-
-    inside = Window(since=since, until=kept).of(orders.state())
-
-    assert [s.snapshot_id for s in inside] == [kept]
-
-
-def test_a_branch_of_a_branch_is_of_the_window(orders: OrdersTable) -> None:
-    """Two rollbacks after each other leave two branches, both under review."""
-    since = orders.commits("a", 1, range(10))
-    first = orders.commits("a", 2, range(10, 20))
-    second = orders.commits("a", 3, range(20, 30))
-    orders.rolls_back_to(first)
-    third = orders.commits("a", 4, range(30, 40))
-    orders.rolls_back_to(since)
-    kept = orders.commits("b", 2, range(10, 50))
-
-    inside = Window(since=since, until=kept).of(orders.state())
-
-    assert [s.snapshot_id for s in inside] == [first, second, third, kept]
+    assert [commits.index(s.snapshot_id) for s in found] == inside
 
 
-def test_from_a_snapshot_that_was_itself_rolled_back_the_window_begins_where_main_left_it(orders: OrdersTable) -> None:
-    """The last commit that both share bounds it; what main lost after that is in it."""
-    orders.commits("a", 1, range(10))
-    since = orders.commits("a", 2, range(10, 20))
-    orders.rolls_back_to(orders.state().snapshots[0].snapshot_id)
-    kept = orders.commits("b", 2, range(10, 30))
-
-    inside = Window(since=since, until=kept).of(orders.state())
-
-    assert [s.snapshot_id for s in inside] == [since, kept]
-
-
-WINDOWS_TASKS = ("replayed_rows", "corrected_rows", "late_rows", "backfill_boundary", "schema_drift")
-
-
-@pytest.mark.parametrize("task", WINDOWS_TASKS)
 def test_from_the_first_listed_commit_nothing_is_ruled_out_against_what_has_expired(
-    orders: OrdersTable, asks: Asks, task: str
+    orders: OrdersTable, asks: Asks
 ) -> None:
     """What the expired commit brought could have come again, been changed, or been newer; PyIceberg takes its id out
     of the commit above."""
-    gone = orders.commits("a", 1, range(100))
-    first = orders.commits("a", 2, range(100, 200))
-    orders.commits("a", 3, range(200, 300))
+    gone, first, _ = write(orders, "a1[0:100] a2[100:200] a3[200:300]").commits
     orders.expires(gone)
+    tasks = ("replayed_rows", "corrected_rows", "late_rows", "backfill_boundary", "schema_drift")
 
-    answer = asks(task, orders.ask(None))
+    told = {task: asks(task, orders.ask(None)) for task in tasks}
 
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.could_not_look[0].source == f"what lay below snapshot {first} of sales.orders"
+    assert {task: (answer.verdict, answer.could_not_look[0].source) for task, answer in told.items()} == dict.fromkeys(
+        tasks, (Verdict.INCONCLUSIVE, f"what lay below snapshot {first} of sales.orders")
+    )
 
 
 def test_a_commit_that_names_an_expired_parent_is_not_the_first(orders: OrdersTable, asks: Asks) -> None:
@@ -209,15 +184,13 @@ def test_a_commit_that_names_an_expired_parent_is_not_the_first(orders: OrdersTa
     assert answer.verdict is Verdict.INCONCLUSIVE
 
 
-@pytest.mark.parametrize("task", ["replayed_rows", "corrected_rows"])
-def test_below_the_very_first_commit_lies_nothing(orders: OrdersTable, asks: Asks, task: str) -> None:
+def test_below_the_very_first_commit_lies_nothing(orders: OrdersTable, asks: Asks) -> None:
     """It has no parent and counts no older row, so the window begins with the table."""
-    orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    write(orders, "a1[0:10] a2[10:20]")
 
-    answer = asks(task, orders.ask(None))
+    told = {asks(task, orders.ask(None)).verdict for task in ("replayed_rows", "corrected_rows")}
 
-    assert answer.verdict is Verdict.RULED_OUT
+    assert told == {Verdict.RULED_OUT}
 
 
 @pytest.fixture
@@ -230,18 +203,18 @@ def former(tmp_path: Path) -> Iterator[SnapshotId]:
     table.close()
 
 
-@pytest.mark.parametrize("contract", [CONTRACT, BY_PARTITION], ids=["one source partition", "several"])
-def test_what_the_former_table_held_is_not_called_complete(
-    orders: OrdersTable, asks: Asks, former: SnapshotId, contract: TableContract
-) -> None:
-    """The new table begins at position 200: nobody knows whether the former one had held what comes before."""
-    orders.commits("b", 1, range(200, 250))
-    orders.commits("b", 2, range(250, 260))
+def test_what_the_former_table_held_is_not_called_complete(orders: OrdersTable, asks: Asks, former: SnapshotId) -> None:
+    """The new table begins at position 200: nobody knows what the former one had held before that. Expiry takes
+    the oldest snapshots; where the first one is there, what the window names was of another table."""
+    write(orders, "b1[200:250] b2[250:260]")
 
-    answer = asks("missing_positions", orders.ask(former, contract=contract))
+    missing = [asks("missing_positions", orders.ask(former, contract=each)) for each in (CONTRACT, BY_PARTITION)]
+    told = [asks(task, orders.ask(former)) for task in ("replayed_rows", "late_rows", "corrected_rows")]
 
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "no live row carries a position below 200" in answer.headline
+    assert {answer.verdict for answer in (*missing, *told)} == {Verdict.INCONCLUSIVE}
+    assert all("no live row carries a position below 200" in answer.headline for answer in missing)
+    former_or_left = "was of a former table of this name, or of a line that main has left"
+    assert all(former_or_left in answer.headline for answer in told)
 
 
 def test_a_table_that_was_filled_anew_from_the_beginning_misses_nothing(
@@ -251,17 +224,6 @@ def test_a_table_that_was_filled_anew_from_the_beginning_misses_nothing(
     orders.commits("b", 1, range(200))
 
     assert asks("missing_positions", orders.ask(former)).verdict is Verdict.RULED_OUT
-
-
-@pytest.mark.parametrize("task", ["replayed_rows", "late_rows", "corrected_rows"])
-def test_the_former_table_is_not_called_expired(orders: OrdersTable, asks: Asks, former: SnapshotId, task: str) -> None:
-    """Expiry takes the oldest snapshots; where the first one is there, what the window names was of another table."""
-    orders.commits("b", 1, range(200, 250))
-
-    answer = asks(task, orders.ask(former))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "was of a former table of this name, or of a line that main has left" in answer.headline
 
 
 def measured(answer: Answer, name: str) -> float:
@@ -275,9 +237,7 @@ def test_files_are_said_to_be_live_once_in_what_was_compared(
 ) -> None:
     """A copy in an older manifest is not seen: the sentence must not cover it."""
     monkeypatch.setattr(_live, "MANIFESTS_BELOW", below)
-    orders.commits("a", 1, range(10))
-    before = orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 3, range(20, 30))
+    before, _ = write(orders, "a1[0:10] a2[10:20] | a3[20:30]")
 
     answer = asks("duplicate_files", orders.ask(before))
 
@@ -316,16 +276,6 @@ BELOW = 23
 """More commits than any task looks below the window."""
 
 
-@pytest.fixture
-def window(orders: OrdersTable) -> tuple[SnapshotId, list[SnapshotId]]:
-    """`since`, and the commits far below it, of a table with two commits and a leaked manifest in the window."""
-    older = [orders.commits("a", number, range(10 * number, 10 * number + 10)) for number in range(1, BELOW + 1)]
-    orders.commits("a", BELOW + 1, range(10_000, 10_010))
-    orders.commits("a", BELOW + 2, range(10_010, 10_020))
-    orders.leaves_manifest("a", BELOW + 3, {"next.parquet": range(10_020, 10_030)})
-    return older[-1], older[:2]
-
-
 def with_old_commits(ask: Ask) -> Ask:
     """The same, the commits below the window an hour or two older: a test makes them within seconds.
 
@@ -345,22 +295,20 @@ def with_old_commits(ask: Ask) -> Ask:
     return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": changed})})
 
 
-@pytest.mark.parametrize(
-    "task", ["duplicate_files", "duplicate_commits", "leaked_manifests", "orphan_files", "table_health"]
-)
-def test_manifests_far_below_the_window_are_not_read(
-    orders: OrdersTable, asks: Asks, window: tuple[SnapshotId, list[SnapshotId]], task: str
-) -> None:
-    """A table a hundred times older costs the same."""
-    since, far_below = window
+def test_manifests_far_below_the_window_are_not_read(orders: OrdersTable, asks: Asks) -> None:
+    """A table a hundred times older costs the same. The window holds two commits, and a manifest is leaked."""
+    older = " ".join(f"a{number}[{10 * number}:{10 * number + 10}]" for number in range(1, BELOW + 1))
+    since, commits = write(orders, f"{older} | a{BELOW + 1}[10000:10010] a{BELOW + 2}[10010:10020]")
+    orders.leaves_manifest("a", BELOW + 3, {"next.parquet": range(10_020, 10_030)})
     ask = with_old_commits(orders.ask(since, jobs=[run_of("a")], flink_manifests=orders.flink_manifests()))
-    for snapshot in far_below:
+    for snapshot in commits[:2]:
         for manifest in orders.manifests_of(snapshot):
             manifest.unlink()
+    tasks = ("duplicate_files", "duplicate_commits", "leaked_manifests", "orphan_files", "table_health")
 
-    answer = asks(task, ask)
+    told = {task: asks(task, ask).verdict for task in tasks}
 
-    assert answer.verdict is Verdict.RULED_OUT
+    assert told == dict.fromkeys(tasks, Verdict.RULED_OUT)
 
 
 DYNAMIC = "sink-1 Pre Commit"
