@@ -37,7 +37,7 @@ STAYS_FROZEN = (
     "Expiry and orphan removal of the table stay stopped (gc.enabled=false) until the incident is closed. If "
     "somebody has allowed them since, they are stopped again first."
 )
-NOT_STOPPED = "This does not stop compaction."
+NOT_STOPPED = "This does not stop compaction: pause yours by hand until this has ended."
 
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
@@ -56,8 +56,7 @@ def completed(proposal: Proposal, plan: Plan) -> Proposal:
     table = plan.case.observation.table
     freezes = STAYS_FROZEN if stays_frozen_for(table, plan.incident) else FREEZES
     freeze = FreezeMaintenance(table=table.name, incident=plan.incident)
-    compactions = f"Pause {' and '.join(plan.compactions)} until then." if plan.compactions else NOT_STOPPED
-    sentences = (f"{freezes} {compactions}", *whole.preview.sentences)
+    sentences = (f"{freezes} {NOT_STOPPED}", *whole.preview.sentences)
     preview = whole.preview.model_copy(update={"sentences": sentences})
     return whole.model_copy(update={"effects": (freeze, *whole.effects), "preview": preview})
 

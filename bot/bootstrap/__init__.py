@@ -102,7 +102,6 @@ def build(
             reads=world.reads,
             files=world.files,
             replays=world.replays,
-            schedulers=world.schedulers,
             starts=Starts(store.starts, now),
         )
         services = assemble(
@@ -200,7 +199,7 @@ def assemble(
     executions = Executions(incidents, observer, proposals, clock)
     verifier = Verifier(incidents, observer, desk, recipes, clock)
     waterline = Waterline(incidents, observer.catalog, clock, mark)
-    maintenance = Maintenance(incidents, observer.catalog, observer.hands.schedulers)
+    maintenance = Maintenance(incidents, observer.catalog)
     newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others, directory)
     background = Background(incidents, alone_with, workers=4)

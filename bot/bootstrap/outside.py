@@ -20,7 +20,6 @@ from bot.adapters.kafka import Kafka
 from bot.adapters.kubernetes import as_pod, by_kubeconfig, flink_resource
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
-from bot.adapters.schedulers import HttpSchedulers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drivers_of, spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark
@@ -35,7 +34,6 @@ from bot.ports import (
     EvidenceRunner,
     JobPorts,
     ReadEvents,
-    Schedulers,
     SourceReplays,
     TableCatalog,
     TableFiles,
@@ -52,7 +50,6 @@ class Outside:
     jobs: Mapping[str, JobPorts]
     reads: ReadEvents
     files: TableFiles
-    schedulers: Schedulers
     replays: SourceReplays | None = None
 
 
@@ -68,7 +65,6 @@ def outside_of(settings: Settings, clock: Clock, stack: ExitStack) -> Outside:
         jobs={name: job_ports(job, stack, logins, settings.catalog.properties) for name, job in settings.jobs.items()},
         reads=lineage(settings, stack),
         files=FolderOfTable(catalog.storage),
-        schedulers=schedulers(settings, stack),
         replays=replays(settings, runner),
     )
 
@@ -131,14 +127,6 @@ def replays(settings: Settings, runner: SparkEvidenceRunner) -> SourceReplays | 
         return SparkReplays(runner.connection, SparkCatalogSettings(name=spark.catalog))
     told = spark_catalog(catalog.name, catalog.properties, spark.catalog_properties)
     return SparkReplays(runner.connection, told)
-
-
-def schedulers(settings: Settings, stack: ExitStack) -> HttpSchedulers:
-    """Whoever runs compactions."""
-    compactions = {TableName(name): table.compactions for name, table in settings.tables.items()}
-    made = HttpSchedulers(compactions, os.environ, logins=Logins(settings.logins))
-    stack.callback(made.close)
-    return made
 
 
 def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> SparkEvidenceRunner:

@@ -154,8 +154,6 @@ class Plan(Record):
     """The first digits of the run that whoever asks wants to keep; empty where nobody says."""
     drops_others: bool = False
     """Whether whoever asks has said that rows of other writers may go."""
-    compactions: tuple[str, ...] = ()
-    """Names of those that the freeze of maintenance pauses."""
     replay: ReplayRecipe | None = None
     """How the table's rows are made once more from its source; None: nothing is declared."""
     bounds: Mapping[str, str] = {}

@@ -110,8 +110,6 @@ class EffectStarted(Record):
     before: dict[str, str] = {}
     """What the effect is going to replace: `property KEY` -> value, `tag NAME` -> snapshot id; what was not there is
     left out."""
-    pauses: bool = False
-    """Whether compactions are asked to pause by it."""
 
 
 class EffectEnded(Record):
@@ -412,11 +410,10 @@ class MaintenanceMarked(Record):
     """Expiry and orphan removal were stopped for the table, or allowed again, beside any proposal.
 
     `freezing` comes before the commit: whatever becomes of it, the thaw is owed from then on.
-    `resuming`: a compaction that was paused could not be let go on; that is owed until `resumed`.
     """
 
     kind: Literal["maintenance-marked"] = "maintenance-marked"
-    status: Literal["freezing", "frozen", "thawed", "resuming", "resumed"]
+    status: Literal["freezing", "frozen", "thawed"]
     sentence: str
     until: Utc | None = None
     """Of a freeze: when whoever asked for it expects that it can end; None: nobody said."""

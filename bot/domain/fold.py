@@ -134,8 +134,6 @@ def _apply_proposal(
             view.state = ProposalState.EXECUTING
             view.execution_started_at, view.executed_by = entry.at, entry.by
         case e.EffectStarted():
-            if body.pauses:
-                incident.compactions = "paused"
             _begun(view, body)
         case e.EffectEnded():
             view.done[body.index] = body
@@ -208,14 +206,8 @@ def _mark_maintenance(incident: Incident, entry: Entry, mark: e.MaintenanceMarke
         case "freezing" | "frozen":
             _freeze(incident, entry, is_frozen=True)
             incident.frozen_until = mark.until or incident.frozen_until
-            incident.compactions = "paused"
         case "thawed":
             _freeze(incident, entry, is_frozen=False)
-            incident.compactions = "go-on"
-        case "resuming":
-            incident.compactions = "resuming"
-        case "resumed":
-            incident.compactions = "go-on"
         case _:
             assert_never(mark.status)
 

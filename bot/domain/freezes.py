@@ -1,12 +1,10 @@
-"""What a freeze of a table's maintenance leaves to be done, and when somebody is to be asked whether it still has to
-last. Pure: no clock, no timer."""
+"""When somebody is asked whether a freeze of a table's maintenance still has to last. Pure: no clock, no timer."""
 
 import re
 from datetime import datetime, timedelta
 
-from bot.domain.entries import MaintenanceMarked, PromiseReminded
+from bot.domain.entries import PromiseReminded
 from bot.domain.errors import Refused
-from bot.domain.execution import AT_WORK
 from bot.domain.ids import TableName
 from bot.domain.incident import Incident
 from bot.domain.said_moment import said_moment
@@ -79,18 +77,3 @@ def asks_to_thaw(incident: Incident) -> tuple[datetime, datetime] | None:
     if until is not None and not any(at >= until for at in asked):
         return since, until
     return since, asked[-1] + AGAIN if asked else since + FIRST
-
-
-def owes_resume(incident: Incident) -> bool:
-    """Whether compactions may still be paused although this incident has nothing frozen and nothing at work that is
-    about to freeze."""
-    at_work = any(view.state in AT_WORK for view in incident.proposals.values())
-    return incident.compactions != "go-on" and not incident.is_frozen and not at_work
-
-
-def still_paused(incident: Incident) -> str | None:
-    """Why a compaction is still paused that should go on; None where none is, or nobody has tried yet."""
-    if incident.compactions != "resuming":
-        return None
-    marks = (entry.body for entry in reversed(incident.entries) if isinstance(entry.body, MaintenanceMarked))
-    return next(mark.sentence for mark in marks if mark.status == "resuming")

@@ -8,7 +8,6 @@ Which evidence a proposal cites, for whoever approves it.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
 
 from bot.domain.diagnosis import Diagnosis, PlannedChange
 from bot.domain.effects import StopFork
@@ -116,8 +115,6 @@ class Incident:
     """Since when it does."""
     frozen_until: datetime | None = None
     """When whoever froze it expects that it can go on; None: nobody said."""
-    compactions: Literal["go-on", "paused", "resuming"] = "go-on"
-    """Whether they may have been paused, from the first intent to do so; `resuming`: one could not be let go on."""
     review: tuple[Finding, ...] | None = None
     snippet: str | None = None
     assigned: dict[tuple[str, str], FindingAssigned] = field(default_factory=dict)

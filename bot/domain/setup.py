@@ -7,9 +7,6 @@ Whose table it is: the team that its data contract names.
 
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
-from typing import Literal
-
-from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import CopyRule, TableContract
@@ -70,32 +67,6 @@ def _place(member: TeamMember) -> int:
     return next((place for place, word in enumerate(_ANSWERING) if word in role), len(_ANSWERING))
 
 
-class Compaction(Record):
-    """No property of a table stops a compaction, so whoever runs it is asked. Both requests may come more than once."""
-
-    name: str = Field(
-        min_length=1, description="Its name, in words for approvers.", examples=["the nightly compaction"]
-    )
-    url: str = Field(
-        pattern=r"^https?://[^@]+$",
-        description="URL of its scheduler, without a password.",
-        examples=["https://airflow.example.com/api/v2/dags/compact_orders"],
-    )
-    method: Literal["POST", "PUT", "PATCH"] = Field(
-        default="POST", description="HTTP method of both requests.", examples=["PATCH"]
-    )
-    pause: dict[str, str | bool | int] = Field(description="JSON body that pauses it.", examples=[{"is_paused": True}])
-    resume: dict[str, str | bool | int] = Field(
-        description="JSON body that resumes it at the end, whoever paused it before.", examples=[{"is_paused": False}]
-    )
-    token_variable: str | None = Field(
-        default=None,
-        pattern=r"^[A-Z][A-Z0-9_]*$",
-        description="Environment variable that holds the bearer token.",
-        examples=["AIRFLOW_TOKEN"],
-    )
-
-
 NEXT_UPDATE_MINUTES = 30
 """What consumers are promised where nothing else is said: the next word comes within this time."""
 
@@ -124,8 +95,6 @@ class TableSetup(Record):
     """How its rows are made once more from the source; None: nothing is declared."""
     copies: CopyRule = CopyRule()
     """Which copy of a row is the right one."""
-    compactions: tuple[Compaction, ...] = ()
-    """Jobs that compact it, and can be asked to pause."""
     review_due: timedelta = timedelta(days=14)
     """What a review finds is to be mended within this time."""
     review_owners: dict[Contract, UserId] = {}

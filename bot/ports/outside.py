@@ -92,19 +92,6 @@ class SourceReplays(Protocol):
         """
 
 
-class Schedulers(Protocol):
-    """Whoever runs compactions of the watched tables. May be asked any number of times."""
-
-    def names(self, table: TableName) -> tuple[str, ...]:
-        """Of the compactions that are configured; nobody is asked."""
-
-    def pause(self, table: TableName) -> tuple[str, ...]:
-        """A sentence for each compaction that is configured: paused, or why not. Never raises."""
-
-    def resume(self, table: TableName) -> None:
-        """Let all of them go on. Raises CouldNotLook where one could not be asked."""
-
-
 class TableCatalog(Protocol):
     """Iceberg's catalog: metadata and commits, never data."""
 

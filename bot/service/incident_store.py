@@ -7,7 +7,6 @@ import structlog
 from bot.domain.entries import Body
 from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.domain.fold import fold
-from bot.domain.freezes import owes_resume
 from bot.domain.hidden_values import veiled_body
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident, unknown
@@ -82,7 +81,7 @@ class IncidentStore:
             raise unknown(incident_id)
         incident = fold(entries)
         is_done = all(view.ended for view in incident.notices.values()) and not incident.is_frozen
-        is_done = is_done and not still_tagged(incident) and not owes_resume(incident)
+        is_done = is_done and not still_tagged(incident)
         if not incident.is_open and is_done and not open_items(incident):
             self._closed[incident_id] = incident
             self._read.pop(incident_id, None)

@@ -16,7 +16,7 @@ import structlog
 from ulid import ULID
 
 from bot.actions._effects import Hands
-from bot.actions._effects.kind import NO_REPLAYS, NO_SCHEDULERS
+from bot.actions._effects.kind import NO_REPLAYS
 from bot.domain.contract import TableContract
 from bot.domain.errors import CouldNotKeep, CouldNotLook, NotThere, UnknownTable, WaterlineError
 from bot.domain.evidence import Ask, Observation
@@ -52,7 +52,6 @@ from bot.ports import (
     NamedSavepoint,
     PastRuns,
     ReadEvents,
-    Schedulers,
     SeenStarts,
     SourceReplays,
     TableCatalog,
@@ -186,18 +185,16 @@ class Observer:
         reads: ReadEvents,
         files: TableFiles,
         replays: SourceReplays | None = None,
-        schedulers: Schedulers = NO_SCHEDULERS,
         starts: Starts | None = None,
     ) -> None:
-        """`replays` and `schedulers`: only what carries out proposals needs them. `starts`: without them nothing is
-        remembered."""
+        """`replays`: only what carries out proposals needs them. `starts`: without them nothing is remembered."""
         self.catalog = catalog
         self.tables = tables
         self.jobs = jobs
         self._reads = reads
         self._starts = starts
         self.files = files
-        self.hands = Hands(catalog, jobs, replays or NO_REPLAYS, schedulers, tables)
+        self.hands = Hands(catalog, jobs, replays or NO_REPLAYS, tables)
         """What carries out proposals acts with these."""
 
     def setup(self, table: TableName) -> TableSetup:

@@ -253,7 +253,6 @@ class Proposals:
             bounds=bounds,
             drops_others=drops_others,
             source=partial(survey_of_source, self._observer, setup, observation.table),
-            compactions=tuple(each.name for each in setup.compactions),
             renames_sink=job is not None and job.renames_sink,
             is_sql=job is not None and job.is_sql,
             expired=self._observer.catalog.expired,

@@ -32,7 +32,7 @@ def files_beside(record: R, folder: Path, *names: str) -> R:
 
 
 class LoginSettings(Record):
-    """How one address is reached, whatever Waterline asks there: Flink, Marquez, webhooks, schedulers."""
+    """How one address is reached, whatever Waterline asks there: Flink, Marquez, webhooks."""
 
     at: HttpUrl = Field(
         pattern=r"^https?://[^\s/@]+$",

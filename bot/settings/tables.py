@@ -20,7 +20,7 @@ from bot.domain.ids import Severity, TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
 from bot.domain.replay import ReplaySettings
-from bot.domain.setup import NEXT_UPDATE_MINUTES, Compaction, TableSetup
+from bot.domain.setup import NEXT_UPDATE_MINUTES, TableSetup
 from bot.settings.jobs import JobSettings
 from bot.settings.reading import bad, near
 
@@ -72,9 +72,6 @@ class TableSettings(Record):
     replay: ReplaySettings | None = Field(
         default=None, description="How to make rows again from their source. Without it, nothing can be replayed."
     )
-    compactions: tuple[Compaction, ...] = Field(
-        default=(), description="Jobs that compact the table. They are paused while its maintenance is frozen."
-    )
     copies: CopyRule = Field(
         default=CopyRule(), description="Which copy of a row is right when duplicates are removed."
     )
@@ -119,7 +116,6 @@ class TableSettings(Record):
             keep_repair_branch=self.keep_repair_branch,
             replay=self.replay and self.replay.of(job.kafka if job is not None else None),
             copies=self.copies,
-            compactions=self.compactions,
             next_update_minutes=self.next_update_minutes,
             review_due=timedelta(days=self.review_due_days),
             review_owners=self.review_owners,

@@ -21,7 +21,7 @@ from typing import get_args
 from bot.domain.doubt import beside_trusted, doubted_since
 from bot.domain.entries import IncidentOpened
 from bot.domain.errors import Refused, WaterlineError
-from bot.domain.freezes import said_end, still_paused
+from bot.domain.freezes import said_end
 from bot.domain.ids import IncidentId, TableName, UserId, short, short_job
 from bot.domain.incident import Incident, shown_in
 from bot.domain.notice import PLANNED, WorkState
@@ -56,7 +56,6 @@ def status_text(services: Services, channel: str) -> str:
     hidden = {each.opened.table for each in services.store.all() if each.is_open and not shown_in(each, channel)}
     if not lines and not hidden:
         lines = [f"No incident is open. Open one with {COMMAND} open."]
-    lines += [f"{each.id}: {why}" for each in shown if (why := still_paused(each)) is not None]
     for trust in services.trust.all():
         lines.append(trust_line(trust, services.clock.now()) + owned_by(setups.get(trust.table), today))
     unwatched = sorted(hidden - set(setups))

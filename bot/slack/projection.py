@@ -112,8 +112,7 @@ class Projection:
             case e.PromiseReminded():
                 self._in_thread(incident, f"promise/{entry.seq}")
             case e.IncidentClosed() | e.MaintenanceMarked():
-                is_stuck = isinstance(body, e.MaintenanceMarked) and body.status == "resuming"
-                self._said(incident, entry.seq, aloud=is_stuck)
+                self._said(incident, entry.seq, aloud=False)
                 self._touch_promises(incident)
             case e.ResponderAssigned() if body.user != entry.by:
                 self._in_channel(incident, f"line/{entry.seq}")

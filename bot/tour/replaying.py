@@ -11,7 +11,6 @@ from typing import Any, Protocol, cast
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from bot.actions._effects.kind import NO_SCHEDULERS
 from bot.bootstrap.outside import Outside
 from bot.domain.errors import CommitRefused, CouldNotLook, EvidenceCancelled, EvidenceFailed
 from bot.domain.ids import short_job
@@ -148,7 +147,6 @@ def ports_of(world: Answering, recording: Recording) -> Outside:
         jobs=dict.fromkeys(cast(dict[str, Any], recording.settings["jobs"]), job),
         reads=cast(ReadEvents, port["reads"]),
         files=cast(TableFiles, port["files"]),
-        schedulers=NO_SCHEDULERS,
     )
 
 

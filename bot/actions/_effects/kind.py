@@ -16,7 +16,7 @@ from bot.domain.replay import SourceSurvey
 from bot.domain.requirements import Requirement
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState
-from bot.ports import JobPorts, RowReplay, Schedulers, SourceReplays, TableCatalog
+from bot.ports import JobPorts, RowReplay, SourceReplays, TableCatalog
 
 E = TypeVar("E")
 
@@ -63,28 +63,12 @@ class NoReplays:
 NO_REPLAYS = NoReplays()
 
 
-class NoSchedulers:
-    """Where no compaction is configured."""
-
-    def names(self, table: TableName) -> tuple[str, ...]:
-        return ()
-
-    def pause(self, table: TableName) -> tuple[str, ...]:
-        return ()
-
-    def resume(self, table: TableName) -> None: ...
-
-
-NO_SCHEDULERS = NoSchedulers()
-
-
 @dataclass(frozen=True)
 class Hands:
     catalog: TableCatalog
     jobs: Mapping[str, JobPorts]
     """Asked for one that is not among them, CouldNotLook."""
     replays: SourceReplays = NO_REPLAYS
-    schedulers: Schedulers = NO_SCHEDULERS
     tables: Mapping[TableName, TableSetup] = field(default_factory=dict)
     """What the configuration says of the tables, as far as it is known."""
 

@@ -95,20 +95,11 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
     def describe(self, effect: FreezeMaintenance) -> str:
         return "Freeze maintenance"
 
-    def prepare(
-        self, effect: FreezeMaintenance, intent: EffectStarted, world: World, earlier: EffectStarted | None
-    ) -> EffectStarted:
-        """From this intent on compactions may be paused."""
-        return intent.model_copy(update={"pauses": True})
-
     def perform(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Did:
-        """Compactions are asked to pause; then one commit of properties that does not care how far the writer has
-        come. Its sign on the table says that both were done. Where it fails, the incident owes it to the compactions to
-        let them go on, from this effect's intent on."""
-        paused = hands.schedulers.pause(effect.table)
+        """One commit of properties that does not care how far the writer has come."""
         changed = commit_marks(hands.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
         done = "are stopped (gc.enabled=false) until the incident is closed" if changed else "were stopped already"
-        return Did(sentence=" ".join([f"Expiry and orphan removal {done}.", *paused]))
+        return Did(sentence=f"Expiry and orphan removal {done}.")
 
     def verify(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Looked:
         """By the sign on the table, and by what keeps it from expiry."""

@@ -9,7 +9,6 @@ from bot.domain.diagnosis import Diagnosis, Remedy
 from bot.domain.doubt import beside_trusted
 from bot.domain.evidence import Progress, Task, Verdict
 from bot.domain.execution import UNFINISHED, ProposalState
-from bot.domain.freezes import still_paused
 from bot.domain.ids import EvidenceId, short
 from bot.domain.incident import Incident
 from bot.domain.runbook import (
@@ -60,9 +59,6 @@ def card_message(
     if passed:
         blocks.append(context(*_path(incident, passed)))
     blocks += told_blocks(incident, setup)
-    paused = still_paused(incident)
-    if paused is not None:
-        blocks.append(context(f":snowflake: {mrkdwn(paused)}"))
     blocks += _deadline(incident) if incident.is_open else []
     blocks.append(DividerBlock())
     if not incident.is_open:
