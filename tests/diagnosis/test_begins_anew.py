@@ -270,3 +270,11 @@ def test_below_the_window_nobody_looked_for_manifest_lists() -> None:
     assert isinstance(found, Matches)
     assert found.last_good is None
     assert "none was looked for" in found.reasons[-1]
+
+
+def test_manifest_lists_are_not_excluded_before_they_were_looked_for() -> None:
+    """The catalog's file was read, but that says nothing of what it names."""
+    found = mode.examine(Tale().flink_runs("a").commits("a", 1).case())
+
+    assert isinstance(found, CannotTell)
+    assert ("unreadable_files",) == found.missing

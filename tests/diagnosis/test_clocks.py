@@ -275,3 +275,13 @@ def restored(tale: Tale, path: str | None) -> Tale:
 def test_the_point_that_flink_lists_is_the_one(listed: str | None, path: str | None) -> None:
     """However its path is spelt, and where one of the two is not told."""
     assert isinstance(recovered_by_itself.examine(taken_over(path, listed=listed).looked_at()), Matches)
+
+
+def test_a_younger_start_of_that_run_may_have_come_to_the_id_again() -> None:
+    """It failed over since, to a 3 of its own, so that Flink no longer shows that it had begun from 2."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a", restored=2)
+    younger = restored(tale.flink_runs("a", restored=3).becomes("a", "CANCELED"), CHECKPOINT_3)
+
+    found = recovered_by_itself.examine(younger.looked_at())
+
+    assert isinstance(found, CannotTell)

@@ -4,6 +4,7 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose, scan
+from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import HEALTHY, Case, Diagnosis
 from bot.domain.rollbacks import rollbacks
 from bot.history.without_ids import who_went_on
@@ -51,6 +52,13 @@ def test_a_rollback_under_such_a_job_is_named_by_time() -> None:
     assert "None" not in " ".join(found.reasons)
 
 
+def test_a_job_that_commits_so_has_committed() -> None:
+    """It failed: nobody says that it never wrote the table."""
+    told = diagnose(bare(Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FAILED")), MODES)
+
+    assert "no-advance" not in told.codes
+
+
 def test_the_run_that_lived_when_main_went_back_went_on_above_the_hole() -> None:
     """By time: it was there before, and was not restored since."""
     case = bare(rolled_back())
@@ -77,3 +85,11 @@ def test_else_time_tells_nothing(tale: Tale) -> None:
     case = bare(tale)
 
     assert [None] == [who_went_on(case, each) for each in rollbacks(case.observation.table)]
+
+
+def test_deletes_by_key_of_such_a_job_show_that_it_writes_by_key() -> None:
+    """As those of any Flink job."""
+    commit = bare(rolled_back()).observation.table.chain[0]
+    commit = commit.model_copy(update={"summary": {**commit.summary, "added-equality-deletes": "3"}})
+
+    assert why_by_key({}, [commit]) is not None

@@ -261,6 +261,16 @@ def test_a_high_id_is_none_that_was_counted_in_between() -> None:
     assert isinstance(examine(tale.looked_at()), Matches)
 
 
+def test_when_the_point_was_written_tells() -> None:
+    """Before main had its commit: that of the first count. Later: another one under the same id."""
+    tale = forgotten(pause=60).keeps_point("a", 2)
+    assert root_in_doubt(tale.looked_at()) is None
+
+    tale.points = [tale.points[0].model_copy(update={"written_at": tale.now - timedelta(seconds=20)})]
+
+    assert root_in_doubt(tale.looked_at()) is not None
+
+
 def under_id(job: str) -> Tale:
     """A job that has run under this id from its first commit on."""
     tale = Tale().flink_runs("a").commits("a", 1, 2)

@@ -31,6 +31,21 @@ def set_back(*lost: int) -> Tale:
     return tale
 
 
+@pytest.mark.parametrize("completed", [(), (3, 4, 5)], ids=["forgotten", "listed"])
+def test_the_job_is_not_healthy_while_it_has_not_committed_since(completed: tuple[int, ...]) -> None:
+    """No orphan is left, and no checkpoint need be listed by Flink any more."""
+    found = recovered_by_itself.examine(set_back(3, 4, 5).completes("a", *completed).looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_a_table_that_stands_still_is_not_called_right() -> None:
+    """The job died before its next commit."""
+    found = no_snapshot_advanced.examine(set_back(3, 4, 5).becomes("a", "FAILED").looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
 @pytest.mark.parametrize("alive", [True, False], ids=["alive", "down"])
 def test_format_v1_has_no_numbers_and_its_log_tells(alive: bool) -> None:
     """Main came to its newest commit later than that was made."""

@@ -175,6 +175,13 @@ def test_a_run_of_the_other_job_from_this_ones_savepoint_is_a_fork_before_it_com
     assert any(f"of {GREEN} RUNNING" in reason for reason in found.reasons)
 
 
+def test_after_an_orderly_hand_over_nothing_is_a_fork() -> None:
+    """Blue was stopped before green was started."""
+    story = tale().becomes("a", "FINISHED").commits("b", 5, 6)
+
+    assert isinstance(mode.examine(apart(story.looked_at(), OF_A)), Excluded)
+
+
 BESIDE = ["b", "a", "a", "a", "b"]
 
 
@@ -283,6 +290,17 @@ def test_the_later_run_stays_where_people_chose_it() -> None:
     assert (Remedy.RESOLVE_FORK, job_id("a"), tale.at("a", 4)) == (found.remedy, found.wrong_run, found.last_good)
     assert (tale.at("a", 5), tale.at("a", 6), tale.at("a", 7)) == found.rows
     assert any("People chose run" in reason for reason in found.reasons)
+
+
+def test_the_choice_holds_when_the_other_stands_still() -> None:
+    """The older run was stopped: its rows go, whatever came first."""
+    tale = forked().becomes("a", "FINISHED")
+    pairing = points(point(job_id("a"), 4, tale.at("a", 4)))
+
+    found = mode.examine(kept(tale.looked_at(duplicates=10, pairing=pairing), "b"))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
 
 
 def test_of_a_run_that_came_first_only_what_the_other_brings_too_is_wrong() -> None:

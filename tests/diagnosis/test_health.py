@@ -59,6 +59,22 @@ def test_newer_commits_of_the_job_are_named_and_not_vouched_for() -> None:
     assert found.reasons[-1].startswith("Commits by the job came after the evidence (1)")
 
 
+@pytest.mark.parametrize("happens", ["foreign", "rolled back"])
+def test_evidence_of_a_table_that_has_changed_since_is_asked_for_again(happens: str) -> None:
+    """Another writer's commit, or a rollback below what was looked at, was not part of the answer."""
+    tale = healthy()
+    looked_at = tale.at("a", 3)
+    if happens == "foreign":
+        tale.commits(None, operation="replace")
+    else:
+        tale.rolls_back_to("a", 2).becomes("a", "FINISHED").flink_runs("b", restored=2)
+
+    found = recovered_by_itself.examine(pinned(tale.looked_at(), looked_at))
+
+    assert isinstance(found, CannotTell)
+    assert found.asks
+
+
 def test_evidence_for_a_shorter_window_is_asked_for_again() -> None:
     """What lay below it was not looked at."""
     tale = healthy()

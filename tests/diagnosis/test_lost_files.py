@@ -43,6 +43,20 @@ def more_than_are_named(tale: Tale, **told: object) -> Case:
     return tale.looked_at(unreadable=named.model_copy(update={"count": 25, **told}))
 
 
+def test_files_that_are_not_named_are_not_below_the_last_good_snapshot() -> None:
+    """The finding tells all commits of lost files, whatever files it names."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    commits = (tale.at("a", 2), tale.at("a", 3))
+
+    found = f9.examine(more_than_are_named(tale, commits=commits, lists=()))
+    unlisted = f9.examine(more_than_are_named(tale, commits=commits, lists=(tale.at("a", 1),)))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 1), commits) == (found.last_good, found.rows)
+    assert isinstance(unlisted, Matches)
+    assert unlisted.last_good is None
+
+
 def test_a_record_that_names_some_files_only_names_no_last_good_snapshot() -> None:
     """Older records do not tell of what commits the others are."""
     found = f9.examine(more_than_are_named(Tale().flink_runs("a").commits("a", 1, 2, 3)))
@@ -111,6 +125,27 @@ def test_a_listing_that_tells_nothing_of_these_files_leaves_it_open(case: Case) 
 
     assert isinstance(found, CannotTell)
     assert "the storage itself" in found.missing[0]
+
+
+@pytest.mark.parametrize(
+    ("standing", "lost", "expected"),
+    [
+        (LeakStanding.PENDING, 0, Matches),
+        (LeakStanding.DROPPED, 10, Matches),
+        (LeakStanding.DROPPED, 0, Excluded),
+        (LeakStanding.LEFT_OVER, 10, Excluded),
+        (LeakStanding.UNTOLD, 10, CannotTell),
+        (LeakStanding.UNTOLD, 0, Excluded),
+    ],
+)
+def test_manifests_whose_files_are_gone_count_while_their_rows_matter(
+    standing: LeakStanding, lost: int, expected: type
+) -> None:
+    """A pending one would commit files that nobody can read; a dropped one matters while positions are missing."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3)
+    hollow = leaks(*tale.manifests, standing=standing, missing_files=1, positions=(40, 69))
+
+    assert isinstance(f9.examine(tale.looked_at(leaked=hollow, gaps=hole(lost))), expected)
 
 
 @pytest.mark.parametrize(

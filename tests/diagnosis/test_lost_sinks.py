@@ -96,6 +96,14 @@ def test_a_change_that_owed_nothing_is_no_fault() -> None:
     assert "on purpose" in found.reason
 
 
+def test_what_is_owed_is_not_guessed() -> None:
+    """Storage must have been looked at, and Flink where main shows no change."""
+    told, quiet = commits_as_new(changed(), 5), Tale().flink_runs("a").commits("a", 1, 2)
+
+    assert isinstance(mode.examine(told.case()), CannotTell)
+    assert isinstance(mode.examine(quiet.flink_is_down().looked_at()), CannotTell)
+
+
 def test_a_manifest_of_another_operator_is_not_this_sinks() -> None:
     """The same job may write other tables into one metadata folder."""
     tale = commits_as_new(changed(), 5)
@@ -125,6 +133,19 @@ def runs_as(tale: Tale, run: str, operator: str, *checkpoints: int, restored: in
         last = tale.snapshots[-1]
         tale.snapshots[-1] = last.model_copy(update={"summary": last.summary | told})
     return tale
+
+
+def several(last: str) -> Tale:
+    """The uid changes twice: `a` owes 3 under the first, `b` under the second nothing."""
+    tale = runs_as(Tale(), "a", "d1", 1, 2)
+    tale.leaves_manifest("a", 3, operator=OperatorId("d1" * 16))
+    runs_as(tale, "b", "d2", 4, 5, restored=3)
+    return runs_as(tale, "c", last, 6, 7, restored=5)
+
+
+def test_a_later_change_may_be_silent_without_flink() -> None:
+    """Main shows one that owed nothing; whether another followed only Flink tells."""
+    assert isinstance(mode.examine(several("d3").flink_is_down().looked_at(leaked=leaks())), CannotTell)
 
 
 def test_another_job_in_between_is_no_change() -> None:

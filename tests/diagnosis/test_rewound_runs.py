@@ -197,6 +197,20 @@ def test_nor_does_a_manifest_above_the_target_or_of_another_run() -> None:
     assert isinstance(found, Excluded)
 
 
+def test_nor_does_one_below_the_target_whose_rows_main_has() -> None:
+    """A failover broke off checkpoint 2 of run a, which read its rows again."""
+    tale = Tale().flink_runs("a").commits("a", 1).leaves_manifest("a", 2).commits("a", 3, 4).becomes("a", "CANCELED")
+    tale.rolls_back_to("a", 3).forgets("a").flink_runs("b").came_from("b", 3, f"s3://state/{job_id('a')}/chk-3")
+    tale.keeps_point("a", 3)
+    gaps = GapsFinding(lowest=0, highest=19, positions=20, missing=0, gaps=(), to_come=10)
+    leaked = leaks(*tale.manifests, standing=LeakStanding.UNTOLD, positions=(10, 15))
+
+    case = tale.looked_at(gaps=gaps, leaked=leaked)
+
+    assert not isinstance(rolled_back_while_running.examine(case), Matches)
+    assert isinstance(flink_is_recovering.examine(case), Matches)
+
+
 @pytest.mark.parametrize("missing", [True, False])
 def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missing: bool) -> None:
     """Run b goes on from the target, but has passed what main lost; a commit of another engine beside these, whose
@@ -409,6 +423,23 @@ def test_a_source_range_that_came_again_proves_it() -> None:
         found.wrong_run,
         found.remedy,
     )
+
+
+def at_positions(case: Case, *bounds: tuple[int, int]) -> Case:
+    """The ledger tells what the commits hold."""
+    assert case.ledger is not None
+    told = zip(case.ledger.rows, bounds, strict=True)
+    rows = tuple(row.model_copy(update={"position_from": low, "position_until": high}) for row, (low, high) in told)
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
+
+
+def test_copies_at_later_positions_were_given_twice_by_the_source() -> None:
+    """A producer that sends once more what it had sent."""
+    tale = fails_over(Tale().flink_runs("a").commits("a", 1, 2, 3, 4))
+
+    case = at_positions(counted(tale), (0, 9), (10, 19), (20, 29), (30, 39), (40, 49))
+
+    assert not isinstance(commits_withheld.examine(case), Matches)
 
 
 def test_a_commit_that_was_made_twice_is_another_fault() -> None:

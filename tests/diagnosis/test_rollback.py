@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
+from bot.diagnosis._asked import lacking
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Ask
 from bot.domain.findings import GapsFinding, PositionGap
@@ -259,6 +260,19 @@ def test_a_window_begins_on_main() -> None:
     assert readers_since(tale.table, Window(since=since, until=case.window.until)) < before
 
 
+def test_evidence_of_the_narrower_window_is_asked_again() -> None:
+    """It was asked before anybody went back, for less than is in doubt now."""
+    world = World()
+    for _ in range(6):
+        world.reads(2)
+    looked = look(world, since=world.tale.at("a", 6))
+    world.rolls_back_to(world.tale.at("a", 4))
+    world.reads(2)
+
+    assert lacking(case_of(world, looked), "missing_positions")
+    assert not lacking(case_of(world, look(world, since=world.tale.at("a", 6))), "missing_positions")
+
+
 def put_back() -> tuple[World, Looked]:
     """Main went from 4 back to 2, the job went on with 5, and evidence has found the rows of 3 and 4 in the table."""
     world = World()
@@ -285,6 +299,18 @@ def lost_again(*, goes_on: bool) -> tuple[World, Looked, SnapshotId]:
         world.reads(10)
     assert target is not None
     return world, looked, target
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_later_hole_is_told_by_itself(goes_on: bool) -> None:
+    """What was found before it says nothing of it; and nothing is taken back that was mended."""
+    world, looked, target = lost_again(goes_on=goes_on)
+
+    found = rolled_back_while_running.examine(case_of(world, looked))
+
+    assert isinstance(found, Matches)
+    assert (target, world.tale.at("a", 6)) == (found.last_good, found.newest_wrong)
+    assert not any("once more" in reason for reason in found.reasons)
 
 
 def test_a_hole_that_the_next_commit_leaves_is_told_beside_one_that_stands() -> None:
@@ -448,6 +474,16 @@ def test_trust_stays_below_what_was_lost(after: tuple[int, ...], is_down: bool) 
 
     assert (tale.at("a", 3), tale.at("a", 3)) == (proposed.window.since, proposed.trusted)
     assert "lost 4 commits" in proposed.because
+
+
+def test_setting_main_back_would_take_the_guests_rows() -> None:
+    """It is said only where nothing stands above the target."""
+    alone, beside = back_to_3(), guest(back_to_3())
+
+    told = [rolled_back_while_running.examine(tale.looked_at()) for tale in (alone, beside)]
+
+    said = [any("would undo" in r for r in each.reasons) for each in told if isinstance(each, Matches)]
+    assert [True, False] == said
 
 
 @pytest.mark.parametrize(("pairs_with", "remedy"), [(3, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.RESTORE_LOST_COMMITS)])

@@ -82,6 +82,14 @@ def test_rows_that_a_restore_would_commit_were_not_skipped(run: str, positions: 
     assert isinstance(found, answer)
 
 
+def test_before_manifests_were_listed_it_stays_open() -> None:
+    """The missing rows may wait in files on storage."""
+    found = source_positions_skipped.examine(jumped().looked_at(gaps=GAP, leaked=None))
+
+    assert isinstance(found, CannotTell)
+    assert ("leaked_manifests",) == found.missing
+
+
 def by_key(case: Case, starts: tuple[int, ...]) -> Case:
     """The same of an upsert table whose commits begin at these positions, 25 in each."""
     assert case.ledger is not None

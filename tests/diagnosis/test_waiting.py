@@ -14,11 +14,11 @@ from bot.diagnosis import flink_is_recovering, no_snapshot_advanced, recovered_b
 from bot.diagnosis._examine import diagnose
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.effects import StartJob
-from bot.domain.flink import CheckpointKind, CheckpointSettings, Vertex
+from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Vertex
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId
 from bot.service.watch_unnamed import silent_for, unnamed_signs
 from tests.cases import Tale
-from tests.diagnosis.little_evidence import case_of, look
+from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
 from tests.diagnosis.test_asked_for import MINUTE, quiet
 from tests.found import hole, leaks, points
@@ -165,6 +165,39 @@ def with_manifest(world: World, age: timedelta) -> None:
     """The manifest of the checkpoint after the newest, so old."""
     world.tale.leaves_manifest("a", world.checkpoint + 1)
     world.tale.now += age
+
+
+def is_taking(tale: Tale, checkpoint: int) -> None:
+    """The run's next checkpoint is triggered now, and Flink shows it in progress."""
+    begun = CompletedCheckpoint(
+        checkpoint_id=CheckpointId(checkpoint),
+        kind=CheckpointKind.CHECKPOINT,
+        status="IN_PROGRESS",
+        triggered_at=tale.now,
+        path=None,
+        discarded=False,
+    )
+    tale._change("a", checkpoints=(begun, *tale.runs["a"].checkpoints))
+
+
+def well() -> tuple[World, Looked]:
+    """A job that is well, its newest commit eight seconds old, and a look from before that."""
+    world = quiet()
+    looked = look(world)
+    world.reads(2)
+    world.tale.now += timedelta(seconds=8)
+    return world, looked
+
+
+def test_a_manifest_whose_checkpoint_is_in_progress_makes_no_look_old() -> None:
+    """It is written at the barrier, and nothing commits it before the checkpoint completes."""
+    world, looked = well()
+    is_taking(world.tale, world.checkpoint + 1)
+    with_manifest(world, timedelta(seconds=25))
+
+    found = recovered_by_itself.examine(case_of(world, looked))
+
+    assert isinstance(found, Matches) or "leaked_manifests" not in (found.asks if isinstance(found, CannotTell) else ())
 
 
 def test_manifests_are_looked_at_again_where_a_new_one_lies_there_of_a_job_that_died() -> None:

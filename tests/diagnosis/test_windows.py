@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty
+from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty, restored_from_older_savepoint
+from bot.diagnosis._asked import answers
 from bot.domain.asked_window import asked_window
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId, short
@@ -367,3 +368,35 @@ def test_no_advance_names_the_head_and_cannot_tell_from_a_window_below_it() -> N
 
     assert isinstance(found, CannotTell)
     assert any(f"below the head {short(tale.head)}" in each for each in found.missing)
+
+
+@pytest.mark.parametrize("turned", [True, False], ids=["ends turned round", "an end off main"])
+def test_evidence_of_a_window_that_is_none_of_main_is_no_answer(turned: bool) -> None:
+    """A recorded case may hold one from before such windows were refused."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
+    if turned:
+        window = Window(since=tale.at("a", 4), until=tale.at("a", 2))
+    else:
+        window = Window(since=tale.at("a", 1), until=tale.at("a", 4))
+        tale.rolls_back_to("a", 2).commits("a", 5)
+    case = seen_through(tale, window)
+
+    assert not answers(case, "duplicate_rows")
+    assert not isinstance(recovered_by_itself.examine(case), Matches)
+
+
+def test_a_replay_is_not_called_harmless_by_a_window_that_ends_within_it() -> None:
+    """The copies may lie above its end: what the replay calls for is not put off."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=4).commits("b", *range(5, 12)).completes("b", 11)
+    below = asked_window(f"..{tale.at('b', 6)}", tale.table)
+
+    whole, part = (
+        restored_from_older_savepoint.examine(placed(seen_through(tale, window)))
+        for window in (Window(since=None, until=tale.head), below)
+    )
+
+    assert isinstance(whole, Matches)
+    assert isinstance(part, Matches)
+    assert Remedy.DEDUPLICATE_ROWS is not whole.remedy
+    assert Remedy.DEDUPLICATE_ROWS is part.remedy

@@ -17,6 +17,7 @@ from bot.diagnosis import (
     schema_changed_under_the_job,
 )
 from bot.diagnosis._examine import diagnose, scan
+from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Act, CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import SchemaDifference
 from bot.domain.flink import CheckpointSettings
@@ -154,6 +155,17 @@ def test_old_events_are_the_sources_only_while_commits_come(commit_age_s: float,
     case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=newest_event(5000.0, commit_age_s=commit_age_s))
 
     assert isinstance(event_time_stuck.examine(case), expected)
+
+
+@pytest.mark.parametrize(
+    ("freshness", "expected"), [(newest_event(5.0), Excluded), (newest_event(None), CannotTell), (None, CannotTell)]
+)
+def test_fresh_events_exclude_it_and_unknown_ones_do_not(freshness: Any, expected: type) -> None:
+    """Without a column of event time nobody can tell."""
+    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=freshness)
+    timeless = case.model_copy(update={"contract": TableContract(key=("id",))})
+
+    assert isinstance(event_time_stuck.examine(timeless), expected)
 
 
 def test_files_that_may_hold_missing_rows_are_left_where_they_are() -> None:
