@@ -144,6 +144,19 @@ def test_a_commit_made_twice_beside_a_fork_is_still_told() -> None:
     assert isinstance(found, Matches)
 
 
+def test_a_repeat_without_a_fork_is_a_commit_made_twice() -> None:
+    """One run after the other: nothing of the older one's is brought beside it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 2).becomes("a", "CANCELED").flink_runs("b", restored=2)
+    first, second = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 2)
+    repeat = RepeatedCommit(
+        first=first, again=second, how="same-files", job_id=job_id("a"), checkpoint_id=CheckpointId(2), rows=10
+    )
+
+    found = checkpoint_committed_twice.examine(tale.commits("b", 3).looked_at(duplicate_commits=repeats(repeat)))
+
+    assert isinstance(found, Matches)
+
+
 GREEN = "orders-green"
 OF_A = f"s3://state/savepoint-{job_id('a')[:6]}-0123456789ab"
 

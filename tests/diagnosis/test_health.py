@@ -223,6 +223,23 @@ def test_a_ledger_that_covers_as_much_settles_it() -> None:
     assert "has come to 39, and main has rows up to 49" in behind.missing[0]
 
 
+def test_it_shows_nothing_of_rows_that_main_lost_above_all_that_live() -> None:
+    """Found by the histories of `test_never_healthy`: no file tells any more what the commit had brought."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    world.reads(1)
+    world.rolls_back_to(world.chain()[0].snapshot_id)
+    commits_nothing(world)
+    case = case_of(world, look(world))
+    assert case.gaps is not None
+    case = case.model_copy(update={"gaps": case.gaps.model_copy(update={"to_come": 0})})
+
+    found = recovered_by_itself.examine(case)
+
+    assert {2} == world.taken_off()
+    assert not isinstance(found, Matches)
+
+
 def idle_then_redeployed(*, goes_on_from: int, reads: int) -> World:
     """A failover leaves a file, rows come, then hours without any; the next run has read on since."""
     world = World()

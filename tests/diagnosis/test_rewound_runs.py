@@ -512,6 +512,14 @@ def test_what_a_later_restore_committed_is_counted_too(examine: Examine, restore
 
 
 @MODES
+def test_a_commit_without_rows_shows_nothing(examine: Examine, restored: int | None, first: int) -> None:
+    """An idle sink commits from time to time."""
+    tale = started(restored).commits("b", first, rows=0)
+
+    assert (Remedy.REWIND_TABLE_AND_JOB, ()) == told(examine(tale.looked_at()))
+
+
+@MODES
 def test_positions_that_are_still_to_come_are_not_right(examine: Examine, restored: int | None, first: int) -> None:
     """Main was rolled back as well, and its rows are not there again."""
     tale = started(restored).commits("b", first)
