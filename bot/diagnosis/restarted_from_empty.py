@@ -92,8 +92,8 @@ def _of_source(case: Case) -> Iterator[EmptyStart]:
             first=first.snapshot_id if first is not None else None,
             is_told_by_flink=True,
             source=f"Flink restored run {short_job(start.run.job_id)} from checkpoint {start.restored.checkpoint_id}, "
-            f"but its source began without state: operator {old.operator_id[:6]} held the offsets of {old.topic}, "
-            "and another operator reads this topic now.",
+            f"but its source began without state. Operator {old.operator_id[:6]} held the offsets of {old.topic}, and "
+            "another operator reads this topic now.",
         )
 
 

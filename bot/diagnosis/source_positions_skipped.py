@@ -237,7 +237,7 @@ def _without_record(case: Case, found: GapsFinding) -> Excluded | CannotTell:
         return CannotTell(missing=(untold,))
     return Excluded(
         reason=f"{rows.why_not_dense} {held[0].upper()}{held[1:]} lie where one state went on without a break: they "
-        "had no record, or the job left it out on purpose."
+        "had no record, or the job left it out."
     )
 
 

@@ -25,7 +25,7 @@ class EmptyStart(Record):
     is_told_by_flink: bool
     """Whether Flink shows the start; otherwise the ids on main do, which begin at 1 again."""
     source: str | None = None
-    """A sentence, where Flink restored the run and only its source began without state; None: nothing was restored."""
+    """What shows that only the source of a restored run began without state; None: nothing was restored."""
 
     @property
     def keeps_job_id(self) -> bool:
