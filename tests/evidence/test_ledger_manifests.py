@@ -107,14 +107,14 @@ def test_a_position_of_four_bytes_is_read_with_its_sign(orders: OrdersTable, ask
 
 @pytest.mark.parametrize("redacted", [("event_time", "source_position"), ()], ids=["redacted", "not promised"])
 def test_no_range_is_told_of_a_column_that_is_hidden_or_unknown(
-    orders: OrdersTable, asks: Asks, redacted: tuple[str, ...]
+    orders: OrdersTable, judges: Asks, redacted: tuple[str, ...]
 ) -> None:
     """A redacted column's bounds are values too."""
     before = orders.commits("a", 3, range(3))
     orders.commits("a", 4, range(3, 6))
     promised = CONTRACT if redacted else CONTRACT.model_copy(update={"event_time": None, "position": "customer"})
 
-    row = newest(asks("ledger", orders.ask(before, contract=promised.model_copy(update={"redacted": redacted}))))
+    row = newest(judges("ledger", orders.ask(before, contract=promised.model_copy(update={"redacted": redacted}))))
 
     assert (row.event_from, row.event_until, row.position_from, row.position_until) == (None, None, None, None)
 
@@ -134,14 +134,14 @@ def test_a_bound_becomes_a_moment_by_its_type(kind: str, bound: int | None, mome
     assert moment_of(bound, Column(field_id=1, name="at", type=kind)) == moment
 
 
-def test_sink_schema_spec_refs_and_delete_files_are_told(orders: OrdersTable, asks: Asks) -> None:
+def test_sink_schema_spec_refs_and_delete_files_are_told(orders: OrdersTable, judges: Asks) -> None:
     """One row says who wrote it with which schema and partition spec, and which branches and tags point there."""
     before = orders.commits("a", 3, range(3))
     head = orders.commits("a", 4, range(3, 6))
     asked = with_deletes(orders.ask(before, jobs=[run("a", sink=V1)]), head, number=2)
     main = Ref(name="main", kind="branch", snapshot_id=head)
 
-    answer = asks("ledger", marked(asked, main, Ref(name="waterline", kind="tag", snapshot_id=head)))
+    answer = judges("ledger", marked(asked, main, Ref(name="waterline", kind="tag", snapshot_id=head)))
 
     row = newest(answer)
     cells = dict(zip(COLUMNS, answer.rows[-1], strict=True))
@@ -150,12 +150,12 @@ def test_sink_schema_spec_refs_and_delete_files_are_told(orders: OrdersTable, as
     assert (cells["writer"], cells["files"], cells["deletes"], cells["positions"]) == ("FlinkSink", "+1", "+2", "3–5")
 
 
-def test_a_leaked_checkpoint_breaks_the_chain(orders: OrdersTable, asks: Asks) -> None:
+def test_a_leaked_checkpoint_breaks_the_chain(orders: OrdersTable, judges: Asks) -> None:
     """One run, rising ids, and yet files that were never committed."""
     before = orders.commits("a", 3, range(3))
     orders.commits("a", 5, range(3, 6))
 
-    answer = asks("ledger", orders.ask(before, jobs=[run("a")], flink_manifests=[manifest("a", 4)]))
+    answer = judges("ledger", orders.ask(before, jobs=[run("a")], flink_manifests=[manifest("a", 4)]))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert answer.headline == (
@@ -164,12 +164,12 @@ def test_a_leaked_checkpoint_breaks_the_chain(orders: OrdersTable, asks: Asks) -
     assert dict(zip(COLUMNS, answer.rows[0], strict=True))["no commit before"] == "4 leaked"
 
 
-def test_what_the_sink_refuses_after_the_last_commit_breaks_the_chain(orders: OrdersTable, asks: Asks) -> None:
+def test_what_the_sink_refuses_after_the_last_commit_breaks_the_chain(orders: OrdersTable, judges: Asks) -> None:
     """A job that seems healthy and whose checkpoints never reach the table is named, though no commit shows it."""
     before = orders.commits("a", 10, range(3))
     flink = run("b", done(7), done(8), sink=V1, restored=6)
 
-    answer = asks("ledger", orders.ask(before, jobs=[flink]))
+    answer = judges("ledger", orders.ask(before, jobs=[flink]))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert answer.headline == (
@@ -180,13 +180,13 @@ def test_what_the_sink_refuses_after_the_last_commit_breaks_the_chain(orders: Or
 
 @pytest.mark.parametrize("flink", [(), (run("a", sink=V1),)], ids=["any", "v1"])
 def test_a_gap_is_not_ruled_out_while_the_manifests_cannot_be_listed(
-    orders: OrdersTable, asks: Asks, flink: tuple[JobRun, ...]
+    orders: OrdersTable, judges: Asks, flink: tuple[JobRun, ...]
 ) -> None:
     """An empty checkpoint, one that V1 committed with the next, and a leaked one look the same without storage."""
     before = orders.commits("a", 3, range(3))
     orders.commits("a", 5, range(3, 6))
 
-    answer = asks("ledger", orders.ask(before, jobs=list(flink), flink_manifests=unseen("storage")))
+    answer = judges("ledger", orders.ask(before, jobs=list(flink), flink_manifests=unseen("storage")))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert (
@@ -527,16 +527,16 @@ def test_each_commit_tells_what_it_brought_of_each_source_partition(orders: Orde
 
 
 @pytest.mark.parametrize("hidden", ["source_position", "source_partition"])
-def test_no_range_is_told_of_a_hidden_column(orders: OrdersTable, asks: Asks, hidden: str) -> None:
+def test_no_range_is_told_of_a_hidden_column(orders: OrdersTable, judges: Asks, hidden: str) -> None:
     """Nor where nobody may see which partition each is of."""
     orders.commits("a", 1, range(5))
 
-    assert row_of_head(asks, orders, None, BY_PARTITION).ranges is not None
-    assert row_of_head(asks, orders, None, BY_PARTITION.model_copy(update={"redacted": (hidden,)})).ranges is None
+    assert row_of_head(judges, orders, None, BY_PARTITION).ranges is not None
+    assert row_of_head(judges, orders, None, BY_PARTITION.model_copy(update={"redacted": (hidden,)})).ranges is None
 
 
 def test_more_ranges_than_a_row_holds_are_none(
-    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
+    orders: OrdersTable, judges: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A part that looks whole would prove that the rest was never brought."""
     files = {f"0000{n}-0-{ID[:-1]}{n}-00001.parquet": rows(range(9), partition=n) for n in range(3)}
@@ -544,23 +544,23 @@ def test_more_ranges_than_a_row_holds_are_none(
 
     monkeypatch.setattr(_entry_counts, "MOST_RANGES", 3)
     monkeypatch.setattr(_commit_files, "MOST_RANGES", 3)
-    whole = row_of_head(asks, orders, None, BY_PARTITION)
+    whole = row_of_head(judges, orders, None, BY_PARTITION)
     monkeypatch.setattr(_entry_counts, "MOST_RANGES", 2)
     monkeypatch.setattr(_commit_files, "MOST_RANGES", 2)
-    cut = row_of_head(asks, orders, None, BY_PARTITION)
+    cut = row_of_head(judges, orders, None, BY_PARTITION)
 
     assert [len(each) if each is not None else None for each in (whole.ranges, whole.writers)] == [3, 3]
     assert (cut.ranges, cut.writers) == (None, None)
 
 
-def test_writers_are_told_with_their_ids_and_running_numbers(orders: OrdersTable, asks: Asks) -> None:
+def test_writers_are_told_with_their_ids_and_running_numbers(orders: OrdersTable, judges: Asks) -> None:
     """A writer that began anew has another id; names of another form tell nothing of the commit."""
     before = orders.commits("a", 1, range(5))
     names = (f"00000-0-{ID}-00007", f"00000-0-{ID}-00009", f"00003-1-{OTHER_ID}-100000")
     flinks = commits_tables(orders, 2, {f"{name}.parquet": rows(range(9)) for name in names})
     other = commits_tables(orders, 3, {f"00000-0-{ID}-00011.parquet": rows(range(9)), "part-1.parquet": rows(range(3))})
 
-    found = {row.snapshot_id: row for row in ledger_of(asks("ledger", orders.ask(before))).rows}
+    found = {row.snapshot_id: row for row in ledger_of(judges("ledger", orders.ask(before))).rows}
 
     assert found[flinks].writers == (
         FileWriter(subtask=0, attempt=0, id=ID, first=7, last=9),
@@ -569,10 +569,10 @@ def test_writers_are_told_with_their_ids_and_running_numbers(orders: OrdersTable
     assert found[other].writers is None
 
 
-def test_a_ledger_of_before_has_neither(orders: OrdersTable, asks: Asks) -> None:
+def test_a_ledger_of_before_has_neither(orders: OrdersTable, judges: Asks) -> None:
     """What was saved then is read, and written as it was."""
     orders.commits("a", 1, range(5))
-    row = row_of_head(asks, orders, None)
+    row = row_of_head(judges, orders, None)
     older = row.model_copy(update={"ranges": None, "writers": None})
 
     told = older.model_dump_json()
