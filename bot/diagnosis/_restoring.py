@@ -7,6 +7,7 @@ from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId
 from bot.domain.unread_points import unread_points
+from bot.history.ranking import for_rewind
 from bot.history.restore import Restores
 
 
@@ -31,12 +32,11 @@ def newer_than_head(case: Case) -> tuple[Pairing, ...]:
 
 
 def can_rewind_to(case: Case, last_good: SnapshotId | None) -> bool | None:
-    """Whether a durable restore point pairs with main at or below `last_good`; None before anybody looked, and where
-    one that could not be read may."""
+    """Whether a rewind to `last_good` finds its restore point, as the action asks it; None before anybody looked, and
+    where one that could not be read may be it."""
     if case.pairing is None:
         return None
-    below = {s.snapshot_id for s in case.observation.table.ancestors(last_good)}
-    if any(p.is_durable and p.snapshot_id in below for p in _paired(case)):
+    if last_good is not None and for_rewind(case, last_good).best is not None:
         return True
     return None if unread_points(case.observation.checkpoints) else False
 

@@ -11,6 +11,7 @@ from bot.diagnosis._asked import checked_until, lacking, reaches_head
 from bot.diagnosis._case import empty_starts, in_window, living, not_asked, rows_by, run_of, unseen, writes_as_v1
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
+from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rightness import ASKS_FOR, did_no_harm, not_known_yet, proven, root_in_doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.empty_starts import EmptyStart
@@ -42,7 +43,13 @@ MODE = Mode(
         "what can cause it, or the opposite: rows twice.",
     },
     act=Act.RECOVER,
-    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.RESTORE_JOB_ONLY, Remedy.TELL_CONSUMERS),
+    remedies=(
+        Remedy.REWIND_TABLE_AND_JOB,
+        Remedy.DEDUPLICATE_ROWS,
+        Remedy.REPLAY_SOURCE_RANGE,
+        Remedy.RESTORE_JOB_ONLY,
+        Remedy.TELL_CONSUMERS,
+    ),
 )
 _ROWS = ("duplicate_rows", "missing_positions")
 """Evidence that shows what the start did to the rows."""
@@ -127,12 +134,16 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         )
     is_right, said, asks = _rows_said(case, start)
     reasons.append(said)
-    remedy, left = Remedy.REWIND_TABLE_AND_JOB, None
+    remedy, left = _without_a_rewind(case, start) or Remedy.REWIND_TABLE_AND_JOB, None
     if is_right:
         is_down = _is_down(case)
         left = _open_before_a_start(case) if is_down else None
         remedy = Remedy.RESTORE_JOB_ONLY if is_down and left is None else Remedy.TELL_CONSUMERS
         reasons += [_must_be_known(left)] if left is not None else []
+    elif remedy is not Remedy.REWIND_TABLE_AND_JOB:
+        reasons.append(
+            f"No restore point pairs with {short(start.last_before)} or an earlier snapshot: a rewind is impossible."
+        )
     if start.source is not None:
         reasons.append(_SAME_UID)
     without = "without state" if start.source is None else "without the state of its source"
@@ -146,6 +157,17 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         remedy=remedy,
         asks=left.asks if left is not None else asks,
     )
+
+
+def _without_a_rewind(case: Case, start: EmptyStart) -> Remedy | None:
+    """What puts the wrong rows right where no restore point is left to go back to; None: one may be, or no row is
+    counted wrong so far."""
+    if can_rewind_to(case, start.last_before) is not False:
+        return None
+    if case.duplicates is not None and case.duplicates.keys:
+        return Remedy.DEDUPLICATE_ROWS
+    is_missing = case.gaps is not None and case.gaps.missing and not case.gaps.is_untold
+    return Remedy.REPLAY_SOURCE_RANGE if is_missing else None
 
 
 def _is_down(case: Case) -> bool:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from bot.diagnosis._asked import answers, checked_until, lacking
 from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
+from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._unbroken import is_filled, is_found_missing, looked_since, untold
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rollbacks import Rollback
 from bot.domain.sentences import counted
-from bot.history.ranking import for_rewind
 from bot.history.rolled_back import Outcome, Told, rollbacks_of
 
 MODE = Mode(
@@ -173,8 +173,7 @@ def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Roll
 
 def _remedy(case: Case, found: Rollback) -> Remedy:
     """A rewind, unless no lasting restore point pairs with the target or with what lies below it."""
-    is_impossible = case.pairing is not None and (found.target is None or for_rewind(case, found.target).best is None)
-    return Remedy.RESTORE_LOST_COMMITS if is_impossible else Remedy.REWIND_TABLE_AND_JOB
+    return Remedy.RESTORE_LOST_COMMITS if can_rewind_to(case, found.target) is False else Remedy.REWIND_TABLE_AND_JOB
 
 
 def _told_by_positions(told: Told) -> list[str]:

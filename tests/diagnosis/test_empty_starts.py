@@ -18,12 +18,36 @@ from bot.domain.findings import GapsFinding, LeakStanding, RepeatedCommit
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from tests.cases import Tale, job_id, placed
 from tests.diagnosis.test_asked_for import Asked, diagnosed
-from tests.found import hole, leaks, repeats
+from tests.found import hole, leaks, point, points, repeats
 
 
 def started_empty() -> Tale:
     """Run a had committed 1 to 5; run b starts with no restore and commits 1 and 2."""
     return Tale().flink_runs("a").commits("a", *range(1, 6)).becomes("a", "CANCELED").flink_runs("b").commits("b", 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("pairs_with", "duplicates", "missing", "remedy"),
+    [
+        (5, 20, 0, Remedy.REWIND_TABLE_AND_JOB),
+        (None, 20, 0, Remedy.DEDUPLICATE_ROWS),
+        (None, 0, 20, Remedy.REPLAY_SOURCE_RANGE),
+        (None, 20, 20, Remedy.DEDUPLICATE_ROWS),
+    ],
+)
+def test_where_no_restore_point_pairs_before_it_the_rows_alone_are_put_right(
+    pairs_with: int | None, duplicates: int, missing: int, remedy: Remedy
+) -> None:
+    """A rewind could only be refused: the one state that pairs is of the start itself, above its first commit."""
+    tale = started_empty()
+    whose, at = ("a", pairs_with) if pairs_with is not None else ("b", 2)
+    told = points(point(job_id(whose), at, tale.at(whose, at)))
+
+    found = restarted_from_empty.examine(tale.looked_at(duplicates=duplicates, missing=missing, pairing=told))
+
+    assert isinstance(found, Matches)
+    assert found.remedy is remedy
+    assert ("a rewind is impossible" in found.reasons[-1]) is (pairs_with is None)
 
 
 def test_a_start_without_state_that_harmed_nothing_is_only_told() -> None:

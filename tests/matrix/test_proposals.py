@@ -9,7 +9,7 @@ import bot.diagnosis
 from bot.actions._completing import scan as scan_actions
 from bot.adapters.saved_case import read_case
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.diagnosis import Case, Matches, Mode
+from bot.domain.diagnosis import Case, Matches, Mode, Remedy
 from bot.domain.errors import WaterlineError
 from bot.domain.file_changes import FileList, FileSources, FileSurvey
 from tests.actions.little_incidents import plan_of
@@ -21,6 +21,7 @@ NOT_SAVED = {
     ("F2", "deduplicate_rows"): "extra_copies",
     ("F7", "restore_lost_commits"): "a restore point on storage",
     ("F8", "change_operator_uid"): "older metadata files",
+    ("F15", "replay_source_range"): "a declared replay",
     ("F16", "deduplicate_rows"): "extra_copies",
     ("F17", "deduplicate_rows"): "extra_copies",
     ("F18", "replay_source_range"): "a declared replay",
@@ -44,6 +45,21 @@ def test_what_a_diagnosis_asks_for_is_proposed_for_some_real_case() -> None:
 
     assert refused == NOT_SAVED.keys()
     assert len(answers) > 2 * len(refused)
+
+
+@pytest.mark.full
+def test_no_diagnosis_asks_for_a_rewind_that_finds_no_restore_point() -> None:
+    """Once it was looked which points pair, in every real case."""
+    asked = [
+        (path.name, mode.code, _is_proposed("rewind_table_and_job", case, mode, match))
+        for path in sorted(CASES.glob("*.json.gz"))
+        if (case := read_case(path).case).pairing is not None
+        for mode, match in diagnose(case, MODES).matches
+        if match.remedy is Remedy.REWIND_TABLE_AND_JOB
+    ]
+
+    assert [each for each in asked if not each[-1]] == []
+    assert len(asked) > 20
 
 
 def _is_proposed(action: str, case: Case, mode: Mode, match: Matches) -> bool:
