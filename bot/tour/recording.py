@@ -29,9 +29,7 @@ PORTS: Mapping[str, type] = {
     "reads": ReadEvents,
     "files": TableFiles,
 }
-EFFECTS = frozenset(
-    {"catalog.commit", "catalog.change_files", "catalog.delete_rows", "flink.stop", "flink.start", "files.move"}
-)
+EFFECTS = frozenset({"catalog.commit", "catalog.change_files", "catalog.delete_rows", "flink.stop", "flink.start"})
 """Calls that change the world. A recording has one between each two of its moments."""
 
 

@@ -47,7 +47,6 @@ def an_action(folder: Path, cut: CutAtDeed) -> dict[str, object]:
     try:
         cut.around(scene.catalog, *_OF_CATALOG)
         cut.around(scene.flink, *_OF_FLINK)
-        cut.around(scene.observer.files, "move")
         view = scene.store.get(scene.incident).current_proposal
         assert view is not None
         carried_on(scene.executions, scene.store, view.proposal.id)
