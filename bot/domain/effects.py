@@ -10,7 +10,7 @@ from bot.domain.record import Record
 from bot.domain.replay import Replay
 from bot.domain.savepoint_entries import SavepointPlanned
 
-UID_SUFFIX = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,64}$", exclude_if=lambda suffix: suffix is None)
+UID_SUFFIX = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,64}$")
 
 
 class StopJob(Record):
@@ -20,12 +20,12 @@ class StopJob(Record):
     job: str
     """The job's configured name."""
     job_id: JobId
-    needs_state: bool = Field(default=False, exclude_if=lambda needs: not needs)
+    needs_state: bool = False
     """Whether what follows needs the state that the stop leaves: then a run that cannot leave any goes on."""
-    keeps_checkpoints: bool = Field(default=False, exclude_if=lambda keeps: not keeps)
+    keeps_checkpoints: bool = False
     """Whether what follows starts from a retained checkpoint of this run. Where Flink retains them it does so when the
     run is cancelled, and deletes them when it ends with a savepoint; where they would go, the run goes on."""
-    may_delete: str | None = Field(default=None, exclude_if=lambda path: path is None)
+    may_delete: str | None = None
     """The restore point of what follows, where the run may own it (`JobRun.may_own`): it is looked at again once Flink
     has had the time to delete it."""
 
@@ -37,7 +37,7 @@ class StopFork(Record):
     job: str
     job_id: JobId
     keeps: JobId
-    keeps_of: str | None = Field(default=None, exclude_if=lambda job: job is None)
+    keeps_of: str | None = None
     """The job of the run that goes on, where it is another one; None: the same."""
 
 
@@ -73,10 +73,10 @@ class StartJob(Record):
     """Whether state of operators that the job no longer has may be left behind (`allowNonRestoredState`)."""
     uid_suffix: str | None = UID_SUFFIX
     """What stands for `{uid_suffix}` where the start is declared; None: what is configured."""
-    leaves_operator: OperatorId | None = Field(default=None, exclude_if=lambda left: left is None)
+    leaves_operator: OperatorId | None = None
     """The operator id of the sink whose state is left behind: the new run must commit under another. None where that
     was not known."""
-    owes: Owed | None = Field(default=None, exclude_if=lambda owed: owed is None)
+    owes: Owed | None = None
     """None where `path` owes nothing."""
 
 
@@ -101,7 +101,7 @@ class KeepSavepoint(Record):
     tagged: str
     """What follows the checkpoint id in the tag's name: `20261121-a1b2` makes `savepoint-10-20261121-a1b2`. Checkpoint
     ids come again after a rewind: the end is the proposal's own."""
-    plan: SavepointPlanned | None = Field(default=None, exclude_if=lambda plan: plan is None)
+    plan: SavepointPlanned | None = None
     """The terms that are approved with it; None: it is taken without a plan."""
 
 
@@ -149,7 +149,7 @@ class PublishBranch(Record):
     """Tag that keeps the head that is left behind."""
     drop_branch: bool
     """By policy: whether the branch is removed in the same commit."""
-    keeps: dict[str, SnapshotId] = Field(default={}, exclude_if=lambda tags: not tags)
+    keeps: dict[str, SnapshotId] = {}
     """Tag -> a commit that says it deleted files which the branch has put back: while the tag is there, no expiry
     deletes them by that."""
 
@@ -178,7 +178,7 @@ class ChangeFiles(Record):
     carries: dict[str, str] = {}
     """What else its summary says: the `flink.*` keys of a commit that is put back, where Flink's sink must find it
     again; else which of Flink's rows it brings."""
-    gone_on: GoneOn | None = Field(default=None, exclude_if=lambda told: told is None)
+    gone_on: GoneOn | None = None
     """What it says instead of `carries` where the job has gone on; None: the same, and in records of earlier
     versions."""
 
@@ -193,7 +193,7 @@ class DeleteRows(Record):
     why: str
     """As a progress line says it: `Delete extra copies`."""
     rows: tuple[RowsOfFile, ...]
-    carries: dict[str, str] = Field(default={}, exclude_if=lambda told: not told)
+    carries: dict[str, str] = {}
     """What else its summary says: by which commits these rows had come."""
 
 

@@ -4,8 +4,6 @@ They are named by where they come from, with counts and a digest of the exact li
 journal, and what is executed is still exactly what was approved.
 """
 
-from pydantic import Field
-
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record
 
@@ -26,14 +24,14 @@ class FileSources(Record):
     """These very files."""
     only_unreadable: bool = False
     """Of all these only the files that storage does not give whole."""
-    damaged: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
+    damaged: tuple[str, ...] = ()
     """Of `paths` those that have their size and cannot be decoded: they count as not given whole."""
-    without_added_by: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda commits: not commits)
+    without_added_by: tuple[SnapshotId, ...] = ()
     """Of all these none that one of these commits added."""
-    added_again_by: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda commits: not commits)
+    added_again_by: tuple[SnapshotId, ...] = ()
     """What these commits added although the table has it already: files that another live reference names, or that one
     of `added_first_by` had added. Only to be removed; what else they added is not meant."""
-    added_first_by: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda commits: not commits)
+    added_first_by: tuple[SnapshotId, ...] = ()
     """Commits that had added files of `added_again_by` before, wherever the rows of these files are by now."""
 
     @property

@@ -3,8 +3,6 @@
 import hashlib
 import json
 
-from pydantic import Field
-
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.effects import Effect
 from bot.domain.ids import CheckpointId, EvidenceId, ProposalId, SnapshotId, TableName, UserId
@@ -40,7 +38,7 @@ class OtherRows(Record):
     """Oldest first."""
     rows: int
     """Rows that these commits added."""
-    taken_out: int = Field(default=0, exclude_if=lambda rows: not rows)
+    taken_out: int = 0
     """Rows that they took out of the table beside those that they added, and that come back."""
 
 
@@ -69,9 +67,9 @@ class Preview(Record):
     """What a yes means, one sentence: asked again when the button is clicked."""
     sentences: tuple[str, ...]
     """The change in words, in the order in which it will happen."""
-    recorded: tuple[Term, ...] = Field(default=(), exclude_if=lambda terms: not terms)
+    recorded: tuple[Term, ...] = ()
     """The terms that are approved with it, as the record keeps them."""
-    others: tuple[OtherRows, ...] = Field(default=(), exclude_if=lambda others: not others)
+    others: tuple[OtherRows, ...] = ()
     """Of what leaves `main`, the commits of other writers: their rows do not come back by themselves."""
 
 
@@ -95,7 +93,7 @@ class Proposal(Record):
     policy: ApprovalPolicy
     proposed_by: UserId
     proposed_at: Utc
-    follows: tuple[str, ...] = Field(default=(), exclude_if=lambda told: not told)
+    follows: tuple[str, ...] = ()
     """The actions behind it, nearest first: what it publishes or undoes, and what that published or undid. Their
     policies decide about it where it has none of its own."""
 

@@ -28,14 +28,14 @@ class HeadDescends(Record):
     head: SnapshotId
     job_id: JobId | None
     """None when nothing is stopped: then no commit of the job may follow `head`."""
-    starts: str | None = Field(default=None, exclude_if=lambda job: job is None)
+    starts: str | None = None
     """The job that is started without a move of main: compactions may follow, and guests that surely wrote beside it.
     None: nobody else may commit."""
-    goes_on_from: JobId | None = Field(default=None, exclude_if=lambda run: run is None)
+    goes_on_from: JobId | None = None
     """The run from whose state `starts` is started; None: `job_id`."""
-    files_are_named: bool = Field(default=False, exclude_if=lambda named: not named)
+    files_are_named: bool = False
     """Whether no compaction may follow `head` either: the effect names files of it."""
-    by_anybody: bool = Field(default=False, exclude_if=lambda anybody: not anybody)
+    by_anybody: bool = False
     """Whether commits of whoever may follow: the effect itself looks for those that bind what it starts from."""
 
 
@@ -60,7 +60,7 @@ class RunIsCurrent(Record):
     kind: Literal["run-is-current"] = "run-is-current"
     job: str
     job_id: JobId
-    parallelism: dict[OperatorId, int] = Field(default={}, exclude_if=lambda told: not told)
+    parallelism: dict[OperatorId, int] = {}
     """Operator chain -> its parallelism; empty: it was not settled, and its scale is not asked for."""
 
 
@@ -85,7 +85,7 @@ class StartPossible(Record):
 
     kind: Literal["start-possible"] = "start-possible"
     job: str
-    declaration: str | None = Field(default=None, exclude_if=lambda told: told is None)
+    declaration: str | None = None
     """The digest of the declaration (`FlinkJobs.declaration`); None: it was not told, and is not asked for."""
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow as pa
+import pytest
 
 from bot.actions._completing import completed
 from bot.actions._effects import Awaited, awaited, checks
@@ -18,6 +20,7 @@ from bot.domain.action import Plan
 from bot.domain.approval import Approval, ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode, Remedy
 from bot.domain.entries import Check, IncidentOpened, ProposalApproved, ProposalMade
+from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import PairingFinding
 from bot.domain.ids import IncidentId, JobId, ProposalId, SnapshotId, UserId
@@ -229,6 +232,13 @@ class Scene:
         return awaited(self.observer.hands, view)
 
 
+def refusal(action: ModuleType, plan: Plan) -> Refused:
+    """Why it is not proposed."""
+    with pytest.raises(Refused) as refused:
+        action.propose(plan)
+    return refused.value
+
+
 def carry_out(folder: Path, cut_at: int | None = None) -> None:
     """Begin the newest proposal (if nobody has) and carry on, as the bot does at each start; `cut_at`: the process is
     killed right after this journal entry, or right before it where it is negative."""
@@ -244,4 +254,4 @@ def carry_out(folder: Path, cut_at: int | None = None) -> None:
     scene.record.close()
 
 
-__all__ = ["ProposalState", "Scene", "carry_out"]
+__all__ = ["ProposalState", "Scene", "carry_out", "refusal"]

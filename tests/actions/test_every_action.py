@@ -27,7 +27,7 @@ from bot.domain.replay import PositionRange, ReplayRange
 from bot.evidence import find_tasks
 from bot.service.proposing import Proposals
 from tests import orders_table as orders
-from tests.actions.scene import Scene
+from tests.actions.scene import Scene, refusal
 from tests.decisions import rewind
 from tests.found import unreadable
 from tests.rewound import ANA
@@ -334,10 +334,9 @@ def test_what_no_reference_can_be_dropped_of_is_refused_wherever_it_was_found(
     first = scene.snapshot("a", 1)
     found = missing(lost(file_of(scene, 1), first), lost("/lake/x.avro", first, what))
 
-    with pytest.raises(Refused) as refused:
-        repair_unreadable_files.propose(planned(scene, unreadable=unreadable(), missing_files=found))
+    refused = refusal(repair_unreadable_files, planned(scene, unreadable=unreadable(), missing_files=found))
 
-    assert said in refused.value.remedy
+    assert said in refused.remedy
 
 
 def test_files_that_nobody_names_of_commits_that_have_expired_are_refused(scene: Scene) -> None:

@@ -20,7 +20,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.flink import JobRun
 from bot.ports import JobPorts
 from bot.service.observing import Observer
-from tests.actions.scene import NoReads, Scene
+from tests.actions.scene import NoReads, Scene, refusal
 from tests.little_flink import JOB, LittleFlink
 from tests.power_cut import PowerCut, killed
 from tests.rewound import BEN
@@ -141,10 +141,9 @@ def test_a_uid_is_changed_by_people_with_every_step_written_out(scene: Scene) ->
     """It stands in the job's own code; the refusal names the run, the point, the setting and the proof."""
     scene.flink.savepoint(job("a"))
 
-    with pytest.raises(Refused) as refused:
-        change_operator_uid.propose(scene.plan())
+    refused = refusal(change_operator_uid, scene.plan())
 
-    said = str(refused.value)
+    said = str(refused)
     assert "Cancel run aaaaaa" in said
     assert "savepoint-aaaaaa-000000000003 (checkpoint 3) with allowNonRestoredState=true" in said
     assert "no source position was counted" in said
@@ -253,10 +252,9 @@ def test_a_writer_on_no_configured_cluster_is_named_with_its_commits(scene: Scen
     stray.checkpoints(job("d"), 1)
     committed = scene.table.head
 
-    with pytest.raises(Refused) as refused:
-        resolve_fork.propose(scene.plan().model_copy(update={"keeps": "aaaa"}))
+    refused = refusal(resolve_fork, scene.plan().model_copy(update={"keeps": "aaaa"}))
 
-    said = str(refused.value)
+    said = str(refused)
     assert f"No configured Flink cluster knows run {job('d')} (last as {committed})" in said
     assert "stop it where it runs, or name its job under `jobs` and in the table's `other_jobs`" in said
 
@@ -326,10 +324,9 @@ def test_the_fork_is_resolved_first(scene: Scene, action: ModuleType) -> None:
     scene.flink.submit(job("b"), at_checkpoint=3, restored=savepoint)
     plan = scene.plan(last_good=scene.snapshot("a", 3), wrong_run=job("b"))
 
-    with pytest.raises(Refused) as refused:
-        action.propose(plan)
+    refused = refusal(action, plan)
 
-    said = str(refused.value)
+    said = str(refused)
     assert "First stop the other one: `/waterline propose resolve_fork keep=RUN`" in said
     assert "aaaaaa" in said
     assert "bbbbbb" in said

@@ -27,7 +27,7 @@ from bot.domain.table import TableState
 from bot.history.ranking import for_start
 from bot.history.restore import Restores
 from tests.actions.guests import GUEST, declared, forgotten, guest, guest_commits
-from tests.actions.scene import Scene
+from tests.actions.scene import Scene, refusal
 from tests.actions.test_guests import commits
 from tests.actions.test_publications import proven, published, rehearsed, said
 from tests.little_flink import JOB, LittleFlink
@@ -123,16 +123,15 @@ def test_a_publication_that_the_guest_ends_says_who_must_pause_and_succeeds_then
     first = rehearsed(scene)
     commits_beside(scene, 9)
 
-    with pytest.raises(Refused) as refused:
-        publish_repair.propose(proven(scene, first))
+    refused = refusal(publish_repair, proven(scene, first))
     plan = proven(scene, first)
     dropped = scene.carries_out(drop_repair_branch.propose(plan), plan)
     beside.stop(GUEST, job("e"))
 
     assert "committed by Flink run eeeeee (checkpoint 9). Stop that writer first, or it ends the next repair" in str(
-        refused.value
+        refused
     )
-    assert "`/waterline propose drop_repair_branch`" in str(refused.value)
+    assert "`/waterline propose drop_repair_branch`" in str(refused)
     assert dropped.state is ProposalState.APPLIED, dropped.result
     assert "Before you approve, stop run" not in said(repair(scene.plan()))
 

@@ -11,7 +11,7 @@ from bot.domain.action import Action, Plan
 from bot.domain.effects import ChangeFiles
 from bot.domain.errors import Refused
 from bot.domain.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
-from tests.actions.scene import ProposalState, Scene
+from tests.actions.scene import ProposalState, Scene, refusal
 from tests.actions.test_main_forward import carried, with_ledger
 from tests.actions.test_rewinds import goes_to
 from tests.actions.test_rows_of_repairs import AGAIN, BEFORE, is_recovered, known, picks
@@ -69,10 +69,9 @@ def test_a_rewind_asks_before_a_backfill_that_was_put_back_goes(backfill_lost: S
     backfill_lost.flink.checkpoints(job("b"), 1)
     plan = backfill_lost.plan(last_good=backfill_lost.snapshot("a", 3), wrong_run=job("b"))
 
-    with pytest.raises(Refused) as refused:
-        rewind_table_and_job.propose(plan)
+    refused = refusal(rewind_table_and_job, plan)
 
-    assert "3 rows in 1 commit of approved repairs" in refused.value.found
+    assert "3 rows in 1 commit of approved repairs" in refused.found
 
 
 @pytest.mark.parametrize("is_held", [True, False])
@@ -87,10 +86,9 @@ def test_a_rewind_counts_the_jobs_rows_too_where_its_state_holds_them(scene: Sce
     repaired = {"engine-name": "waterline", REPAIR: "01X/3", OF_OTHERS: str(backfill), **told}
     scene.commits(rows([*range(30, 40), *range(900, 903)]), repaired)
 
-    with pytest.raises(Refused) as refused:
-        rewind_table_and_job.propose(scene.plan(last_good=scene.snapshot("a", 3)))
+    refused = refusal(rewind_table_and_job, scene.plan(last_good=scene.snapshot("a", 3)))
 
-    assert f"found {13 if is_held else 3} rows in 1 commit of approved repairs" in refused.value.found
+    assert f"found {13 if is_held else 3} rows in 1 commit of approved repairs" in refused.found
 
 
 def test_what_comes_back_of_both_says_so(scene: Scene) -> None:
@@ -202,10 +200,9 @@ def test_no_start_from_below_the_rows_of_the_repair(ended: Scene, action: Module
     """Positions 30 to 39 follow on savepoint 3: the job reads them again."""
     recovered_and_picked(ended)
 
-    with pytest.raises(Refused) as refused:
-        action.propose(known(ended))
+    refused = refusal(action, known(ended))
 
-    assert AGAIN in refused.value.found
+    assert AGAIN in refused.found
 
 
 def test_a_state_that_holds_the_rows_is_started_from(scene: Scene) -> None:

@@ -34,7 +34,7 @@ from bot.domain.snapshot import REPAIR
 from bot.domain.unread_points import some_are_live
 from bot.history.ranking import for_start
 from tests.actions.owing import extent, owes_the_next_checkpoint, with_extent
-from tests.actions.scene import ProposalState, Scene
+from tests.actions.scene import ProposalState, Scene, refusal
 from tests.cases import Tale
 from tests.found import leaks
 from tests.tables import job, rows
@@ -77,11 +77,10 @@ def test_no_start_from_below_the_rows_of_a_repair(
     is_recovered(scene, written=by_now(scene), of=of)
     plan = known(scene)
 
-    with pytest.raises(Refused) as refused:
-        action.propose(plan)
+    refused = refusal(action, plan)
 
-    assert AGAIN in refused.value.found
-    assert str(three) in refused.value.found
+    assert AGAIN in refused.found
+    assert str(three) in refused.found
     assert pair_with_head(plan.case) is None
     assert for_start(plan.case).best is None
     [reach] = plan.case.recovery_extent.points if plan.case.recovery_extent else ()
@@ -139,10 +138,9 @@ def test_what_a_repair_has_brought_is_not_owed_any_more(scene: Scene, also: list
     before = extent(scene.plan())
     is_recovered(scene, written=datetime(2026, 11, 21, 8, tzinfo=UTC), of=[(job("a"), 4), *also])
 
-    with pytest.raises(Refused) as refused:
-        restore_job_only.propose(with_extent(scene.plan(), before))
+    refused = refusal(restore_job_only, with_extent(scene.plan(), before))
 
-    assert AGAIN in refused.value.found
+    assert AGAIN in refused.found
     now = {reach.path.removeprefix("file:"): reach for reach in extent(scene.plan()).points}
     assert not now[str(four)].brings_back
 
@@ -190,11 +188,10 @@ def test_the_way_out_says_what_it_would_lose(scene: Scene) -> None:
     both = [(job("a"), 2), (job("a"), 4)]
     is_recovered(scene, written=by_now(scene), of=both, positions=[*range(900, 905), *range(30, 40)])
 
-    with pytest.raises(Refused) as refused:
-        forward_job.propose(known(scene))
+    refused = refusal(forward_job, known(scene))
 
-    assert "replay them from the source" in refused.value.remedy
-    assert "the job reads its rows again" not in refused.value.remedy
+    assert "replay them from the source" in refused.remedy
+    assert "the job reads its rows again" not in refused.remedy
     with pytest.raises(Refused, match="15 rows in 1 commit of approved repairs"):
         rewind_table_and_job.propose(scene.plan(last_good=scene.table.head))
 
@@ -205,10 +202,9 @@ def test_rows_of_several_runs_are_told_by_when_they_were_written(scene: Scene) -
     scene.flink.ends(job("a"), "FAILED")
     is_recovered(scene, written=by_now(scene), of=[(job("a"), 2), (job("b"), 4)])
 
-    with pytest.raises(Refused) as refused:
-        forward_job.propose(known(scene))
+    refused = refusal(forward_job, known(scene))
 
-    assert AGAIN in refused.value.found
+    assert AGAIN in refused.found
 
 
 def savepoint_of(scene: Scene, checkpoint: int) -> Path:
@@ -237,10 +233,9 @@ def test_no_start_from_below_a_commit_that_was_picked_by_hand(scene: Scene, acti
     loses_and_picks(scene)
     scene.flink.ends(job("a"), "FAILED")
 
-    with pytest.raises(Refused) as refused:
-        action.propose(known(scene))
+    refused = refusal(action, known(scene))
 
-    assert AGAIN in refused.value.found
+    assert AGAIN in refused.found
 
 
 def test_a_stop_starts_nothing_that_brings_a_pick_again(scene: Scene) -> None:
@@ -462,10 +457,9 @@ def test_a_copy_holds_no_rows_that_are_younger_than_its_commit(scene: Scene) -> 
     is_recovered(scene, written=datetime.now(UTC), of=[(job("b"), 4)])
     copied(three)
 
-    with pytest.raises(Refused) as refused:
-        restore_job_only.propose(known(scene))
+    refused = refusal(restore_job_only, known(scene))
 
-    assert AGAIN in refused.value.found
+    assert AGAIN in refused.found
 
 
 def test_a_copy_that_no_commit_follows_holds_nothing_that_is_younger_than_its_run(scene: Scene) -> None:
@@ -480,10 +474,9 @@ def test_a_copy_that_no_commit_follows_holds_nothing_that_is_younger_than_its_ru
     is_recovered(scene, written=datetime.now(UTC), of=[(job("b"), 6)])
     copied(five)
 
-    with pytest.raises(Refused) as refused:
-        restore_job_only.propose(known(scene))
+    refused = refusal(restore_job_only, known(scene))
 
-    assert AGAIN in refused.value.found
+    assert AGAIN in refused.found
 
 
 def test_a_copy_of_what_was_written_later_is_started_from(scene: Scene) -> None:
@@ -508,11 +501,10 @@ def test_of_which_start_a_late_copy_is_nothing_tells(scene: Scene, after: timede
     scene.flink.ends(job("a"), "FAILED")
     copied(three, after=after)
 
-    with pytest.raises(Refused) as refused:
-        forward_job.propose(known(scene))
+    refused = refusal(forward_job, known(scene))
 
-    assert "unpairable" in refused.value.found
-    assert "nothing tells of which start it is" in refused.value.found
+    assert "unpairable" in refused.found
+    assert "nothing tells of which start it is" in refused.found
 
 
 def test_a_copy_from_before_the_second_start_is_of_the_first(scene: Scene) -> None:
@@ -549,10 +541,9 @@ def test_ids_of_two_starts_are_not_compared(scene: Scene, action: ModuleType, of
     scene.flink.ends(job("a"), "FAILED")
     is_recovered(scene, written=datetime.now(UTC) + LATER, of=of, positions=range(30, 50))
 
-    with pytest.raises(Refused) as refused:
-        action.propose(known(scene))
+    refused = refusal(action, known(scene))
 
-    assert AGAIN in refused.value.found
+    assert AGAIN in refused.found
     back = scene.plan(last_good=scene.table.head)
     view = scene.carries_out(rewind_table_and_job.propose(back), back)
     assert starts_from(view.proposal) == str(three)
@@ -574,7 +565,6 @@ def test_a_pick_of_the_second_start_is_not_held_by_the_first(scene: Scene) -> No
     scene.commits(rows(range(10, 20)), {"engine-name": "spark", "source-snapshot-id": str(lost)})
     written(three, scene.table.by_id[third].committed_at)
 
-    with pytest.raises(Refused) as refused:
-        forward_job.propose(known(scene))
+    refused = refusal(forward_job, known(scene))
 
-    assert AGAIN in refused.value.found
+    assert AGAIN in refused.found

@@ -9,7 +9,6 @@ import pytest
 
 from bot.actions import forward_job, restart_with_new_job_id
 from bot.domain.action import Plan
-from bot.domain.effects import StopJob
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.flink import CheckpointKind, CheckpointSettings
@@ -62,10 +61,3 @@ def test_what_flink_would_delete_by_the_stop_is_not_started_from(scene: Scene, a
         action.propose(planned(scene, kept))
 
     assert "RETAIN_ON_CANCELLATION. Or copy that folder away" in refused.value.remedy
-
-
-def test_an_old_record_reads_and_digests_as_it_did() -> None:
-    """The field came later: a stop that keeps nothing is written without it."""
-    told = {"kind": "stop-job", "job": "orders", "job_id": job("a")}
-
-    assert StopJob.model_validate(told).model_dump(mode="json") == told

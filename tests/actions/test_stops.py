@@ -15,7 +15,7 @@ from bot.actions import (
 )
 from bot.actions._draft import state_at_risk, stop_sentences
 from bot.domain.action import Plan
-from bot.domain.effects import KeepSavepoint, StartJob, StopJob
+from bot.domain.effects import KeepSavepoint, StartJob
 from bot.domain.errors import Refused, Superseded
 from bot.domain.flink import CheckpointSettings
 from bot.domain.ids import short
@@ -179,13 +179,6 @@ def test_a_wrong_run_is_stopped_without_its_state(scene: Scene) -> None:
     assert job("b") not in scene.alive
 
 
-def test_an_old_record_reads_and_digests_as_it_did(scene: Scene) -> None:
-    """The field came later: a stop that needs nothing is written without it."""
-    told = {"kind": "stop-job", "job": "orders", "job_id": job("a")}
-
-    assert StopJob.model_validate(told).model_dump(mode="json") == told
-
-
 @pytest.mark.parametrize(
     ("kept", "said"),
     [
@@ -228,8 +221,8 @@ def tagged(scene: Scene, name: str) -> None:
         catalog.load_table(ORDERS).manage_snapshots().create_tag(scene.snapshot("a", 1), name).commit()
 
 
-def as_of_old(plan: Plan) -> Proposal:
-    """A proposal by an earlier version: the date alone, and nobody asks whether the name is free."""
+def unasked(plan: Plan) -> Proposal:
+    """A proposal of which nobody asks before the stop whether its name, the date alone, is free."""
     proposal = take_savepoint.propose(plan)
     effects = tuple(
         effect.model_copy(update={"tagged": f"{plan.at:%Y%m%d}"}) if isinstance(effect, KeepSavepoint) else effect
@@ -273,12 +266,12 @@ def test_a_name_that_is_taken_is_found_before_the_stop(scene: Scene) -> None:
 
 
 def test_a_name_that_is_found_taken_after_the_stop_says_how_the_job_goes_on(scene: Scene) -> None:
-    """As of a proposal that was approved before an upgrade; and what it says can be done."""
+    """Somebody has set the tag in between; and what it says can be done."""
     plan = scene.plan()
     taken = f"savepoint-3-{plan.at:%Y%m%d}"
     tagged(scene, taken)
 
-    view = scene.carries_out(as_of_old(plan), plan)
+    view = scene.carries_out(unasked(plan), plan)
 
     assert view.state is ProposalState.REFUSED
     assert view.result is not None
