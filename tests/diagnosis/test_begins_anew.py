@@ -272,6 +272,15 @@ def test_below_the_window_nobody_looked_for_manifest_lists() -> None:
     assert "none was looked for" in found.reasons[-1]
 
 
+def test_missing_data_files_are_a_neighbours() -> None:
+    """They are F9; the metadata that names them is there."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+    found = mode.examine(tale.looked_at(unreadable=unreadable(gone(tale.at("a", 2), "data"))))
+
+    assert isinstance(found, Excluded)
+
+
 def test_manifest_lists_are_not_excluded_before_they_were_looked_for() -> None:
     """The catalog's file was read, but that says nothing of what it names."""
     found = mode.examine(Tale().flink_runs("a").commits("a", 1).case())

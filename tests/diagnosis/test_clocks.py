@@ -21,7 +21,7 @@ from bot.domain import packing
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import PairingFinding
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import DRAINED, SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.review import _wrong_rows
 from bot.domain.table import HeadMove
@@ -285,3 +285,21 @@ def test_a_younger_start_of_that_run_may_have_come_to_the_id_again() -> None:
     found = recovered_by_itself.examine(younger.looked_at())
 
     assert isinstance(found, CannotTell)
+
+
+def drained_and_rolled_back(*, is_listed: bool) -> Tale:
+    """Run a commits 1 and 2 and is drained; Flink lists its checkpoint 1 still, or has forgotten the run. Main goes
+    back to 1, and run b goes on from a 1 whose path is not told."""
+    tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1, 2).commits("a", DRAINED).becomes("a", "FINISHED")
+    if not is_listed:
+        tale.forgets("a")
+    return tale.rolls_back_to("a", 1).flink_runs("b", restored=1)
+
+
+def test_without_a_path_a_drain_may_have_left_the_point() -> None:
+    """Its commit names no id. Where Flink lists the checkpoint that main has, nothing is in doubt."""
+    untold, listed = (drained_and_rolled_back(is_listed=each) for each in (False, True))
+    silent = recovered_by_itself.examine(untold.looked_at())
+
+    assert isinstance(silent, CannotTell)
+    assert not isinstance(recovered_by_itself.examine(listed.looked_at()), Excluded)

@@ -365,6 +365,17 @@ def test_a_backfill_beside_the_job_is_a_fork_only_if_rows_live_twice(duplicates:
     assert not isinstance(restarted_from_empty.examine(case), Matches)
 
 
+def test_a_failover_to_its_own_checkpoint_does_not_make_an_empty_start_a_rewind() -> None:
+    """Flink's latest restore names checkpoint 3 of the very run that began with nothing."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).completes("a", 8).becomes("a", "FAILED")
+    tale.flink_runs("b").completes("b", 1, 2).commits("b", 2, 3).completes("b", 3)
+    tale.flink_runs("b", restored=3).completes("b", 4).commits("b", 4)
+    case = tale.looked_at(duplicates=20)
+
+    assert isinstance(restarted_from_empty.examine(case), Matches)
+    assert not isinstance(restored_from_older_savepoint.examine(case), Matches)
+
+
 @pytest.mark.parametrize("v1", [True, False])
 def test_what_is_withheld_comes_with_v1_only(*, v1: bool) -> None:
     """V2 takes a committed id for done and lets the files go: nobody should wait for them."""

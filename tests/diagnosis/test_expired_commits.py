@@ -1,6 +1,7 @@
 """What the job had committed before has expired: what numbers, Flink's lists and rows still tell of it."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -194,6 +195,23 @@ def test_a_table_that_was_replaced_is_not_healthy_once_what_it_had_has_expired(t
     assert any(f"before {root}, with which it begins anew, without a parent" in each for each in found.missing)
     assert any("by the sequence numbers, 3 older snapshots are listed no more" in each for each in found.missing)
     assert any(each.endswith(f"with a window that begins after {root}") for each in found.missing)
+
+
+def test_checkpoints_of_what_pyiceberg_has_taken_out_are_no_commits_without_a_trace() -> None:
+    """Flink lists them still, and nobody has to look for their files."""
+    tale = taken_out_by_pyiceberg().completes("a", 1, 2, 3)
+    tale.now += timedelta(minutes=1)
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=FROM_30, orphans=None)), Matches)
+
+
+def test_a_compaction_whose_parent_pyiceberg_has_taken_out_rewrote_what_main_had() -> None:
+    """It counts what it replaced, and totals that fit."""
+    tale = three_commits().commits(None, rows=30, operation="replace")
+    tale.counts(deleted_records=30, total_records=30).commits("a", 4).expires("a", 1, 2, 3)
+    tale.snapshots[0] = tale.snapshots[0].model_copy(update={"parent_id": None})
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=FROM_30)), Matches)
 
 
 def test_what_is_listed_still_is_not_counted() -> None:

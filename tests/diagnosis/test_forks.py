@@ -428,3 +428,21 @@ def test_a_quiet_sink_beside_a_busy_one_is_no_fault() -> None:
     assert "3 checkpoints of run aaaaaa since 9 of its sink eeeeee" in waiting.reason
     assert isinstance(unlisted, CannotTell)
     assert isinstance(left, CannotTell)
+
+
+def quiet(name: str) -> Tale:
+    """Seventeen checkpoints without a commit, a file or a manifest, by a sink whose vertex has this name."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).remembers("a", *range(1, 21))
+    source, sink = tale.runs["a"].vertices
+    vertices = (source, sink.model_copy(update={"name": name}))
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"vertices": vertices})
+    tale.now += timedelta(seconds=15)
+    return tale
+
+
+def test_an_idle_dynamic_sink_is_quiet_only_while_nothing_is_left_over() -> None:
+    """What the count no longer tells, the files on storage do."""
+    found = recovered_by_itself.examine(quiet("orders pre commit topology").looked_at(orphans=None))
+
+    assert isinstance(found, CannotTell)
+    assert ("orphan_files",) == found.asks

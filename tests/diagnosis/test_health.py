@@ -160,6 +160,11 @@ def submitted_twice() -> Tale:
     return tale.came_from("b", 2, f"s3://state/{job_id('a')}/chk-2").commits("b", 3).becomes("b", "CANCELED")
 
 
+def test_rows_of_a_second_run_that_was_cancelled_may_come_again() -> None:
+    """The first one has them still before it."""
+    assert _said(submitted_twice().looked_at(gaps=WHOLE)) != "matches"
+
+
 def rewound_and_picked() -> Tale:
     """Main goes back to 1, run b is started from there, and somebody picks the lost commit again."""
     tale = Tale().flink_runs("a").commits("a", 1, 2)
@@ -211,6 +216,14 @@ def _looked(tale: Tale, *, ledger_until: int, until: int = 4, highest: int) -> C
     return case.model_copy(
         update={"ledger": case.ledger.model_copy(update={"rows": rows}), "evidence": (*case.evidence, *asked)}
     )
+
+
+def test_the_ledger_is_asked_for_once_more_where_the_run_may_have_brought_the_highest_position() -> None:
+    """It has come to 29 in the ledger and main to 39: that is its own commit 4, or rows that it is to bring again."""
+    found = recovered_by_itself.examine(_looked(failed_over(), ledger_until=3, highest=39))
+
+    assert isinstance(found, CannotTell)
+    assert found.asks == ("ledger",)
 
 
 def test_a_ledger_that_covers_as_much_settles_it() -> None:

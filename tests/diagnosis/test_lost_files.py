@@ -182,6 +182,14 @@ def test_positions_of_all_source_partitions_together_say_nothing_of_rows_of_one(
     assert isinstance(commits_withheld.examine(several), CannotTell)
 
 
+def test_files_are_not_excluded_before_they_were_looked_for() -> None:
+    """Neither without the evidence nor without Flink, which alone tells of a failing restart."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+
+    assert isinstance(f9.examine(tale.case()), CannotTell)
+    assert isinstance(f9.examine(tale.flink_is_down().looked_at()), CannotTell)
+
+
 def failed_for(tale: Tale, path: str | None) -> Evidence:
     """Row evidence that came to a file of the table which is not there."""
     assert tale.head is not None

@@ -307,6 +307,26 @@ def test_without_an_interval_nobody_can_tell() -> None:
     assert isinstance(checkpoints_failed.examine(promised), Matches)
 
 
+@pytest.mark.parametrize("state", ["RESTARTING", "FAILED"])
+def test_a_run_that_is_down_is_not_silent(state: str) -> None:
+    """`wait` and `no-advance` tell of it; and one that was restored a moment ago has time."""
+    down = silent(timedelta(hours=5)).becomes("a", state)
+    restored = silent(timedelta(hours=5))
+    listed = restored.runs["a"].checkpoints
+    triggered = {"triggered_at": listed[0].triggered_at - MINUTE}
+    told(restored.flink_runs("a", restored=3), checkpoints=[c.model_copy(update=triggered) for c in listed])
+
+    assert isinstance(checkpoints_failed.examine(down.looked_at()), Excluded)
+    assert isinstance(recovered_by_itself.examine(restored.looked_at()), Matches)
+
+
+def test_a_commit_shows_what_flink_no_longer_lists() -> None:
+    """The case may hold no checkpoint of the run at all."""
+    tale = silent(timedelta(hours=5)).commits("a", 9_000)
+
+    assert isinstance(checkpoints_failed.examine(tale.looked_at()), Excluded)
+
+
 def test_two_failures_may_be_too_long_as_well() -> None:
     """Each expired after ten minutes; "no row is lost by that" was all that was said, beside `healthy`."""
     ((mode, found),) = diagnose(silent(25 * MINUTE, failed=(4, 5)).looked_at(), MODES).matches

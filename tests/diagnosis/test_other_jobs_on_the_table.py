@@ -106,6 +106,15 @@ def test_a_run_under_the_jobs_own_uid_that_flink_does_not_list_leaves_it_open() 
     assert [CannotTell, CannotTell, CannotTell, CannotTell, Matches] == [type(each) for each in told]
 
 
+def test_what_an_unlisted_run_had_reached_before_one_that_is_listed_is_no_matter() -> None:
+    """Run a is older than anything that Flink lists, and main was set right since: run b went on from the savepoint 4,
+    and run c from what b had committed."""
+    tale = redeployed(4, places=(), commits=True).forgets("a").becomes("b", "FINISHED")
+    tale.flink_runs("c").came_from("c", 6, f"s3://lake/checkpoints/{job_id('b')}/chk-6")
+
+    assert isinstance(restored_from_older_savepoint.examine(tale.case(since=tale.at("b", 6))), Excluded)
+
+
 @pytest.mark.parametrize("is_right", [True, False], ids=["a right restore", "a rewind"])
 def test_a_guest_under_the_same_uid_that_took_turns_with_forgotten_runs_is_no_earlier_run(*, is_right: bool) -> None:
     """Flink lists run c alone; z committed between the commits of run a, so it took over from none."""

@@ -10,6 +10,7 @@ from bot.diagnosis import (
     commits_withheld,
     flink_is_recovering,
     no_snapshot_advanced,
+    recovered_by_itself,
     restarted_from_empty,
     restore_misses_flink_manifest,
     restored_from_older_savepoint,
@@ -24,6 +25,8 @@ from bot.domain.ids import SnapshotId
 from bot.history.rolled_back import Outcome, rollbacks_of
 from bot.history.suspicion import propose_window
 from tests.cases import Tale, job_id
+from tests.diagnosis.little_evidence import case_of, look
+from tests.diagnosis.little_world import Point, World
 from tests.found import evidence, hole, leaks, points, repeats, twice
 
 
@@ -31,6 +34,18 @@ def rewound() -> Tale:
     """F2 on the V2 sink: `a` reached 10, `b` was restored from 6 and committed 7 and 8."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
     return tale.flink_runs("b", restored=6).commits("b", 7, 8)
+
+
+def test_a_rewind_trusts_the_last_commit_before_the_wrong_run() -> None:
+    """Everything that the earlier run committed was right; the rows show both copies, from above the savepoint."""
+    tale = rewound()
+
+    found = restored_from_older_savepoint.examine(tale.case())
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 10), job_id("b")) == (found.last_good, found.wrong_run)
+    assert (*(tale.at("a", c) for c in (7, 8, 9, 10)), tale.at("b", 7), tale.at("b", 8)) == found.rows
+    assert Remedy.REWIND_TABLE_AND_JOB is found.remedy
 
 
 def test_a_rewind_is_proven_by_the_ledger_alone_when_flink_is_down() -> None:
@@ -225,6 +240,18 @@ def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missi
     case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
 
     assert isinstance(rolled_back_while_running.examine(case), Matches if missing else Excluded)
+
+
+@pytest.mark.parametrize("of_another", [True, False])
+def test_a_checkpoint_of_its_own_reads_nothing_again_that_another_run_lost_before(*, of_another: bool) -> None:
+    """Run b began after run a, nobody knows where, and went back to its own 1 before main lost commits of both."""
+    tale = Tale().flink_runs("a").commits("a", 1)
+    tale = (tale.commits("a", 2) if of_another else tale).becomes("a", "CANCELED").flink_runs("b").commits("b", 2)
+    tale.rolls_back_to("a", 1).came_from("b", 1, f"s3://state/{job_id('b')}/chk-1")
+
+    ((_, told),) = rollbacks_of(tale.looked_at())
+
+    assert Outcome.UNTOLD is told.outcome
 
 
 def test_nobody_waits_for_a_run_to_catch_up_while_keys_live_twice() -> None:
@@ -425,6 +452,14 @@ def test_a_source_range_that_came_again_proves_it() -> None:
     )
 
 
+def test_while_flink_shows_the_restore_that_tells() -> None:
+    """Copies say no more than it."""
+    found = commits_withheld.examine(counted(went_back()))
+
+    assert isinstance(found, Matches)
+    assert "was restored from checkpoint 1" in found.reasons[0]
+
+
 def at_positions(case: Case, *bounds: tuple[int, int]) -> Case:
     """The ledger tells what the commits hold."""
     assert case.ledger is not None
@@ -440,6 +475,14 @@ def test_copies_at_later_positions_were_given_twice_by_the_source() -> None:
     case = at_positions(counted(tale), (0, 9), (10, 19), (20, 29), (30, 39), (40, 49))
 
     assert not isinstance(commits_withheld.examine(case), Matches)
+
+
+def test_a_table_that_is_written_by_key_has_copies_of_its_own_kind() -> None:
+    """F16 and F17 tell of these."""
+    tale = fails_over(went_back())
+    tale.properties["write.upsert.enabled"] = "true"
+
+    assert isinstance(commits_withheld.examine(counted(tale)), Excluded)
 
 
 def test_a_commit_that_was_made_twice_is_another_fault() -> None:
@@ -469,6 +512,22 @@ def test_a_checkpoint_that_completed_before_a_late_first_commit_is_owed() -> Non
     case = tale.looked_at()
 
     assert [2] == overdue_of_run(case, case.runs[0], case.observation.table.head)
+
+
+def test_a_checkpoint_id_that_two_runs_have_is_no_proof_of_a_pair() -> None:
+    """Found by the property test: the restore was of another run's checkpoint 1, and a row of it is lost."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    world.restarts(Point(0, 0))
+    world.reads(1)
+    world.restarts(Point(1, 2))
+    world.erases(world.chain()[0].snapshot_id)
+
+    looked = look(world)
+    found = recovered_by_itself.examine(case_of(world, looked, []))
+
+    assert {1} == world.lost(looked.finished)
+    assert isinstance(found, CannotTell)
 
 
 COUNTS = ("duplicate_rows", "missing_positions", "duplicate_commits")
@@ -509,6 +568,20 @@ def test_what_a_later_restore_committed_is_counted_too(examine: Examine, restore
     case = tale.commits("b", first + 1).looked_at(evidence=counts)
 
     assert told(examine(case))[0] is Remedy.REWIND_TABLE_AND_JOB
+
+
+@MODES
+def test_of_several_partitions_the_count_is_of_the_head(examine: Examine, restored: int | None, first: int) -> None:
+    """The rows of one partition may come again later than those of another, so it takes some commits, too."""
+    tale = started(restored).commits("b", first)
+    counts = counted_at(tale)
+    old = tale.commits("b", *range(first + 1, first + 5)).looked_at(evidence=counts)
+    contract = old.contract.model_copy(update={"position_partition": "split"})
+    new = old.model_copy(update={"evidence": counted_at(tale)})
+
+    found = [told(examine(each.model_copy(update={"contract": contract}))) for each in (old, new)]
+
+    assert [Remedy.REWIND_TABLE_AND_JOB] * 2 == [remedy for remedy, _ in found]
 
 
 @MODES

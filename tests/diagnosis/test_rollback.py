@@ -113,6 +113,11 @@ def test_an_expired_rollback_is_not_excluded(by_numbers: bool) -> None:
     assert isinstance(rolled_back_while_running.examine(tale.looked_at()), CannotTell)
 
 
+def test_positions_that_are_missing_settle_nothing() -> None:
+    """The run went on above the hole."""
+    assert isinstance(rolled_back_while_running.examine(expired().commits("a", 6).looked_at(missing=20)), CannotTell)
+
+
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
 
 
@@ -149,6 +154,30 @@ def test_a_silent_run_of_which_nothing_tells_where_it_began_is_in_doubt(
 
     assert isinstance(found, CannotTell)
     assert not isinstance(recovered_by_itself.examine(case), Matches)
+
+
+def by_history(began: int) -> Tale:
+    """It failed over, and Flink lists all that it completed."""
+    ids = range(began + 1, began + 6)
+    tale = rolled_back_below().flink_runs("b", restored=began).remembers("b", *ids)
+    return tale.came_from("b", ids[-1], f"s3://lake/checkpoints/{job_id('b')}/chk-{ids[-1]}")
+
+
+def by_path(began: int) -> Tale:
+    """It failed before it completed anything, and went back to the same point."""
+    tale = rolled_back_below().flink_runs("b", restored=began)
+    return tale.came_from("b", began, f"s3://lake/checkpoints/{job_id('a')}/chk-{began}")
+
+
+@pytest.mark.parametrize("tell", [by_history, by_path])
+@pytest.mark.parametrize(("began", "expected"), [(3, Excluded), (4, Matches), (6, Matches)])
+def test_what_flink_still_shows_of_its_beginning_tells(tell: Callable[[int], Tale], began: int, expected: type) -> None:
+    """From beyond the target its state holds what main lost; from the target it reads that again."""
+    found = rolled_back_while_running.examine(tell(began).looked_at(gaps=WHOLE))
+
+    assert isinstance(found, expected)
+    if isinstance(found, Excluded):
+        assert "reads again what main lost" in found.reason
 
 
 # ---------------------------------------------------------------------- after its first commits
@@ -206,6 +235,17 @@ def test_missing_positions_tell_that_the_run_began_beyond_the_target(tell: Calla
     assert any("positions that the lost commits" in reason.lower() for reason in found.reasons)
     assert isinstance(skipped, Excluded)
     assert "(F6)" in skipped.reason
+
+
+@LATER
+def test_a_run_from_the_target_that_was_quiet_at_first_is_not_accused(tell: Callable[[int], Tale]) -> None:
+    """It brought the rows of 4 again under 5: every position is there, and the table is right."""
+    case = found_in(tell(3), missing=None)
+
+    found = rolled_back_while_running.examine(case)
+
+    assert isinstance(found, Excluded)
+    assert not isinstance(recovered_by_itself.examine(case), Excluded)
 
 
 @LATER

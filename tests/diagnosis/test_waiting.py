@@ -9,8 +9,9 @@ import pytest
 
 from bot.actions._effects.job import Began, standing
 from bot.bootstrap import failure_modes
+from bot.diagnosis import checkpoints_failed, flink_is_recovering, no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis import commit_not_made_yet as mode
-from bot.diagnosis import flink_is_recovering, no_snapshot_advanced, recovered_by_itself
+from bot.diagnosis._asked import answers
 from bot.diagnosis._examine import diagnose
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.effects import StartJob
@@ -200,6 +201,22 @@ def test_a_manifest_whose_checkpoint_is_in_progress_makes_no_look_old() -> None:
     assert isinstance(found, Matches) or "leaked_manifests" not in (found.asks if isinstance(found, CannotTell) else ())
 
 
+SLOW = timedelta(seconds=57)
+
+
+@pytest.mark.parametrize("pace", ["took", "pause"])
+def test_a_manifest_may_wait_as_long_as_the_next_checkpoint_takes(pace: str) -> None:
+    """As long as the longest has taken, or by Flink's least pause between two, whatever the interval."""
+    world, looked = well()
+    if pace == "took":
+        takes(world.tale, SLOW)
+    else:
+        world.tale._change("a", settings=CheckpointSettings(min_pause_ms=20_000))
+    with_manifest(world, timedelta(seconds=25))
+
+    assert answers(case_of(world, looked), "leaked_manifests")
+
+
 def test_manifests_are_looked_at_again_where_a_new_one_lies_there_of_a_job_that_died() -> None:
     """It said that they were to be looked at once more, and asked for nothing."""
     world = quiet()
@@ -228,6 +245,21 @@ def busy(pace: timedelta, checkpoints: int = 6) -> World:
 def told_of(world: World) -> list[str]:
     """What the watch would tell that no failure mode names."""
     return [sign.code for sign in unnamed_signs(case_of(world, look(world)), MINUTE)]
+
+
+@pytest.mark.parametrize(
+    ("pace", "interval", "since"), [(90, 5, 70), (420, 60, 300)], ids=["90 s, one each 5 s", "7 min, one each minute"]
+)
+def test_a_job_whose_checkpoints_take_long_is_well_until_the_next_is_due(pace: int, interval: int, since: int) -> None:
+    """Silence was counted from the trigger, and held against the time between two that complete."""
+    world = busy(timedelta(seconds=pace))
+    world.tale._change("a", checkpoint_interval_ms=1000 * interval)
+    world.tale.now += timedelta(seconds=since)
+    case = case_of(world, look(world))
+
+    assert isinstance(recovered_by_itself.examine(case), Matches)
+    assert isinstance(checkpoints_failed.examine(case), Excluded)
+    assert told_of(world) == []
 
 
 def test_the_watch_expects_nothing_of_a_dynamic_sink_without_rows() -> None:

@@ -82,6 +82,12 @@ def test_one_parallelism_throughout_is_no_rescale() -> None:
     assert isinstance(parallelism_changed.examine(with_subtasks(scaled(2, 2).looked_at(), 0, 1)), Excluded)
 
 
+@pytest.mark.parametrize("tale", [scaled(2, 2).flink_is_down(), Tale().flink_runs("a", vertices=False).commits("a", 1)])
+def test_a_rescale_cannot_be_excluded_without_operators(tale: Tale) -> None:
+    """Flink does not answer, or lists no operators."""
+    assert isinstance(parallelism_changed.examine(tale.looked_at()), CannotTell)
+
+
 def test_failed_checkpoints_are_told_beside_health() -> None:
     """The next one brought their files; no row is lost."""
     diagnosis = diagnose(failing(3, completed=(4,)).commits("a", 4).looked_at(), MODES)

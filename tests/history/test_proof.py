@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from bot.diagnosis import recovered_by_itself, source_positions_skipped, two_jobs_write_the_table
-from bot.domain.diagnosis import Case, Excluded, Matches
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
+from bot.domain.evidence import Verdict
 from bot.domain.findings import GapsFinding, PositionGap, RepeatedCommit, ReplayedRowsFinding
 from bot.domain.flink import JobRun, RememberedStart
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId
@@ -217,6 +218,22 @@ def test_a_hidden_position_is_not_named() -> None:
     assert "99" not in veiled.missing
 
 
+def test_a_task_that_could_not_answer_says_why_and_is_not_run_again() -> None:
+    """Counting rows takes minutes; whoever reads it must know that somebody looked."""
+    case = placed(running().looked_at())
+    failed = ruled_out(case, "duplicate_rows", case.observation.table.head or SnapshotId(0))
+    failed = failed.model_copy(
+        update={"verdict": Verdict.INCONCLUSIVE, "headline": "Spark went away.", "finding": None}
+    )
+    case = case.model_copy(update={"duplicates": None, "evidence": (failed,)})
+
+    found = recovered_by_itself.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "duplicate_rows (it ran and could not answer: Spark went away.)" in found.missing
+    assert "duplicate_rows" not in found.asks
+
+
 # ---------------------------------------------------------------------- a state that came by several runs
 
 
@@ -351,6 +368,22 @@ def test_a_gap_within_what_the_job_has_brought_is_a_loss(lows: tuple[int, ...]) 
 
         assert isinstance(prove(case), Wrong)
         assert isinstance(source_positions_skipped.examine(case), Matches)
+
+
+def test_a_gap_below_another_job_counts_once_no_run_of_the_job_is_alive() -> None:
+    """Then the other one may have taken over from it."""
+    assert isinstance(prove(beside_another(*FAR_ABOVE, ends=True)), Wrong)
+
+
+def test_a_gap_counts_while_it_is_not_known_what_the_job_brought_above() -> None:
+    """Its newest commit may lie there."""
+    case = beside_another(*FAR_ABOVE)
+    assert case.ledger is not None
+    *others, newest = case.ledger.rows
+    untold = newest.model_copy(update={"ranges": None, "position_from": None, "position_until": None})
+    ledger = case.ledger.model_copy(update={"rows": (*others, untold)})
+
+    assert isinstance(prove(case.model_copy(update={"ledger": ledger})), Wrong)
 
 
 @pytest.mark.parametrize("is_declared", [True, False])
