@@ -91,8 +91,7 @@ class Maintenance:
             said = f"Maintenance of the table is no longer frozen: {as_before(state)}."
         else:
             said = "Maintenance of the table was already running again."
-        if incident.is_frozen:
-            self._note(incident.id, by, "thawed", said)
+        self._note(incident.id, by, "thawed", said)
         return said
 
     def _taken_out(self, incident_id: IncidentId, table: TableName) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.actions import take_savepoint
 from bot.actions._completing import FREEZES, NOT_STOPPED, STAYS_FROZEN
-from bot.domain.entries import IncidentClosed
+from bot.domain.entries import IncidentClosed, MaintenanceMarked
 from bot.domain.errors import CommitRefused, OutcomeUnknown, Refused
 from bot.domain.journal import WATERLINE
 from bot.domain.table import TableState
@@ -265,13 +265,17 @@ def test_a_table_frozen_by_another_incident_stays_frozen(scene: Scene) -> None:
 
 
 def test_freezing_and_thawing_twice_is_as_once(scene: Scene) -> None:
-    """The answers say who was first."""
+    """The answers say who was first, each is on record once, and nothing is thawed by itself while the incident is
+    open."""
     scene.maintenance.freeze(scene.incident, by=ANA)
+    scene.maintenance.settle(scene.incident)
 
     second = scene.maintenance.freeze(scene.incident, by=ANA)
     scene.maintenance.thaw(scene.incident, by=ANA)
     fourth = scene.maintenance.thaw(scene.incident, by=ANA)
 
+    bodies = (entry.body for entry in scene.store.get(scene.incident).entries)
+    assert [body.status for body in bodies if isinstance(body, MaintenanceMarked)] == ["freezing", "frozen", "thawed"]
     assert second == f"Maintenance of sales.orders is already frozen by {scene.incident}."
     assert fourth == "Maintenance of the table was already running again."
 
