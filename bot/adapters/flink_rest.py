@@ -163,7 +163,7 @@ class Stop:
         name = f"Run {short_job(self._run.job_id)}"
         if told is None:
             # The JobManager forgot the operation (it keeps results for minutes): the run's state decides.
-            lost = f"{name} was told to stop with a savepoint; where that is, Flink no longer knows."
+            lost = f"{name} was asked to stop with a savepoint; Flink no longer knows where that is."
             return Stopped(sentence=lost, savepoint=None)
         if told.location is not None:
             return Stopped(sentence=f"{name} was stopped with savepoint {told.location}.", savepoint=told.location)

@@ -62,13 +62,13 @@ def refuse_missing_ways(settings: Settings, setups: Iterable[TableSetup]) -> Non
         for consumer in setup.consumers:
             if consumer.email and settings.notices.smtp is None:
                 raise BadConfiguration(
-                    f"tables.{setup.name}.consumers: {consumer.name} is to be told by e-mail, without a mail server.",
+                    f"tables.{setup.name}.consumers: {consumer.name} has an e-mail address but no mail server.",
                     "Expected `notices.smtp`; found nothing.",
                     "Set it up, or name another way for this consumer.",
                 )
             if consumer.webhook and not has_webhook:
                 raise BadConfiguration(
-                    f"tables.{setup.name}.consumers: {consumer.name} is to be told by webhook, and nothing signs it.",
+                    f"tables.{setup.name}.consumers: {consumer.name} has a webhook, and nothing signs what it gets.",
                     "Expected WATERLINE_WEBHOOK_SECRET in the environment; found it not set.",
                     "Make one (echo whsec_$(openssl rand -base64 32)) and give it to the receiver, too.",
                 )

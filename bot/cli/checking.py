@@ -17,7 +17,7 @@ def check_config(
     config: ConfigOption = DEFAULT_CONFIG,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of the file instead.")] = False,
 ) -> None:
-    """Check the configuration file, its data contracts and its own actions; connect to nothing. Exit code 1: a problem.
+    """Check the configuration, data contracts and own actions; connect to nothing. Exit code 1: a problem.
 
     With --schema, an editor can complete and check the settings.
     """

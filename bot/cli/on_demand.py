@@ -77,7 +77,7 @@ LATE: Mapping[str, Late] = {
     "check-config": Late(
         "bot.cli.checking",
         "check_config",
-        "Check the configuration file and the files that it names; connect to nothing. Exit code 1: a problem.",
+        "Check the configuration, data contracts and own actions; connect to nothing. Exit code 1: a problem.",
     ),
     "tour": Late(
         "bot.cli.tour",
