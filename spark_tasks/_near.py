@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.evidence import Ask
 from bot.domain.looked import NotSeen
+from bot.history.source_starts import went_back
 from spark_tasks._reading import column
 
 _APART = 50
@@ -104,6 +105,13 @@ def moment_of(ask: Ask) -> list[str]:
 def not_told_apart(ask: Ask, what: str, so: str) -> NotSeen:
     """What is said where one place of the source stands for different records: `what` shows it, `so` follows."""
     named = ask.contract.position_partition
+    back = None if ask.contract.hides(ask.contract.position) else went_back(ask.observation)
+    if back is not None:
+        return NotSeen(
+            source="the topic of the job",
+            reason=f"{what}. {back} {so}",
+            remedy="Ask who changed the topic. Do not replay from it what is older: other records have these offsets.",
+        )
     if named is None:
         return NotSeen(
             source="contract.position_partition",

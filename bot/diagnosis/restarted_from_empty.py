@@ -18,7 +18,7 @@ from bot.domain.empty_starts import EmptyStart
 from bot.domain.ids import CheckpointId, JobId, short, short_job
 from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
-from bot.history.source_starts import source_in_doubt, source_starts
+from bot.history.source_starts import in_words, source_in_doubt, source_starts
 
 MODE = Mode(
     code="F15",
@@ -85,12 +85,19 @@ def examine(case: Case) -> Examined:
 
 
 def _of_source(case: Case) -> Iterator[EmptyStart]:
-    """Restored runs whose source alone began without state."""
+    """Restored runs whose source alone began anew. One that kept its state may read other records at the same offsets:
+    it counts where keys live twice."""
+    is_twice = case.duplicates is not None and case.duplicates.keys
     inside = {commit.snapshot_id for commit in in_window(case)}
     for start in source_starts(case):
         old, first = start.left[0], start.first
-        if first is not None and first.snapshot_id not in inside:
+        if (first is not None and first.snapshot_id not in inside) or (start.went_back and not is_twice):
             continue
+        said = (
+            f"Flink restored run {short_job(start.run.job_id)} from checkpoint {start.restored.checkpoint_id}, but its "
+            f"source began without state. Operator {old.operator_id[:6]} held the offsets of {old.topic}, and another "
+            f"operator reads this topic now. {_SAME_UID}"
+        )
         yield EmptyStart(
             run=start.run.job_id,
             earlier=JobId(start.last_before.job_id or ""),
@@ -98,9 +105,8 @@ def _of_source(case: Case) -> Iterator[EmptyStart]:
             last_before=start.last_before.snapshot_id,
             first=first.snapshot_id if first is not None else None,
             is_told_by_flink=True,
-            source=f"Flink restored run {short_job(start.run.job_id)} from checkpoint {start.restored.checkpoint_id}, "
-            f"but its source began without state. Operator {old.operator_id[:6]} held the offsets of {old.topic}, and "
-            "another operator reads this topic now.",
+            how="below where its source had come" if start.went_back else "without the state of its source",
+            source=in_words(start.run, start.restored, old, start.reached) if start.went_back else said,
         )
 
 
@@ -144,11 +150,8 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         reasons.append(
             f"No restore point pairs with {short(start.last_before)} or an earlier snapshot: a rewind is impossible."
         )
-    if start.source is not None:
-        reasons.append(_SAME_UID)
-    without = "without state" if start.source is None else "without the state of its source"
     return Matches(
-        headline=f"Run {short_job(start.run)} was started {without}, although {whose} had committed checkpoint "
+        headline=f"Run {short_job(start.run)} was started {start.how}, although {whose} had committed checkpoint "
         f"{start.reached}.",
         reasons=tuple(reasons),
         rows=rows_by(case, (start.earlier, start.run), None),

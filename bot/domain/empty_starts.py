@@ -24,6 +24,8 @@ class EmptyStart(Record):
     """The run's first commit; None while it is silent."""
     is_told_by_flink: bool
     """Whether Flink shows the start; otherwise the ids on main do, which begin at 1 again."""
+    how: str = "without state"
+    """With what it was started, a phrase."""
     source: str | None = None
     """What shows that only the source of a restored run began without state; None: nothing was restored."""
 

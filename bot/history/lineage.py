@@ -295,8 +295,23 @@ class Lineage:
             return None
         if gone := gone_since(end, self.table):
             return f"what {counted(gone, 'snapshot')} newer than {short(end.snapshot_id)} had: all that has expired"
-        told = gone_between(end, point.checkpoint_id, self.table, self.case.observation.jobs)
-        return f"whether commits are gone: {told.rstrip('.')}" if told is not None else None
+        line = (end, *self._empty_after(end, point))
+        reached_by = (*(commit.checkpoint_id or 0 for commit in line[1:]), point.checkpoint_id)
+        for commit, until in zip(line, reached_by, strict=True):
+            told = gone_between(commit, until, self.table, self.case.observation.jobs)
+            if told is not None:
+                return f"whether commits are gone: {told.rstrip('.')}"
+        return None
+
+    def _empty_after(self, end: Snapshot, point: Restored) -> Iterator[Snapshot]:
+        """Commits of the same run and sink that main lists above `end`, up to the point's id: an idle job makes
+        some."""
+        place, number = self.table.place_of(end.snapshot_id), end.checkpoint_id or CheckpointId(0)
+        for commit in self.own:
+            is_of_it = (commit.job_id, commit.operator_id) == (end.job_id, end.operator_id)
+            is_between = number < (commit.checkpoint_id or 0) <= point.checkpoint_id
+            if is_of_it and is_between and self.table.place_of(commit.snapshot_id) > place:
+                yield commit
 
 
 def _began_at(run: JobRun) -> int:

@@ -102,11 +102,20 @@ def forgotten(*, is_remembered: bool) -> Case:
     return case.model_copy(update={"observation": case.observation.model_copy(update={"remembered": remembered})})
 
 
+def idle(*empty: int) -> Case:
+    """Run a brought nothing after checkpoint 3, committed these without rows, and was replaced from checkpoint 6."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale.properties["flink.max-continuous-empty-commits"] = "1"
+    tale.commits("a", *empty, rows=0).becomes("a", "FINISHED").flink_runs("b")
+    return placed(tale.came_from("b", 6, CHK.replace("chk-3", "chk-6")).looked_at())
+
+
 HOLDS: dict[str, Callable[[], Case]] = {
     "it brought the highest position": lambda: placed(running().looked_at()),
     "its restore point pairs with main's end": lambda: placed(upgraded().looked_at()),
     "it brought the highest position, wherever it began": lambda: placed(upgraded(2).commits("b", 4).looked_at()),
     "a run that was once seen to start": lambda: forgotten(is_remembered=True),
+    "an idle job was restarted": lambda: idle(4, 5, 6),
     "nobody runs, and all was counted": lambda: placed(running().becomes("a", "FAILED").looked_at()),
 }
 FAILS: dict[str, tuple[Callable[[], Case], str]] = {
@@ -128,6 +137,7 @@ OPEN: dict[str, tuple[Callable[[], Case], str]] = {
         "it started without state after …003003",
     ),
     "P2: a run that nobody saw start": (lambda: forgotten(is_remembered=False), "which Flink does not list"),
+    "P2: an idle job's empty commits are not all listed": (lambda: idle(6), "of checkpoints 4 to 6 it would have"),
     "P2: of a drained run": (lambda: placed(drained().looked_at()), "is of a drained run"),
 }
 

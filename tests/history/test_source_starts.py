@@ -6,7 +6,7 @@ from bot.diagnosis import restarted_from_empty
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.flink import SourcePosition
 from bot.domain.ids import OperatorId
-from bot.history.source_starts import source_starts
+from bot.history.source_starts import source_starts, went_back
 from tests.cases import Tale, job_id
 from tests.history.test_proof import upgraded
 
@@ -43,6 +43,20 @@ def test_a_source_under_another_id_began_anew() -> None:
     assert (found.wrong_run, found.last_good) == (job_id("b"), tale.at("a", 3))
     assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
     assert any("former uid" in reason for reason in found.reasons)
+
+
+def test_a_source_that_went_back_began_anew_where_rows_came_twice() -> None:
+    """The topic was made anew. With the same records it doubles rows; with others only their offsets come again."""
+    tale = went_on(reads(OLD, 12))
+
+    found = restarted_from_empty.examine(tale.looked_at(duplicates=12))
+    others = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert "offset 30 of orders, partition 0, and it came to 12" in " ".join(found.reasons)
+    assert not any("former uid" in reason for reason in found.reasons)
+    assert not isinstance(others, Matches)
+    assert went_back(tale.looked_at().observation) is not None
 
 
 OTHERS = {

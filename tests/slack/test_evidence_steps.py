@@ -190,7 +190,7 @@ def test_two_incidents_at_once_take_turns(ana: Responder, bot: LittleBot) -> Non
     bot.runner.quick()
     eventually(lambda: len(begun) == 8)
 
-    assert [WL, WL, other, other] == sorted(begun[:4])
+    assert {WL, other} == set(begun[:4])
 
 
 def test_a_diagnosis_that_shows_another_symptom_offers_its_runbook(
