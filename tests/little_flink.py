@@ -6,6 +6,7 @@ stopped, a started run rewinds its source to the restore point and commits the n
 
 import hashlib
 import json
+import os
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.tables import OPERATOR, ORDERS, lake_in, rows
 JOB = "orders-to-iceberg"
 ROWS_A_CHECKPOINT = 10
 _MAGIC = 0x4960672D
+_SOON_S = 5.0
 _DROPPED = CompletedCheckpoint(
     checkpoint_id=CheckpointId(1),
     kind=CheckpointKind.CHECKPOINT,
@@ -57,6 +59,7 @@ class LittleFlink:
             "restored_id": at_checkpoint if restored else None,
             "started": datetime.now(UTC).isoformat(),
             "suffix": suffix,
+            "came_to_it": datetime.now(UTC).timestamp(),
         }
         self._write(runs)
 
@@ -68,6 +71,7 @@ class LittleFlink:
             runs[job_id]["checkpoint"] = number
             first = (number - 1) * ROWS_A_CHECKPOINT
             self._commit(job_id, number, range(first, first + ROWS_A_CHECKPOINT))
+            runs[job_id]["came_to_it"] = datetime.now(UTC).timestamp()
             self._write(runs)
 
     def stands_at(self, job_id: JobId, checkpoint: int) -> None:
@@ -77,13 +81,15 @@ class LittleFlink:
         self._write(runs)
 
     def savepoint(self, job_id: JobId) -> Path:
-        """A savepoint at the run's newest checkpoint."""
-        number = self._read()[job_id]["checkpoint"]
+        """A savepoint at the run's newest checkpoint, written soon after it: a point that is much younger is a copy."""
+        number, came_to_it = (self._read()[job_id][each] for each in ("checkpoint", "came_to_it"))
         path = self.savepoints / f"savepoint-{job_id[:6]}-{number:012x}"
         path.mkdir(exist_ok=True)
         header = _MAGIC.to_bytes(4, "big") + (3).to_bytes(4, "big") + number.to_bytes(8, "big")
         operator = bytes.fromhex(operator_under(self._read()[job_id].get("suffix", "")))
         (path / "_metadata").write_bytes(header + b"\0" * 16 + b"!" + job_id.encode() + b"\0" + operator)
+        then = min(datetime.now(UTC).timestamp(), came_to_it + _SOON_S)
+        os.utime(path / "_metadata", (then, then))
         return path
 
     @property
