@@ -105,7 +105,7 @@ def moment_of(ask: Ask) -> list[str]:
 def not_told_apart(ask: Ask, what: str, so: str) -> NotSeen:
     """What is said where one place of the source stands for different records: `what` shows it, `so` follows."""
     named = ask.contract.position_partition
-    back = None if ask.contract.hides(ask.contract.position) else went_back(ask.observation)
+    back = went_back(ask.observation, ask.contract)
     if back is not None:
         return NotSeen(
             source="the topic of the job",

@@ -27,7 +27,8 @@ def check_config(
     console = Console(soft_wrap=True, highlight=False)
     settings = Settings.load(config)
     setups = setups_of(settings)
-    for what, _, found, remedy in policies_of(setups.values()):
+    remarks = list(policies_of(setups.values()))
+    for what, _, found, remedy in remarks:
         console.print(f"{what}: {found}. {remedy}", markup=False)
     tables, jobs = counted(len(setups), "table"), counted(len(settings.jobs), "job")
-    console.print(f"{config}: {tables}, {jobs}, no problem.", markup=False)
+    console.print(f"{config}: {tables}, {jobs}, no error, {counted(len(remarks), 'remark')}.", markup=False)

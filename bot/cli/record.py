@@ -157,8 +157,7 @@ def backup(
     For SQLite only. To go back, stop the bot and put the copy in the place of the record's file.
     """
     settings = Settings.load(config)
-    with existing_record(settings):
-        copy_record(settings.journal_url, to)
+    copy_record(settings, to)
     with closing(open_store(f"sqlite:///{to.resolve()}", masking(settings))) as store:
         _verify_database(store.journal, ())
     console.print(f"Copied to {to}.", markup=False)

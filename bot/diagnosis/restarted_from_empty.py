@@ -18,7 +18,7 @@ from bot.domain.empty_starts import EmptyStart
 from bot.domain.ids import CheckpointId, JobId, short, short_job
 from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
-from bot.history.source_starts import in_words, source_in_doubt, source_starts
+from bot.history.source_starts import source_in_doubt, source_starts, went_back_in_words
 
 MODE = Mode(
     code="F15",
@@ -93,11 +93,14 @@ def _of_source(case: Case) -> Iterator[EmptyStart]:
         old, first = start.left[0], start.first
         if (first is not None and first.snapshot_id not in inside) or (start.went_back and not is_twice):
             continue
-        said = (
-            f"Flink restored run {short_job(start.run.job_id)} from checkpoint {start.restored.checkpoint_id}, but its "
-            f"source began without state. Operator {old.operator_id[:6]} held the offsets of {old.topic}, and another "
-            f"operator reads this topic now. {_SAME_UID}"
-        )
+        said = went_back_in_words(start.run, start.restored, old, start.reached, case.contract)
+        if not start.went_back:
+            run, point = short_job(start.run.job_id), start.restored.checkpoint_id
+            said = (
+                f"Flink restored run {run} from checkpoint {point}, but its source began without state. Operator "
+                f"{old.operator_id[:6]} held the offsets of {old.topic}, and another operator reads this topic now. "
+                f"{_SAME_UID}"
+            )
         yield EmptyStart(
             run=start.run.job_id,
             earlier=JobId(start.last_before.job_id or ""),
@@ -106,7 +109,7 @@ def _of_source(case: Case) -> Iterator[EmptyStart]:
             first=first.snapshot_id if first is not None else None,
             is_told_by_flink=True,
             how="below where its source had come" if start.went_back else "without the state of its source",
-            source=in_words(start.run, start.restored, old, start.reached) if start.went_back else said,
+            source=said,
         )
 
 

@@ -12,6 +12,7 @@ its newest records, and the source began where its options say.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun, Restored, SourcePosition, StoredCheckpoint
@@ -60,29 +61,36 @@ def source_in_doubt(case: Case) -> str | None:
 def _all(case: Case) -> Iterator[SourceStart]:
     for run, restored, point, new in _restores(case.runs, case.observation):
         told = tuple(_not_gone_on(point, new)) if new is not None else ()
+        if not told:
+            continue
         own = [commit for commit in case.observation.table.of_flink if commit.adds_rows]
         since = [s for s in own if s.job_id == run.job_id and (s.checkpoint_id or 0) > restored.checkpoint_id]
         first = since[0] if since else None
         before = own[: own.index(first)] if first is not None else own
-        if told and before:
+        if before:
             yield SourceStart(run, restored, tuple(each for each, _ in told), told[0][1], before[-1], first)
 
 
-def went_back(observation: Observation) -> str | None:
-    """A sentence on the first source that found other offsets than its state names; None: none did."""
+def went_back(observation: Observation, contract: TableContract) -> str | None:
+    """What is said of the first source that found other offsets than its state names; None: none did."""
     for run, restored, point, new in _restores(observation.jobs.values, observation):
         for one, reached in _not_gone_on(point, new) if new is not None else ():
             if one.operator_id == reached.operator_id:
-                return in_words(run, restored, one, reached)
+                return went_back_in_words(run, restored, one, reached, contract)
     return None
 
 
-def in_words(run: JobRun, restored: Restored, one: SourcePosition, reached: SourcePosition) -> str:
-    """Where a source that kept its state should have gone on, and how far it came instead: two sentences."""
+def went_back_in_words(
+    run: JobRun, restored: Restored, one: SourcePosition, reached: SourcePosition, contract: TableContract
+) -> str:
+    """Where a source that kept its state should have gone on, and how far it came instead: two sentences, without
+    positions and partitions that the contract hides."""
+    following, came_to = (contract.shown(contract.position, each.following) for each in (one, reached))
+    partition = contract.shown(contract.position_partition, one.partition)
     return (
         f"Flink restored run {short_job(run.job_id)} from checkpoint {restored.checkpoint_id} to go on with offset "
-        f"{one.following:,} of {one.topic}, partition {one.partition}, and it came to {reached.following:,}. The topic "
-        "was made anew, or lost its newest records."
+        f"{following} of {one.topic}, partition {partition}, and it came to {came_to}. The topic was made anew, or "
+        "lost its newest records."
     )
 
 

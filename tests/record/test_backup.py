@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from bot.adapters.journal_sql.store import copy_record, open_store
+from bot.adapters.journal_sql.store import open_store
 from bot.cli import app
 from bot.domain.entries import NoteAdded
 from bot.domain.errors import BadConfiguration
@@ -64,7 +64,11 @@ def test_a_copy_overwrites_nothing(config: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("**/*.part"))
 
 
-def test_another_database_has_its_own_tool(tmp_path: Path) -> None:
+def test_another_database_has_its_own_tool(config: Path, tmp_path: Path) -> None:
     """It is named, and the database is not asked."""
-    with pytest.raises(BadConfiguration, match="pg_dump"):
-        copy_record("postgresql+psycopg://nobody@db/none", tmp_path / "copy.db")
+    config.write_text(f"journal: {{url: postgresql+psycopg://nobody@db/none}}\n{GOOD}", encoding="utf-8")
+
+    refused = backup(config, tmp_path / "copy.db").exception
+
+    assert isinstance(refused, BadConfiguration)
+    assert "pg_dump" in str(refused)

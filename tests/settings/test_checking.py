@@ -26,7 +26,7 @@ def test_the_example_is_right_and_fits_its_schema() -> None:
     written = {name: value for name, value in json.loads(json.dumps(yaml_of(EXAMPLE))).items() if value is not None}
 
     assert told.exit_code == 0
-    assert "1 table, 3 jobs, no problem" in told.stdout
+    assert "1 table, 3 jobs, no error, 0 remarks" in told.stdout
     jsonschema.validate(written, schema)
     with pytest.raises(jsonschema.ValidationError, match="catalogue"):
         jsonschema.validate({**written, "catalogue": {}}, schema)

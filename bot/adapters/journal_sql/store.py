@@ -272,22 +272,27 @@ def existing_record(settings: Settings) -> Iterator[Store]:
         yield store
 
 
-def copy_record(url: str, to: Path) -> None:
+def copy_record(settings: Settings, to: Path) -> None:
     """The whole database as one transaction sees it, into a new file. Raises BadConfiguration, also for one that is not
-    SQLite; then nothing is left behind."""
-    made = make_url(url)
+    SQLite, and NoRecord; then nothing is left behind."""
+    made = make_url(settings.journal_url)
     if made.get_backend_name() != "sqlite":
         raise BadConfiguration(
             "Waterline copies a record in SQLite only.",
             f"Found a record in {made.get_backend_name()}.",
             "Copy it with the database's own tool, such as pg_dump. That is consistent while the bot runs.",
         )
+    with existing_record(settings):
+        _copy(Path(made.database or ""), to)
+
+
+def _copy(record: Path, to: Path) -> None:
     part = to.with_name(f"{to.name}.part")
     try:
         if to.exists():
             raise FileExistsError(errno.EEXIST, "it is there already")
         with (
-            closing(sqlite3.connect(f"file:{made.database}?mode=ro", uri=True)) as one,
+            closing(sqlite3.connect(f"{record.resolve().as_uri()}?mode=ro", uri=True)) as one,
             closing(sqlite3.connect(part)) as two,
         ):
             one.backup(two)
