@@ -92,13 +92,17 @@ RACES ?= 500
 races: install ## Race approvals against the job's commits and strangers: RACES=500 SEED=1
 	$(BIN)/python -m tests.chaos.racing --races $(RACES) --seed $(SEED)
 
-reference: install ## Write the settings, the catalogue, the notices and their schema anew from the code
+reference: install ## Write the generated pages anew from the code: settings, commands, API, catalogue, notices
 	$(BIN)/waterline catalogue > docs/catalogue.md.new && mv docs/catalogue.md.new docs/catalogue.md
 	$(BIN)/python -c 'from bot.settings import Settings; print(Settings.reference(), end="")' > deploy/settings.md.new
 	mv deploy/settings.md.new deploy/settings.md
 	$(BIN)/python -m bot.notices.reference
 	$(BIN)/python -c 'import json; from bot.adapters.notify import NoticePayload as N; print(json.dumps(N.model_json_schema(), indent=2))' > docs/notice.schema.json.new
 	mv docs/notice.schema.json.new docs/notice.schema.json
+	$(BIN)/python -m tests.docs.reference
+
+docs: install ## Build the documentation site into artifacts/site, without a network; a broken link fails
+	$(BIN)/python -m tests.docs
 
 lock: ## Pin every package anew (needs uv)
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -q -o requirements.lock
@@ -106,4 +110,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-all test-long hunt test-operator check checked-types checked-style checked-content fix bench bench-short matrix chaos chaos-short races reference lock clean
+.PHONY: help install demo walk test test-all test-long hunt test-operator check checked-types checked-style checked-content fix bench bench-short matrix chaos chaos-short races reference docs lock clean

@@ -22,6 +22,16 @@ from bot.domain.incident import Incident
 from bot.domain.trust import TrustState
 from bot.service.trust import TrustDesk
 
+NUMBERS: Mapping[str, str] = {
+    "waterline_table_trusted": "1: consumers may rely on it. 0: under review. NaN: not known.",
+    "waterline_table_commits_above_trusted": "Commits on main above the trusted snapshot.",
+    "waterline_recovery_deadline_seconds": "Seconds until something that a recovery needs may be gone; absent where no "
+    "such moment is known.",
+    "waterline_open_incidents": "Incidents that are worked on; private ones are not counted.",
+    "waterline_proposal_waiting_seconds": "Age of the proposal that people can still approve, veto or begin; absent "
+    "where there is none.",
+}
+"""Name of each gauge, and what it counts. Each has the label `table`."""
 Check = Callable[[], str | None]
 """What hinders it, a sentence without names; None: nothing does."""
 
@@ -81,11 +91,9 @@ class TrustNumbers(Collector):
     def collect(self) -> Iterable[Metric]:
         """One catalog call and one metadata file a table."""
         told = self._desk.all()
-        trusted = _gauge("waterline_table_trusted", "1: consumers may rely on it. 0: under review. NaN: not known.")
-        above = _gauge("waterline_table_commits_above_trusted", "Commits on main above the trusted snapshot.")
-        left = _gauge(
-            "waterline_recovery_deadline_seconds", "Seconds until something that a recovery needs may be gone."
-        )
+        trusted = _gauge("waterline_table_trusted")
+        above = _gauge("waterline_table_commits_above_trusted")
+        left = _gauge("waterline_recovery_deadline_seconds")
         for trust in told:
             known = {TrustState.TRUSTED: 1.0, TrustState.UNDER_REVIEW: 0.0}
             trusted.add_metric([trust.table], known.get(trust.state, math.nan))
@@ -99,8 +107,8 @@ class TrustNumbers(Collector):
             return
 
     def _of_incidents(self, incidents: Iterable[Incident], now: datetime) -> Iterable[Metric]:
-        opened = _gauge("waterline_open_incidents", "Incidents that are worked on; private ones are not counted.")
-        waits = _gauge("waterline_proposal_waiting_seconds", "Age of the proposal that waits for people.")
+        opened = _gauge("waterline_open_incidents")
+        waits = _gauge("waterline_proposal_waiting_seconds")
         counts = dict.fromkeys(self._desk.setups, 0)
         for each in (each for each in incidents if each.is_open):
             counts[each.opened.table] = counts.get(each.opened.table, 0) + 1
@@ -112,5 +120,5 @@ class TrustNumbers(Collector):
         yield from (opened, waits)
 
 
-def _gauge(name: str, told: str) -> GaugeMetricFamily:
-    return GaugeMetricFamily(name, told, labels=["table"])
+def _gauge(name: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, NUMBERS[name], labels=["table"])

@@ -32,7 +32,7 @@ from bot.workspace.api import METHODS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = README + "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md")))
+PAGES = README + "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").rglob("*.md")))
 CATALOGUE = ROOT / "docs" / "catalogue.md"
 _HOMES = ("work", "root", "home/[a-z]+")
 _REGISTRIES = (r"repo1?\.maven", r"pypi\.or.", r"files\.pythonhoste.", r"registry\.npmj.", r"deb\.debia.")

@@ -55,7 +55,7 @@ def everything() -> Mapping[str, list[Text]]:
     """Kind -> its texts. Sentences of failure modes and headlines of evidence come with the core: not among them."""
     kinds: dict[str, list[Text]] = {
         "README": list(_markdown("README.md")),
-        "docs": [text for page in sorted((ROOT / "docs").glob("*.md")) for text in _page(page)],
+        "docs": [text for page in sorted((ROOT / "docs").rglob("*.md")) for text in _page(page)],
         "CONTRIBUTING": list(_markdown("CONTRIBUTING.md")),
         "CHANGELOG": list(_markdown("CHANGELOG.md")),
         "deploy": [*_markdown("deploy/README.md"), *_comments("deploy/waterline.example.yaml")],
@@ -98,7 +98,7 @@ def _markdown(name: str, until: str | None = None) -> Iterator[Text]:
 
 def _page(page: Path) -> Iterator[Text]:
     """What is generated is measured where it is made: of the notices' page the first part counts, of others nothing."""
-    if page.name in {"catalogue.md", "matrix.md"}:
+    if page.name in {"api.md", "catalogue.md", "cli.md", "matrix.md"}:
         return
     yield from _markdown(str(page.relative_to(ROOT)), until="<!-- Generated from")
 
