@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ from bot.ports import Clock
 from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.app import check_identity
 from bot.slack.front_door import FrontDoor
+from bot.web.serving import Address, address_of, not_ready
 
 if TYPE_CHECKING:
     from bot.bootstrap import Built
@@ -81,7 +82,12 @@ def running(
     client = WebClient(token=secrets.slack_bot_token.get_secret_value(), base_url=settings.slack.base_url)
     name = check_identity(client, lambda what: f"Check {what}. `waterline doctor` checks everything.")
     with ExitStack() as stack:
-        door, store = _opened(settings, secrets, client, stack, stopping, clock)
+        address: Address | None = None
+        if settings.web is not None:
+            address = stack.enter_context(closing(address_of(settings.web)))
+            address.shows(not_ready("Waterline is starting."))
+        standing_by = stack.enter_context(ExitStack())
+        door, store = _opened(settings, secrets, client, stack, stopping, clock, address, standing_by)
 
         # Behind the door: all that is not needed for taking deliveries takes longer to import than the door to open.
         from bot.bootstrap import build
@@ -109,8 +115,8 @@ def running(
         built.timers.every("settle", _SETTLE_EVERY_S, built.services.duties.settle_all)
         if built.services.watch is not None:
             built.services.watch.start(built.timers)
-        if settings.web is not None:
-            from bot.cli.web import serving_pages
+        if settings.web is not None and address is not None:
+            from bot.cli.web import pages_of
             from bot.service.alerts import AlertDesk
             from bot.service.restoring import RestoreDesk
             from bot.slack.directory import NamesInSlack
@@ -124,9 +130,10 @@ def running(
             )
             restores = RestoreDesk(services.observer, services.clock)
             checks = {"slack": door.trouble}
-            pages = serving_pages(settings.web, services.trust, restores, names.of, alerts, checks)
-            address = stack.enter_context(pages)
-            Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)
+            address.shows(pages_of(settings.web, services.trust, restores, names.of, alerts, checks))
+            stack.callback(address.shows, not_ready("Waterline is ending."))
+            standing_by.close()
+            Console(stderr=True).print(f"Pages, API and MCP server: {address.url}", highlight=False)
         yield name, built
 
 
@@ -137,14 +144,29 @@ def _opened(
     stack: ExitStack,
     stopping: threading.Event,
     clock: Clock | None,
+    address: Address | None,
+    standing_by: ExitStack,
 ) -> tuple[FrontDoor, Store]:
-    """The record, and the door to it: from here on every click of Slack is acknowledged and kept."""
+    """The record, and the door to it: from here on every click of Slack is acknowledged and kept.
+
+    While another replica works on the record, this one serves the pages at `address`, and keeps Slack's requests in
+    the shared record, where the other one finds them. `standing_by` closes what is needed until it takes over."""
     store = stack.enter_context(record_of(settings, keep=True, machine=clock))
     secret = secrets.slack_signing_secret.get_secret_value() if secrets.slack_signing_secret else None
     is_http = settings.slack.mode == "http"
     door = FrontDoor(client, store.inbox, store.outbox, store.clock, signing_secret=secret if is_http else None)
     stack.callback(door.close)
-    if not store.presence.take_over(stopping.wait):  # a second bot on the same record takes nothing
+
+    def stands_by() -> None:
+        structlog.get_logger(__name__).info("standing by: another replica works on the record")
+        if is_http:
+            door.listen(settings.slack.host, settings.slack.port)
+        if settings.web is not None and address is not None:
+            from bot.cli.web import read_only_pages
+
+            address.shows(standing_by.enter_context(read_only_pages(settings, settings.web)))
+
+    if not store.presence.take_over(stopping.wait, stands_by):  # a second bot on the same record takes nothing
         raise typer.Exit
     if is_http:
         door.listen(settings.slack.host, settings.slack.port)

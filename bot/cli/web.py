@@ -3,11 +3,12 @@
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from types import FrameType
 
 import typer
 from rich.console import Console
+from starlette.applications import Starlette
 
 from bot.bootstrap import records, restore_desk
 from bot.bootstrap.content import CONTENT
@@ -16,12 +17,13 @@ from bot.cli.trust import trust_desk
 from bot.service.alerts import AlertDesk
 from bot.service.restoring import RestoreDesk
 from bot.service.trust import TrustDesk
-from bot.settings import AlertSecrets, Settings, WebSecrets, WebSettings, refuse_open_house
+from bot.settings import AlertSecrets, Settings, WebSecrets, WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
-from bot.web.app import serving, web_app
+from bot.web.app import web_app
 from bot.web.pages import Names
 from bot.web.probes import Check
+from bot.web.serving import address_of
 
 app = typer.Typer(add_completion=False)
 
@@ -41,33 +43,32 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, stop)
     web_settings = settings.web or WebSettings()
-    with (
-        trust_desk(settings) as desk,
-        restore_desk(settings) as restores,
-        serving_pages(web_settings, desk, restores, lambda _users: {}) as address,
-    ):
-        Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)
+    with closing(address_of(web_settings)) as address, read_only_pages(settings, web_settings) as pages:
+        address.shows(pages)
+        Console(stderr=True).print(f"Pages, API and MCP server: {address.url}", highlight=False)
         stopping.wait()
 
 
 @contextmanager
-def serving_pages(
+def read_only_pages(settings: Settings, web_settings: WebSettings) -> Iterator[Starlette]:
+    """Pages of a process that does not work on the record."""
+    with trust_desk(settings) as desk, restore_desk(settings) as restores:
+        yield pages_of(web_settings, desk, restores, lambda _users: {})
+
+
+def pages_of(
     settings: WebSettings,
     desk: TrustDesk,
     restores: RestoreDesk,
     names: Names,
     alerts: AlertDesk | None = None,
     checks: Mapping[str, Check] | None = None,
-) -> Iterator[str]:
-    """The address at which all of it is served. `checks`: what else has to work for it to be ready. Raises
-    BadConfiguration if anybody could read it."""
+) -> Starlette:
+    """All that is served. `checks`: what else has to work for it to be ready."""
     token = WebSecrets().waterline_web_token
-    refuse_open_house(settings, token)
     access = Access(settings, token.get_secret_value() if token is not None else None)
     content = CONTENT / "messages" / "record"
-    app = web_app(desk, restores, records(desk.setups), content, access, names, _alert_routes(alerts), checks)
-    with serving(app, settings.host, settings.port) as address:
-        yield address
+    return web_app(desk, restores, records(desk.setups), content, access, names, _alert_routes(alerts), checks)
 
 
 def _alert_routes(desk: AlertDesk | None) -> AlertRoutes | None:

@@ -25,6 +25,9 @@ _RECEIVE_BYTES = 64 * 1024
 """slack_sdk's client (3.47) hands envelopes on only when a read ends where a frame ends, and recurses until then:
 with its 1024 bytes a read, a burst of clicks waits for its last one and can end in a RecursionError."""
 
+_PONG_WITHIN_S = 10.0
+"""With a ping every second. slack_sdk connects anew after five; this holds even where the thread that does so hangs."""
+
 _AT_ONCE = 64
 """Deliveries that are being stored at the same time; those that arrive together share one commit."""
 
@@ -65,7 +68,9 @@ class FrontDoor:
         self._socket.connect()  # type: ignore[no-untyped-call]
 
     def listen(self, host: str, port: int) -> None:
-        """Take signed requests at this address, in a thread of its own."""
+        """Take signed requests at this address, in a thread of its own. Safe to repeat."""
+        if self._server is not None:
+            return
         config = uvicorn.Config(
             http_app(self.app, lambda: self._on_stored is not None), host, port, log_level="warning"
         )
@@ -78,8 +83,18 @@ class FrontDoor:
         is broken shows by pings without an answer, after which slack_sdk connects anew."""
         if self._server is not None:
             return None if self._server.started else "Slack's address does not listen."
-        is_connected = self._socket is not None and self._socket.client.is_connected()
-        return None if is_connected else "The socket to Slack is not connected."
+        age_s = self.pong_age_s()
+        if age_s is None:
+            return "The socket to Slack is not connected."
+        return None if age_s < _PONG_WITHIN_S else "The socket to Slack answers no ping."
+
+    def pong_age_s(self) -> float | None:
+        """Seconds since Slack last answered a ping on the socket; None: it is not connected, or no ping was answered
+        yet. The SDK writes down the time that was in the ping."""
+        session = self._socket.client.current_session if self._socket is not None else None
+        if session is None or not session.is_active() or session.last_ping_pong_time is None:
+            return None
+        return max(0.0, time.time() - session.last_ping_pong_time)
 
     def close(self) -> None:
         """Take nothing more. Safe to repeat."""

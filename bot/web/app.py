@@ -1,16 +1,11 @@
-"""The ASGI application (pages, API and MCP server behind one rule of who may read) and the thread that serves it."""
+"""The ASGI application (pages, API and MCP server behind one rule of who may read) and how it is served."""
 
-import asyncio
 import secrets
-import socket
-import threading
-import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
 import structlog
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -19,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.domain.errors import BadConfiguration, WaterlineError
+from bot.domain.errors import WaterlineError
 from bot.service.record import Records
 from bot.service.restoring import RestoreDesk
 from bot.service.trust import TrustDesk
@@ -28,6 +23,7 @@ from bot.web.alerts import AlertRoutes
 from bot.web.pages import Names, Pages
 from bot.web.probes import Check, Probes
 from bot.web.responses import json_text, problem_of, wants_page
+from bot.web.serving import Address
 from bot.web.trust_api import Api, openapi_json
 
 log = structlog.get_logger(__name__)
@@ -115,55 +111,9 @@ def _hosts(access: Access) -> list[str]:
     return ["*"] if is_guarded else [*_LOOPBACK, access.web.host]
 
 
-_START_S = 10.0
-
-
 @contextmanager
 def serving(app: Starlette, host: str, port: int) -> Iterator[str]:
     """The address while the server is up; port 0 takes a free one. Raises BadConfiguration if it cannot listen."""
-    with _listening(host, port) as bound:
-        server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=2,
-            )
-        )
-        thread = threading.Thread(target=_run, args=(server, bound), name="web", daemon=True)
-        thread.start()
-        deadline = time.monotonic() + _START_S
-        while not server.started and thread.is_alive() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        if not server.started:
-            raise BadConfiguration(
-                "The pages cannot be served.", "Expected the server to start; it stopped.", "Read the log above."
-            )
-        shown = f"[{host}]" if ":" in host else host
-        try:
-            yield f"http://{shown}:{bound.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(timeout=_START_S)
-
-
-def _run(server: uvicorn.Server, bound: socket.socket) -> None:
-    asyncio.run(server.serve(sockets=[bound]))
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    """A bound socket. Named as TCP: only then does asyncio turn off Nagle's delay."""
-    try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
-    except OSError as error:
-        raise BadConfiguration(
-            f"The pages cannot be served on {host}:{port}.",
-            f"Expected a free port of this machine; found: {error}.",
-            "Stop what uses this port, or set another `web.host` or `web.port`.",
-        ) from error
-    return bound
+    with closing(Address(host, port)) as address:
+        address.shows(app)
+        yield address.url

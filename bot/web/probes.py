@@ -21,6 +21,7 @@ from bot.domain.execution import UNDECIDED
 from bot.domain.incident import Incident
 from bot.domain.trust import TrustState
 from bot.service.trust import TrustDesk
+from bot.web.serving import lives
 
 NUMBERS: Mapping[str, str] = {
     "waterline_table_trusted": "1: consumers may rely on it. 0: under review. NaN: not known.",
@@ -62,7 +63,7 @@ class Probes:
 
     @property
     def routes(self) -> list[Route]:
-        return [Route("/livez", _lives), Route("/readyz", self._ready), Route("/metrics", self._metrics)]
+        return [Route("/livez", lives), Route("/readyz", self._ready), Route("/metrics", self._metrics)]
 
     def _ready(self, _request: Request) -> Response:
         found = {name: check() for name, check in self._checks.items()}
@@ -72,10 +73,6 @@ class Probes:
 
     def _metrics(self, _request: Request) -> Response:
         return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
-
-
-def _lives(_request: Request) -> Response:
-    return Response("ok\n", media_type="text/plain")
 
 
 class TrustNumbers(Collector):

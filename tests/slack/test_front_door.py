@@ -2,6 +2,8 @@
 
 import json
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -145,3 +147,27 @@ def test_it_says_whether_slack_is_connected(door: FrontDoor) -> None:
         door.close()
 
     assert before == "The socket to Slack is not connected."
+
+
+def test_a_quiet_socket_is_a_good_one_and_one_that_answers_no_ping_is_not(door: FrontDoor) -> None:
+    """Nobody clicks for seconds; then the other side hangs and closes nothing."""
+
+    def hangs(_socket: object) -> None:
+        time.sleep(8)
+
+    with Workspace().serve() as workspace:
+        door.connect(workspace.app_token, workspace.api_url)
+        eventually(lambda: door.trouble() is None)
+        time.sleep(3)
+        quiet, age_s = door.trouble(), door.pong_age_s()
+        workspace.world.sockets.abort = hangs
+        hanging = threading.Thread(target=workspace.faults.drops_sockets)
+        hanging.start()
+        eventually(lambda: door.trouble() is not None)
+        hanging.join()
+        eventually(lambda: door.trouble() is None)
+        door.close()
+
+    assert quiet is None
+    assert age_s is not None
+    assert 0 <= age_s < 3

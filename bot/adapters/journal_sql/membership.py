@@ -218,12 +218,16 @@ class Presence:
             return False
         return True
 
-    def take_over(self, is_stopping: Callable[[float], bool]) -> bool:
-        """As `join`, but on PostgreSQL stand by until the other replica ends. False where `is_stopping`, which waits
-        so many seconds, says True before that."""
+    def take_over(self, is_stopping: Callable[[float], bool], stands_by: Callable[[], None] = lambda: None) -> bool:
+        """As `join`, but on PostgreSQL stand by until the other replica ends; `stands_by` is called once then. False
+        where `is_stopping`, which waits so many seconds, says True before that."""
+        is_first = True
         while not self.join_alone():
             if not self._lock.is_shared:
                 self.join()
+            if is_first:
+                stands_by()
+            is_first = False
             if is_stopping(1.0):
                 return False
         return True
