@@ -14,9 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._copies import CHANGED_AT, FILE
-from spark_tasks._reading import entries
+from spark_tasks._reading import MAX_FILES, entries, writers_of
 from spark_tasks._storage import sizes_of
-from spark_tasks._writers import MAX_FILES, writers_of
 
 ORIGIN, WRITER, HIDDEN_BY = "_origin", "_writer", "_hidden_by"
 _LINEAGE = "_lineage"

@@ -10,10 +10,9 @@ from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Ask
 from bot.domain.paths import place_of
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._live import live_since
 from spark_tasks._manifests import MAX_MANIFESTS, listed, manifest_of
-from spark_tasks._reading import entries, entries_of
-from spark_tasks._spelling import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME, inside_of
+from spark_tasks._reading import entries, entries_of, live_since
+from spark_tasks._storage import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME, inside_of
 from spark_tasks._window import Reach
 
 _CLOCKS = timedelta(minutes=5)

@@ -20,9 +20,18 @@ from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import DataFile, orc_times, rows_in
-from spark_tasks._reading import column, columns_at, entries, fetched, is_small, operations, rows_appended, rows_at
+from spark_tasks._reading import (
+    column,
+    columns_at,
+    entries,
+    fetched,
+    is_small,
+    operations,
+    renamed,
+    rows_appended,
+    rows_at,
+)
 from spark_tasks._window import Reach
 
 PARTITION = "_lies_in"

@@ -11,7 +11,7 @@ from bot.domain.evidence import Ask
 from bot.domain.looked import NotSeen
 from bot.domain.paths import ByPath
 from spark_tasks._reading import entries
-from spark_tasks._spelling import exact, plain_column
+from spark_tasks._storage import exact, plain_column
 from spark_tasks._window import Reach, reach_of
 
 _MAX_READ = 5_000

@@ -25,7 +25,7 @@ from bot.domain.table import Snapshot, TableState
 from spark_tasks._few_entries import Entry, entries_by_commit
 from spark_tasks._manifests import own_manifests
 from spark_tasks._reading import column, whole_schema
-from spark_tasks._spelling import exact, stored_name
+from spark_tasks._storage import exact, stored_name
 
 
 def orc_times(table: TableState, formats: Iterable[str], names: Collection[str]) -> tuple[NotSeen, ...]:

@@ -19,11 +19,9 @@ from bot.domain.sentences import counted
 from bot.domain.table import Column, Snapshot, TableState
 from bot.history.branches import committed_elsewhere
 from bot.history.uncommitted import committed_of
-from spark_tasks._bounds import NULLS
-from spark_tasks._entry_counts import is_flinks, writers_of
-from spark_tasks._few_entries import Edges, Entry, edges_in, edges_of
-from spark_tasks._live import live_since
-from spark_tasks._reading import entries
+from spark_tasks._commit_files import is_flinks, writers_of
+from spark_tasks._few_entries import NULLS, Edges, Entry, edges_in, edges_of
+from spark_tasks._reading import entries, live_since
 from spark_tasks._source_ranges import ranges_of, told_ranges
 from spark_tasks._storage import MAX_PATHS, load_files, sizes_of, unescaped
 

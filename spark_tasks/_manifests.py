@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.errors import EvidenceFailed
 from bot.domain.table import Snapshot
-from spark_tasks._spelling import exact
+from spark_tasks._storage import exact
 
 MAX_MANIFESTS = 20_000
 _LISTS_ONE_BY_ONE = 2

@@ -1,17 +1,14 @@
 """Pinned reads: every frame names the metadata file, so that the same question gives the same answer.
 
-All functions are lazy unless they say that they read. Nothing here knows what a verdict is.
-
-Values of an older state in the shape that their column has now: structs get fields, numbers wider types.
-
-Spark casts no struct to one with more fields, and a comparison of both, or a hash, needs one shape.
-
-Which type of a column may become which: what Iceberg promotes, readers still read from older files.
+All functions are lazy unless they say that they read. Nothing here knows what a verdict is. Values of an older state
+come in the shape that their column has now: Spark casts no struct to one with more fields, and a comparison of both, or
+a hash, needs one shape.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
+from typing import NamedTuple
 
 from cachetools import LRUCache, cached
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,11 +16,166 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from bot.domain.ids import SnapshotId
+from bot.domain.looked import NotSeen
 from bot.domain.paths import place_of
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._few_entries import few_entries, stored_entries
-from spark_tasks._manifests import Manifest, not_too_many, own_manifests
+from spark_tasks._manifests import MAX_MANIFESTS, Manifest, newest_of, not_too_many, own_manifests, written_since
+
+MANIFESTS_BELOW = 20
+"""How far below the window copies are looked for: a commit that is repeated lies near its repetition."""
+ENTRIES_BELOW = 1_000
+"""When so many are in hand, no further manifest below the window is read. The one that reaches it is read whole; a
+merged manifest has more, up to the size at which the table's writers stop merging."""
+
+
+class Around(NamedTuple):
+    """Manifests of one snapshot, from the window down."""
+
+    manifests: tuple[Manifest, ...]
+    is_whole: bool
+    """Whether the snapshot has no others."""
+
+
+def manifests_around(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) -> Around:
+    """Manifests of `at` that the window's commits wrote, and the newest below them, until `MANIFESTS_BELOW` of them
+    or `ENTRIES_BELOW` entries are in hand. A manifest that a commit of the window merged is one of the window's.
+
+    Cost: one manifest list.
+    """
+    ids = {int(commit.snapshot_id) for commit in window}
+    asked = 2 * (len(window) + MANIFESTS_BELOW)
+    while True:
+        listed = newest_of(spark, at, asked, first=window)
+        inside = [manifest for manifest in listed if manifest.snapshot_id in ids]
+        below = list(_enough(each for each in listed if each.snapshot_id not in ids))
+        if len(listed) < asked or len(inside) + len(below) < len(listed) or len(below) == MANIFESTS_BELOW:
+            is_whole = len(listed) < asked and len(inside) + len(below) == len(listed)
+            return Around((*inside, *below), is_whole)
+        not_too_many(len(inside))
+        asked *= 8
+
+
+def live_since(spark: SparkSession, at: Snapshot, sequence_number: int) -> DataFrame:
+    """Entries that are live at `at`, in manifests written at this sequence number or later.
+
+    A file that was not there before that commit is live in no other manifest. Cost: these manifests; all of them
+    where the list states no sequence numbers.
+    """
+    return entries_of(spark, written_since(spark, at, sequence_number)).where("status != 2")
+
+
+def _enough(newest_first: Iterator[Manifest]) -> Iterator[Manifest]:
+    entries = 0
+    for number, manifest in enumerate(newest_first):
+        if number == MANIFESTS_BELOW or entries >= ENTRIES_BELOW:
+            return
+        yield manifest
+        entries += manifest.entries
+
+
+MAX_FILES = 20_000
+"""Above it, files are not counted off one by one: every manifest is read at once."""
+FIRST_ENTRIES = 10_000
+_GROWS = 4
+"""How many times more entries each further batch has."""
+
+
+def writers_of(spark: SparkSession, at: Snapshot, files: DataFrame) -> DataFrame:
+    """Which commit added each of `files` (a column `file_path`, no duplicates) that is live at `at`.
+
+    Shape: file_path, snapshot_id; one row per file found. Cost: reads `files` and one manifest list, then two columns
+    of its manifests: the last written first, in growing batches, until every file is found. What is repeated is
+    seldom much older than its repetition.
+    """
+    manifests = newest_of(spark, at, MAX_MANIFESTS + 1)
+    not_too_many(len(manifests))
+    left = {row["file_path"] for row in files.limit(MAX_FILES + 1).collect()}
+    if len(left) > MAX_FILES:
+        return _adding(spark, manifests, files).dropDuplicates(["file_path"])
+    found: dict[str, int] = {}
+    for batch in _batches(manifests):
+        if not left:
+            break
+        wanted = spark.createDataFrame([(path,) for path in left], "file_path string")
+        added = _adding(spark, batch, wanted).groupBy("file_path").agg(F.min("snapshot_id").alias("snapshot_id"))
+        found |= {row["file_path"]: row["snapshot_id"] for row in added.limit(MAX_FILES).collect()}
+        left -= found.keys()
+    return spark.createDataFrame(list(found.items()), "file_path string, snapshot_id bigint")
+
+
+def _adding(spark: SparkSession, manifests: Sequence[Manifest], files: DataFrame) -> DataFrame:
+    live = entries_of(spark, manifests).where(F.col("status") != 2)
+    return live.join(F.broadcast(files), on="file_path", how="left_semi").select("file_path", "snapshot_id")
+
+
+def _batches(manifests: Sequence[Manifest]) -> Iterator[list[Manifest]]:
+    batch: list[Manifest] = []
+    entries, enough = 0, FIRST_ENTRIES
+    for manifest in manifests:
+        batch.append(manifest)
+        entries += manifest.entries
+        if entries >= enough:
+            yield batch
+            batch, entries, enough = [], 0, enough * _GROWS
+    if batch:
+        yield batch
+
+
+def renamed(table: TableState, names: Collection[str]) -> tuple[NotSeen, ...]:
+    """A NotSeen for each column whose name meant another column once, or the same in a type that is no narrower one, or
+    whose value the table gives where a file lacks it: its old files cannot be read by name."""
+    now = {each.name: each for each in table.columns}
+    once = [each for columns in table.schemas.values() for each in columns]
+    told = ((name, _of_before(now[name], once)) for name in names)
+    return tuple(
+        NotSeen(
+            source=f"column {name} of {table.name}",
+            reason=f"Column {name} {was}.",
+            remedy="Compare the states with a query of your own.",
+        )
+        for name, was in told
+        if was is not None
+    )
+
+
+def _of_before(column: TableColumn, once: Iterable[TableColumn]) -> str | None:
+    """What older files may hold it as, the end of a sentence; None: as itself."""
+    if column.has_default:
+        return "was added with a default, which rows of files without it have, and these files do not tell it"
+    for each in once:
+        if (each.name == column.name) != (each.field_id == column.field_id):
+            return "was renamed, or replaces another column of this name, so older files hold it under another name"
+        if each.field_id == column.field_id and not may_become(each.type, column.type):
+            return f"was {each.type} and is {column.type}, so older files hold it as what cannot be read as that"
+    return None
+
+
+def names_at(table: TableState, snapshot: SnapshotId) -> list[str]:
+    """Present columns that the snapshot's own schema has too, in the present order."""
+    known = {each.field_id: each.name for each in columns_at(table, snapshot) or table.columns}
+    return [each.name for each in table.columns if known.get(each.field_id) == each.name]
+
+
+def added_since(table: TableState, snapshot: SnapshotId | None, names: Collection[str]) -> tuple[NotSeen, ...]:
+    """A NotSeen for each column that the table did not have at the snapshot: older rows cannot be told by it."""
+    there = columns_at(table, snapshot) if snapshot is not None else None
+    if there is None:
+        return ()
+    known, ids = {each.field_id for each in there}, {each.name: each.field_id for each in table.columns}
+    return tuple(
+        NotSeen(
+            source=f"column {name} of {table.name}",
+            reason=f"Column {name} was added after the window begins, so rows from before have no value in it: whether "
+            "the window repeats one of them is not known.",
+            remedy="Ask again with a window that begins after the column was added; compare what came before it with a "
+            "query of your own.",
+        )
+        for name in names
+        if name in ids and ids[name] not in known
+    )
+
 
 _WIDER = {"int": "long", "float": "double"}
 _DATES = ("timestamp", "timestamp_ns")

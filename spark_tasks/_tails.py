@@ -18,10 +18,10 @@ from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._columns_of_before import names_at
 from spark_tasks._coverage import parts_by_commit
 from spark_tasks._event_time import brings_rows
 from spark_tasks._positions import Edges
+from spark_tasks._reading import names_at
 from spark_tasks._window import Reach
 from spark_tasks._words import shown
 

@@ -9,15 +9,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot
-from spark_tasks._columns_of_before import renamed
-from spark_tasks._coverage import Partition
+from spark_tasks._coverage import Partition, partition_of
 from spark_tasks._data_files import DataFile, file_of, rows_in
 from spark_tasks._few_entries import Edges, entries_by_commit
 from spark_tasks._manifests import Manifest, newest_of
-from spark_tasks._near import partition_of
 from spark_tasks._positions import MOST_PARTITIONS
-from spark_tasks._reading import column
-from spark_tasks._source_partition import WHOLE
+from spark_tasks._reading import column, renamed
+from spark_tasks._source_ranges import WHOLE
 
 _MOST_MANIFESTS = 400
 _MOST_FILES = 10_000

@@ -10,21 +10,21 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._columns_of_before import renamed
 from spark_tasks._copies import in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, rows_in
 from spark_tasks._event_time import (
     BELOW,
     MICROS,
+    brings_new_rows,
     by_commit,
     event_column,
     highest,
+    mixes,
     newest_with_rows,
     of_the_future,
     timed_files,
 )
-from spark_tasks._overwriting import brings_new_rows, mixes
-from spark_tasks._reading import column, rows_at
+from spark_tasks._reading import column, renamed, rows_at
 from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, at, cell, could_not, lasting, moment, without_key
 

@@ -18,11 +18,10 @@ from bot.domain.looked import NotSeen
 from bot.domain.other_writers import leaves_rows_open
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._columns_of_before import names_at, renamed
 from spark_tasks._copies import in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, comparable, files_of, rows_in
-from spark_tasks._reading import column, rows_at, whole_schema
-from spark_tasks._spelling import exact
+from spark_tasks._reading import column, names_at, renamed, rows_at, whole_schema
+from spark_tasks._storage import exact
 from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
 

@@ -29,16 +29,28 @@ from bot.domain.listed import at_checkpoints
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._columns_of_before import renamed
 from spark_tasks._coverage import parts_by_commit
-from spark_tasks._covered import Covered, Overlap, Range
 from spark_tasks._data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
 from spark_tasks._few_entries import Entry, entries_by_commit
 from spark_tasks._manifests import own_manifests
-from spark_tasks._reading import column
-from spark_tasks._source_partition import WHOLE, in_words, of_value, without_position
-from spark_tasks._source_ranges import ranges_of, source_columns, told_ranges
-from spark_tasks._source_runs import by_two_runs, came_whole, earlier_of_checkpoint, read_twice, run_of
+from spark_tasks._reading import column, renamed
+from spark_tasks._source_ranges import (
+    WHOLE,
+    Covered,
+    Overlap,
+    Range,
+    by_two_runs,
+    came_whole,
+    earlier_of_checkpoint,
+    in_words,
+    of_value,
+    ranges_of,
+    read_twice,
+    run_of,
+    source_columns,
+    told_ranges,
+    without_position,
+)
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids
 

@@ -13,7 +13,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._few_entries import Entry, entries_by_commit
-from spark_tasks._live import ENTRIES_BELOW, MANIFESTS_BELOW, Around, manifests_around
+from spark_tasks._reading import ENTRIES_BELOW, MANIFESTS_BELOW, Around, manifests_around
 from spark_tasks._window import no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, ids
 

@@ -15,7 +15,6 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
-from spark_tasks._columns_of_before import added_since
 from spark_tasks._copies import (
     FILE,
     IN_WINDOW,
@@ -27,11 +26,10 @@ from spark_tasks._copies import (
     untold,
     with_key_in,
 )
-from spark_tasks._reading import entries, local_ids
-from spark_tasks._spelling import SUBTASK_IN_FILE_NAME
+from spark_tasks._reading import added_since, entries, local_ids, writers_of
+from spark_tasks._storage import SUBTASK_IN_FILE_NAME
 from spark_tasks._window import Reach, begin_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
-from spark_tasks._writers import writers_of
 
 
 def copies_in_order(copies: DataFrame, order: DataFrame, keys: tuple[str, ...], begins: int) -> DataFrame:

@@ -15,10 +15,20 @@ from bot.domain.ids import short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import DataFile
-from spark_tasks._event_time import BELOW, by_commit, event_column, highest, is_ahead, of_the_future, timed_files
-from spark_tasks._overwriting import bringing, mixes, with_overwrites
+from spark_tasks._event_time import (
+    BELOW,
+    bringing,
+    by_commit,
+    event_column,
+    highest,
+    is_ahead,
+    mixes,
+    of_the_future,
+    timed_files,
+    with_overwrites,
+)
+from spark_tasks._reading import renamed
 from spark_tasks._words import at, cell, could_not, lasting, moment
 
 _DAY = timedelta(days=1)

@@ -12,7 +12,6 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot
-from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import COMMIT, DataFile, rows_in
 from spark_tasks._event_time import (
     BELOW,
@@ -22,11 +21,13 @@ from spark_tasks._event_time import (
     highest,
     marks_before,
     micros,
+    mixes,
     newest_with_rows,
     of_the_future,
+    overwrites,
     timed_files,
 )
-from spark_tasks._overwriting import mixes, overwrites
+from spark_tasks._reading import renamed
 from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, ids, lasting
 

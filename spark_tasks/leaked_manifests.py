@@ -21,8 +21,8 @@ from bot.domain.table import Snapshot
 from bot.domain.unread_points import rows_of, rows_told
 from bot.history.branches import committed_elsewhere
 from bot.history.uncommitted import runs_of, standing
-from spark_tasks._bounds import range_columns
 from spark_tasks._commit_files import files_by_commit
+from spark_tasks._few_entries import range_columns
 from spark_tasks._leaked_files import Contents, Listed, contents_of, files_listed
 from spark_tasks._source_ranges import source_columns
 from spark_tasks._storage import is_overdue

@@ -25,8 +25,8 @@ from bot.domain.sentences import column_times, counted
 from bot.domain.table import Snapshot, TableState
 from bot.history.branches import commits_beside_main, in_words, told_of
 from bot.history.skipped_checkpoints import missing_after, missing_before
-from spark_tasks._bounds import range_columns
 from spark_tasks._commit_files import CommitFiles, files_by_commit, moment_of
+from spark_tasks._few_entries import range_columns
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import IDS_IN_A_SENTENCE, MAX_ROWS, could_not, ids
 

@@ -21,16 +21,11 @@ from bot.domain.findings import GapsFinding, GapsOnBroker, PositionGap
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from spark_tasks._by_key import untold_gaps
-from spark_tasks._columns_of_before import renamed
-from spark_tasks._coverage import parts_by_commit
+from spark_tasks._coverage import Range, moment_of, partition_of, parts_by_commit, within
 from spark_tasks._coverage import tops_of as highest_of
 from spark_tasks._data_files import DataFile, data_added, files_of, orc_times, rows_in
-from spark_tasks._event_time import brings_rows, newest_with_rows
-from spark_tasks._holes import usual_holes
-from spark_tasks._near import Range, moment_of, partition_of, within
-from spark_tasks._overwriting import overwrites
-from spark_tasks._places import added_places
+from spark_tasks._event_time import brings_rows, newest_with_rows, overwrites
+from spark_tasks._places import added_places, usual_holes
 from spark_tasks._positions import (
     MOST_PARTITIONS,
     Edges,
@@ -39,8 +34,9 @@ from spark_tasks._positions import (
     positions_of,
     several_partitions,
     unplaced,
+    untold_gaps,
 )
-from spark_tasks._reading import column, rows_at
+from spark_tasks._reading import column, renamed, rows_at
 from spark_tasks._tails import NO_TAILS, Tails, cut_short, newest_of, source_state, tails_of, waiting_in_words
 from spark_tasks._unlisted import highest_below
 from spark_tasks._window import Reach, line_of, no_commits, reach_of

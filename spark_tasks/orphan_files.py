@@ -13,8 +13,7 @@ from bot.domain.paths import told_apart
 from bot.domain.sentences import counted
 from spark_tasks._beside import begin_of, data_folder, named_since, unnamed, unnamed_still
 from spark_tasks._leaked_files import paths_in
-from spark_tasks._spelling import inside_of
-from spark_tasks._storage import files_under, patience
+from spark_tasks._storage import files_under, inside_of, patience
 from spark_tasks._window import no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, at, could_not
 

@@ -9,9 +9,8 @@ from bot.domain.findings import PositionGap, ReplayableFinding
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
 from bot.domain.sentences import counted
-from spark_tasks._by_key import untold_gaps
 from spark_tasks._kafka import held
-from spark_tasks._positions import positions_of, several_partitions, unplaced
+from spark_tasks._positions import positions_of, several_partitions, unplaced, untold_gaps
 from spark_tasks._reading import column, rows_appended, rows_at, whole_schema
 from spark_tasks._replay import Named, event_span, named_by, rows_absent, rows_given, summed
 from spark_tasks._window import Reach, no_commits, reach_of

@@ -20,18 +20,24 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._columns_of_before import added_since, names_at, renamed
 from spark_tasks._copies import FILE, in_range_of, with_key_in
-from spark_tasks._coverage import Part, is_apart, lowest_of, older_at, parts_by_commit
+from spark_tasks._coverage import (
+    Part,
+    is_apart,
+    key_columns,
+    key_hash,
+    lowest_of,
+    moment_of,
+    not_told_apart,
+    older_at,
+    parts_by_commit,
+)
 from spark_tasks._data_files import COMMIT, PATH, DataFile, comparable, data_added, files_of, rows_in
-from spark_tasks._near import key_columns, key_hash, moment_of, not_told_apart
-from spark_tasks._overwriting import brings_new_rows, mixes
-from spark_tasks._reading import column, local_ids, rows_at, whole_schema
-from spark_tasks._source_partition import without_position
-from spark_tasks._source_ranges import source_columns
+from spark_tasks._event_time import brings_new_rows, mixes
+from spark_tasks._reading import added_since, column, local_ids, names_at, renamed, rows_at, whole_schema, writers_of
+from spark_tasks._source_ranges import source_columns, without_position
 from spark_tasks._window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not
-from spark_tasks._writers import writers_of
 
 
 def came_again(ask: Ask, finding: ReplayedRowsFinding) -> str:

@@ -31,7 +31,7 @@ from spark_tasks._few_entries import stored_entries
 from spark_tasks._kafka import topic_trouble
 from spark_tasks._manifests import newest_of
 from spark_tasks._reading import has_at_most
-from spark_tasks._spelling import exact
+from spark_tasks._storage import exact
 
 _AGAIN_AFTER_S = 0.3
 _FEW_ROWS = 20_000

@@ -24,8 +24,7 @@ from bot.domain.table import TableState
 from bot.ports import RowReplay
 from spark_tasks._kafka import topic_trouble
 from spark_tasks._reading import whole_schema
-from spark_tasks._replay import Named, rows_absent, rows_given, summed
-from spark_tasks._source_survey import survey
+from spark_tasks._replay import Named, rows_absent, rows_given, summed, survey
 
 _SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 _JDBC = "org.apache.iceberg.jdbc.JdbcCatalog"

@@ -10,7 +10,7 @@ from bot.domain.looked import Seen
 from bot.history.ranking import recovering
 from bot.history.restore import pairings
 from bot.history.uncommitted import standing
-from spark_tasks._restore_reach import reach_of_point
+from spark_tasks.recovery_extent import reach_of_point
 from tests.actions.little_files import live_files, name_of
 from tests.cases import OPERATOR, job_id
 from tests.diagnosis.little_evidence import case_of, look

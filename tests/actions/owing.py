@@ -6,7 +6,7 @@ from bot.domain.action import Plan
 from bot.domain.evidence import Ask
 from bot.domain.findings import RecoveryExtentFinding
 from bot.history.ranking import recovering
-from spark_tasks._restore_reach import reach_of_point
+from spark_tasks.recovery_extent import reach_of_point
 from tests.actions.scene import Scene
 from tests.tables import CONTRACT, OPERATOR, job
 

@@ -12,7 +12,7 @@ from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
 from bot.domain.evidence import Answer, Ask
 from bot.evidence import check_answer, find_tasks
-from spark_tasks import _data_files, _entry_counts, _reading, duplicate_commits, table_health
+from spark_tasks import _commit_files, _data_files, _reading, duplicate_commits, table_health
 from tests.evidence import manifests
 from tests.tables import OrdersTable
 
@@ -46,7 +46,7 @@ def asks(runner: SparkEvidenceRunner) -> Asks:
 @pytest.fixture
 def judges(monkeypatch: pytest.MonkeyPatch) -> Asks:
     """As `asks`, without Spark: of a task that reads nothing, or manifests alone."""
-    for module in (_data_files, _entry_counts, duplicate_commits):
+    for module in (_commit_files, _data_files, duplicate_commits):
         monkeypatch.setattr(module, "own_manifests", lambda _spark, commits: commits)
         monkeypatch.setattr(module, "entries_by_commit", manifests.entries_by_commit)
     monkeypatch.setattr(table_health, "_sizes", manifests.sizes)

@@ -6,8 +6,7 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import ManifestFile, read_manifest_list
 
 from bot.domain.table import Column, Snapshot
-from spark_tasks._few_entries import Edges, Entry
-from spark_tasks._parted import Parted
+from spark_tasks._few_entries import Edges, Entry, Parted
 from spark_tasks._window import Reach
 
 

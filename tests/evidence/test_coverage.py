@@ -5,8 +5,7 @@ import pytest
 from bot.domain.evidence import Verdict
 from bot.domain.findings import GapsFinding, PositionGap, ReplayedRowsFinding
 from spark_tasks import missing_positions, replayed_rows
-from spark_tasks._coverage import Part, Partition, is_apart, spans_of
-from spark_tasks._near import Edge
+from spark_tasks._coverage import Edge, Part, Partition, is_apart, spans_of
 from spark_tasks._positions import Edges, Positions, by_ranges
 from spark_tasks._window import reach_of
 from tests.tables import OrdersTable

@@ -24,9 +24,8 @@ from bot.domain.ids import SnapshotId
 from bot.domain.paths import may_be_same, place_of, plain
 from bot.domain.table import Window
 from bot.evidence import find_tasks
-from spark_tasks import _head_files, orphan_files
-from spark_tasks._spelling import agree, inside_of, plain_column
-from spark_tasks._storage import sizes_of
+from spark_tasks import missing_files, orphan_files
+from spark_tasks._storage import agree, inside_of, plain_column, sizes_of
 from tests.adapters.test_iceberg_files import MAY_BE, OTHERS, SAME
 from tests.evidence.conftest import Asks
 from tests.evidence.test_collecting import deaf
@@ -268,9 +267,9 @@ def test_a_file_is_there_though_the_listing_says_the_host(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not even asked for by its name."""
-    whole = _head_files.files_under
-    monkeypatch.setattr(_head_files, "files_under", lambda *asked: on_hdfs(whole(*asked)))
-    monkeypatch.setattr(_head_files, "MAX_ASKED", 0)
+    whole = missing_files.files_under
+    monkeypatch.setattr(missing_files, "files_under", lambda *asked: on_hdfs(whole(*asked)))
+    monkeypatch.setattr(missing_files, "MAX_ASKED", 0)
     head = orders.commits_files("a", 1, {f"{n}.parquet": range(3) for n in range(3)})
     (orders.data_folder / "2.parquet").unlink()
 

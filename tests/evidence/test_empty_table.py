@@ -24,8 +24,8 @@ from bot.domain.reads import ReadRun
 from bot.domain.table import EMPTY, Snapshot, TableState, Window
 from bot.evidence import check_answer
 from bot.history.suspicion import propose_window
-from spark_tasks import _live, duplicate_commits
-from spark_tasks._columns_of_before import renamed
+from spark_tasks import _reading, duplicate_commits
+from spark_tasks._reading import renamed
 from tests.cases import Tale
 from tests.evidence.conftest import Asks
 from tests.evidence.empty_tales import TALES, TASKS, answer_of, ask_of, case_of
@@ -236,7 +236,7 @@ def test_files_are_said_to_be_live_once_in_what_was_compared(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, below: int
 ) -> None:
     """A copy in an older manifest is not seen: the sentence must not cover it."""
-    monkeypatch.setattr(_live, "MANIFESTS_BELOW", below)
+    monkeypatch.setattr(_reading, "MANIFESTS_BELOW", below)
     before, _ = write(orders, "a1[0:10] a2[10:20] | a3[20:30]")
 
     answer = asks("duplicate_files", orders.ask(before))

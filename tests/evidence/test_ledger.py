@@ -12,7 +12,7 @@ from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
 from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.reads import ReadRun
-from spark_tasks._spelling import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
+from spark_tasks._storage import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
 from spark_tasks.ledger import COLUMNS, lines_of, telling
 from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable, job, rows, unseen

@@ -28,9 +28,9 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import FileWriter, Ledger, LedgerRow, Sink, SourceRange
 from bot.domain.table import Column, PartitionField, Ref, TouchedPartitions
-from spark_tasks import _commit_files, _entry_counts, _live, _reading, _writers
+from spark_tasks import _commit_files, _reading
 from spark_tasks._commit_files import moment_of, word_of
-from spark_tasks._parted import NULL, parted_by
+from spark_tasks._few_entries import NULL, parted_by
 from spark_tasks.ledger import COLUMNS
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, done, manifest, run
@@ -450,7 +450,7 @@ def test_below_the_window_reading_ends_with_enough_entries(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, enough: int, verdict: Verdict
 ) -> None:
     """A table of large manifests costs no more than one of small ones; what is nearer is looked at first."""
-    monkeypatch.setattr(_live, "ENTRIES_BELOW", enough)
+    monkeypatch.setattr(_reading, "ENTRIES_BELOW", enough)
     orders.commits_files("a", 1, {"far.parquet": range(10)})
     before = orders.commits("a", 2, range(10, 20))
     orders.names_again("a", 3, ["far.parquet"])
@@ -466,7 +466,7 @@ def test_the_writer_of_an_older_copy_is_found_wherever_it_lies(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, copied: range
 ) -> None:
     """Manifests are looked through in batches, the newest first, until each file's commit is known."""
-    monkeypatch.setattr(_writers, "FIRST_ENTRIES", 1)
+    monkeypatch.setattr(_reading, "FIRST_ENTRIES", 1)
     older = [orders.commits("a", number, range(10 * number, 10 * number + 5)) for number in range(5)]
     again = orders.commits("b", 1, copied)
 
@@ -542,10 +542,8 @@ def test_more_ranges_than_a_row_holds_are_none(
     files = {f"0000{n}-0-{ID[:-1]}{n}-00001.parquet": rows(range(9), partition=n) for n in range(3)}
     commits_tables(orders, 1, files)
 
-    monkeypatch.setattr(_entry_counts, "MOST_RANGES", 3)
     monkeypatch.setattr(_commit_files, "MOST_RANGES", 3)
     whole = row_of_head(judges, orders, None, BY_PARTITION)
-    monkeypatch.setattr(_entry_counts, "MOST_RANGES", 2)
     monkeypatch.setattr(_commit_files, "MOST_RANGES", 2)
     cut = row_of_head(judges, orders, None, BY_PARTITION)
 

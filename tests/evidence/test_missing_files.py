@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import MissingFilesFinding, UnreadableFile, UnreadableFilesFinding
-from spark_tasks import _head_files, missing_files
+from spark_tasks import missing_files
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.tables import OrdersTable
@@ -114,7 +114,7 @@ def test_files_that_lie_elsewhere_are_asked_one_by_one(
 ) -> None:
     """As after `write.data.path` was changed; what the bound leaves out is counted, and not called there."""
     asked, verdict, missing, not_asked = told
-    monkeypatch.setattr(_head_files, "MAX_ASKED", asked)
+    monkeypatch.setattr(missing_files, "MAX_ASKED", asked)
     orders.commits_files("a", 1, {name: range(3) for name in ("a.parquet", "b.parquet", "c.parquet")})
     head = orders.commits("a", 2, range(10, 20))
     (orders.data_folder.parent / "elsewhere").mkdir()
@@ -135,7 +135,7 @@ def test_the_count_is_whole_though_only_some_are_asked_for(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A listing that misses nothing that is there can be relied on."""
-    monkeypatch.setattr(_head_files, "MAX_ASKED", 2)
+    monkeypatch.setattr(missing_files, "MAX_ASKED", 2)
     names = [f"{number:02d}.parquet" for number in range(25)]
     orders.commits_files("a", 1, {name: range(2) for name in names})
     head = orders.commits("a", 2, range(10, 20))
@@ -151,15 +151,15 @@ def test_what_a_listing_leaves_out_is_not_called_missing(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a file that it does not show is there, the others that were not asked for may be there, too."""
-    monkeypatch.setattr(_head_files, "MAX_ASKED", 1)
-    whole = _head_files.files_under
+    monkeypatch.setattr(missing_files, "MAX_ASKED", 1)
+    whole = missing_files.files_under
 
     def incomplete(*asked: object) -> DataFrame:
         listed = whole(*asked)  # type: ignore[arg-type]
         assert listed is not None
         return listed.where("path not like '%parquet'")
 
-    monkeypatch.setattr(_head_files, "files_under", incomplete)
+    monkeypatch.setattr(missing_files, "files_under", incomplete)
     head = orders.commits_files("a", 1, {"a.parquet": range(10), "b.parquet": range(10)})
 
     answer = asks("missing_files", orders.ask(head))
@@ -231,7 +231,7 @@ def test_what_is_not_asked_for_in_a_hidden_folder_is_not_called_missing(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The listing is whole but for such folders: that tells nothing of what lies in them."""
-    monkeypatch.setattr(_head_files, "MAX_ASKED", 1)
+    monkeypatch.setattr(missing_files, "MAX_ASKED", 1)
     head = orders.commits_files("a", 1, {"0.parquet": range(3), "_folder/1.parquet": range(3), "2.parquet": range(3)})
     for name in ("0.parquet", "2.parquet"):
         (orders.data_folder / name).unlink()

@@ -14,10 +14,9 @@ from bot.domain.findings import ReplayedRowsFinding
 from bot.domain.ids import OperatorId, SnapshotId
 from bot.domain.table import Snapshot
 from bot.history.ranking import recovering
-from spark_tasks._covered import Range
 from spark_tasks._data_files import DataFile
-from spark_tasks._restore_reach import RowsAgain, commits_above, reach_of_point, rows_again
-from spark_tasks._source_runs import by_two_runs, read_twice
+from spark_tasks._source_ranges import Range, by_two_runs, read_twice
+from spark_tasks.recovery_extent import RowsAgain, commits_above, reach_of_point, rows_again
 from tests.cases import Tale
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write

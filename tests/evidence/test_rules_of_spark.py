@@ -22,11 +22,11 @@ from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Window
 from spark_tasks import _few_entries, _reading
-from spark_tasks._covered import Range
+from spark_tasks._commit_files import Written, written_by_commits
 from spark_tasks._data_files import files_of
-from spark_tasks._entry_counts import Written, written_by_commits
 from spark_tasks._few_entries import Edges, Entry, few_entries, stored_entries
 from spark_tasks._manifests import Manifest, own_manifests
+from spark_tasks._source_ranges import Range
 from spark_tasks._window import reach_of
 from spark_tasks.duplicate_commits import Shared, brought_by
 from spark_tasks.duplicate_files import Repeats, repeats_in

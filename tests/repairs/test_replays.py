@@ -16,7 +16,7 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.kafka import KafkaPartition, OffsetTime
 from bot.domain.replay import PartitionBound, PositionRange, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
-from spark_tasks._source_survey import survey
+from spark_tasks._replay import survey
 from tests.repairs.conftest import Positions
 from tests.repairs.recipes import declared
 from tests.repairs.scene import RUN, RepairScene

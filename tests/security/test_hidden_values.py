@@ -37,7 +37,7 @@ from bot.domain.table import PartitionField, TableState, Window
 from bot.evidence import Collector, find_tasks
 from bot.evidence._collector import veiled
 from bot.service.diagnosing import build_case
-from spark_tasks._parted import parted_by
+from spark_tasks._few_entries import parted_by
 from spark_tasks._words import shown
 from tests.evidence.test_ledger import run_of
 from tests.evidence.test_recovery_extent import reading_on, stored
