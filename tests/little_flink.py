@@ -4,7 +4,6 @@ It passes the same rules as the real one where it matters here: a job id is acce
 stopped, a started run rewinds its source to the restore point and commits the next checkpoints on the table.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -49,7 +48,7 @@ class LittleFlink:
         if not self._file.exists():
             self._write({})
 
-    def submit(self, job_id: JobId, *, at_checkpoint: int, restored: Path | None = None, suffix: str = "") -> None:
+    def submit(self, job_id: JobId, *, at_checkpoint: int, restored: Path | None = None) -> None:
         """Begin a run whose source stands where checkpoint `at_checkpoint` left it."""
         runs = self._read()
         runs[job_id] = {
@@ -58,7 +57,6 @@ class LittleFlink:
             "restored": str(restored) if restored else None,
             "restored_id": at_checkpoint if restored else None,
             "started": datetime.now(UTC).isoformat(),
-            "suffix": suffix,
             "came_to_it": datetime.now(UTC).timestamp(),
         }
         self._write(runs)
@@ -86,7 +84,7 @@ class LittleFlink:
         path = self.savepoints / f"savepoint-{job_id[:6]}-{number:012x}"
         path.mkdir(exist_ok=True)
         header = _MAGIC.to_bytes(4, "big") + (3).to_bytes(4, "big") + number.to_bytes(8, "big")
-        operator = bytes.fromhex(operator_under(self._read()[job_id].get("suffix", "")))
+        operator = bytes.fromhex(OPERATOR)
         (path / "_metadata").write_bytes(header + b"\0" * 16 + b"!" + job_id.encode() + b"\0" + operator)
         then = min(datetime.now(UTC).timestamp(), came_to_it + _SOON_S)
         os.utime(path / "_metadata", (then, then))
@@ -241,17 +239,14 @@ class LittleFlink:
         """See the port: as the test has set it."""
         return self.declared
 
-    def start(
-        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
-    ) -> None:
+    def start(self, job: str, path: str, job_id: JobId) -> None:
         """See the port."""
         if job_id in self._read():
             return
         content = (Path(path.removeprefix("file:")) / "_metadata").read_bytes()
-        suffix = uid_suffix or ""
-        if bytes.fromhex(operator_under(suffix)) not in content and not allow_non_restored:
+        if bytes.fromhex(OPERATOR) not in content:
             raise CommitRefused("State of an operator cannot be mapped.", "", "Nothing was started.")
-        self.submit(job_id, at_checkpoint=int.from_bytes(content[8:16], "big"), restored=Path(path), suffix=suffix)
+        self.submit(job_id, at_checkpoint=int.from_bytes(content[8:16], "big"), restored=Path(path))
         self._note(f"start {job_id}")
         self.checkpoints(job_id, 2)
 
@@ -260,7 +255,7 @@ class LittleFlink:
         try:
             summary = {
                 "flink.job-id": job_id,
-                "flink.operator-id": operator_under(self._read()[job_id].get("suffix", "")),
+                "flink.operator-id": OPERATOR,
                 "flink.max-committed-checkpoint-id": str(number),
                 "engine-name": "flink",
             }
@@ -284,8 +279,3 @@ class LittleFlink:
 def open_catalog(folder: Path) -> Catalog:
     """The catalog that `OrdersTable(folder)` made."""
     return load_catalog("lake", **lake_in(folder))
-
-
-def operator_under(suffix: str) -> OperatorId:
-    """The sink's operator id under this suffix of its uid; a hash, as Flink makes it."""
-    return OperatorId(hashlib.md5(suffix.encode(), usedforsecurity=False).hexdigest()) if suffix else OPERATOR

@@ -42,10 +42,9 @@ NOT_STOPPED = "This does not stop compaction: pause yours by hand until this has
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
     """The freeze as its first effect, also where the table is frozen now: nothing else holds it until then. Where it
-    starts a job, that it can be started, and as it is declared now, is asked before anything is stopped, the sink keeps
-    the uid under which its state was written, and no other table of the job is doubled. A move of main holds the head
+    starts a job, that it can be started, and as it is declared now, is asked before anything is stopped, and that no
+    other table of the job is doubled. A move of main holds the head
     that was looked at. Raises Refused (also for a start from a state that nothing holds), CouldNotLook."""
-    proposal = proposal.model_copy(update={"effects": tuple(_under_its_uid(e, plan) for e in proposal.effects)})
     starts = {e.job for e in proposal.effects if isinstance(e, StartJob | StartFromStop)}
     asked = (
         *_head_held(proposal, plan),
@@ -85,16 +84,6 @@ def _must_hold_its_state(proposal: Proposal) -> None:
                 f"Expected a requirement RestorePointIntact for {effect.path}; found none.",
                 f"Add it to the action {proposal.action}.",
             )
-
-
-def _under_its_uid(effect: Effect, plan: Plan) -> Effect:
-    if isinstance(effect, StartFromStop):
-        return effect.model_copy(update={"uid_suffix": plan.uid_suffixes.get(effect.job_id)})
-    if not isinstance(effect, StartJob) or effect.uid_suffix is not None:
-        return effect
-    stored = plan.case.observation.checkpoints.values
-    wrote = next((each.job_id for each in stored if may_be_same(each.path, effect.path)), None)
-    return effect.model_copy(update={"uid_suffix": plan.uid_suffixes.get(wrote) if wrote is not None else None})
 
 
 def must_be_destructive(proposal: Proposal, action: Action) -> None:

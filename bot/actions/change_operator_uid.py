@@ -1,25 +1,19 @@
-"""Change the sink's uid, so that the job starts without the state of its old sink.
+"""Change the sink's uid, so that the job starts without the state of its old sink: what people do, step by step.
 
 That state asks for a Flink manifest that is gone, or holds a mark above which nothing is committed (facts F5, F8). What
-the restored checkpoint had not committed is left behind with it: so it is proven before that the newest commit by Flink
-on main is that very checkpoint. Where that commit was expired, older metadata files tell of it.
+the restored checkpoint had not committed is left behind with it, so a point is named only where that is proven to be
+nothing, or with what is lost. Where the newest commit was expired, older metadata files tell of it.
 
-Carried out where the job's start is declared with `{uid_suffix}`; every later start from state of that run has the same
-suffix. Else people do it, step by step: how a uid is given then stands in the job's own code or statement.
-
-From no restore point above which the job has committed people are told to start it: nothing then passes over what main
-has.
+How a uid is given stands in the job's own code or statement, so Waterline does not do it. From no restore point above
+which the job has committed people are told to start it: nothing then passes over what main has.
 """
 
 from bot.actions._draft import live_run, may_lose_state
-from bot.actions._recipes import started_on_head
-from bot.actions._restore_points import pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
-from bot.domain.effects import StartJob
 from bot.domain.errors import Refused
 from bot.domain.findings import Pairing, PairingFinding, PairVerdict
-from bot.domain.flink import V2_AGGREGATOR, JobRun, StoredCheckpoint
+from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.highest_position import highest_position
 from bot.domain.ids import DRAINED, short, short_job
 from bot.domain.pending_manifests import owed_to
@@ -27,7 +21,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.rewinds import flink_commits
 from bot.history.prediction import RestoreVerdict, predict
 from bot.history.ranking import for_rewind
-from bot.history.restore import RestorePoint, Restores, pairings
+from bot.history.restore import Restores, pairings
 
 HOW = (
     "in SQL `/*+ OPTIONS('uid-suffix'='NEW') */` after the table's name in the INSERT (only the V2 sink takes it), "
@@ -157,86 +151,18 @@ def remembered(plan: Plan) -> Case:
 ACTION = Action(
     name="change_operator_uid",
     title="Change the sink's uid",
-    promise="The job starts without the state of its old sink.",
+    promise="People start the job without the state of its old sink; Waterline says from where.",
     needs=("checkpoint_pairing", "missing_positions"),
     looks=("checkpoint_pairing", "missing_positions"),
-    proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
-    moves_waterline="trusted",
+    proofs=(),
 )
 
 
 def propose(plan: Plan) -> Proposal:
-    """Raises Refused, with what to do by hand, where no suffix is declared or would do nothing, or nothing is proven;
-    CouldNotLook when Flink was not seen or storage cannot be asked."""
-    live = live_run(plan)
-    case = remembered(plan)
-    why = _impossible(plan)
-    if why is not None:
-        raise _by_hand(plan, case, live, why)
-    point = _committed(plan, case, live)
-    head = plan.case.observation.table.head
-    assert head is not None
-    suffix = f"{plan.incident}-{plan.proposal[-4:].lower()}"
-    listed = point.model_copy(update={"snapshot_id": head}) if _is_expired(plan, point) else point
-    proposal = started_on_head(plan, ACTION, listed, live)
-    *before, start = proposal.effects
-    assert isinstance(start, StartJob)
-    left = flink_commits(case.observation.table)[-1].operator_id
-    other = start.model_copy(update={"allow_non_restored": True, "uid_suffix": suffix, "leaves_operator": left})
-    preview = proposal.preview
-    sentences = (
-        f"{_proof(plan)} {_where(plan, point)} The start drops the state of the old sink (allowNonRestoredState).",
-        *preview.sentences,
-        f"The sink runs under the uid suffix {suffix}, also at each later start by Waterline from this run's state. "
-        "Set it in the job's `start` and in your own deployment as well.",
-        "Verify: the job commits under another operator id, and its source continued from the state of the restore "
-        "point.",
-    )
-    return proposal.model_copy(
-        update={"effects": (*before, other), "preview": preview.model_copy(update={"sentences": sentences})}
-    )
-
-
-def _impossible(plan: Plan) -> str | None:
-    """Why Waterline cannot change it, a sentence; None where it can."""
-    if not plan.renames_sink:
-        return "The job's `start` declares no `{uid_suffix}`, so Waterline cannot change the uid."
-    graph = next((run for run in plan.case.observation.jobs.values if run.vertices), None)
-    if plan.is_sql and graph is not None and not _is_v2(graph):
-        return (
-            "In SQL only Iceberg's V2 sink takes a uid (uid-suffix), and this job has another sink, so nothing "
-            "would change."
-        )
-    gaps = plan.case.gaps
-    if gaps is None or not gaps.has_positions or gaps.missing:
-        return "So Waterline does not change the uid."
-    return None
-
-
-def _is_v2(run: JobRun) -> bool:
-    return any(V2_AGGREGATOR in vertex.name for vertex in run.vertices)
-
-
-def _committed(plan: Plan, case: Case, live: JobRun | None) -> RestorePoint:
-    """The restore point whose checkpoint is the newest commit by Flink on main, expired or not."""
-    try:
-        return pair_with_head(case, live)
-    except Refused as unpaired:
-        why = f"It is not proven that the old state has nothing left to commit: {unpaired.found}"
-        raise _by_hand(plan, case, live, f"{why} So Waterline does not change the uid.") from unpaired
-
-
-def _is_expired(plan: Plan, point: RestorePoint) -> bool:
-    return point.snapshot_id not in plan.case.observation.table.by_id
-
-
-def _where(plan: Plan, point: RestorePoint) -> str:
-    if not _is_expired(plan, point):
-        return ""
-    return (
-        f"Checkpoint {point.checkpoint_id} was committed as {short(point.snapshot_id)}, which has expired since. An "
-        "older metadata file still lists it, below the head."
-    )
+    """Always raises Refused, with what to do by hand; CouldNotLook when Flink was not seen or storage cannot be
+    asked."""
+    why = "Waterline does not change the uid: it stands in the job's code or statement."
+    raise _by_hand(plan, remembered(plan), live_run(plan), why)
 
 
 def _proof(plan: Plan) -> str:

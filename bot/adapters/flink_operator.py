@@ -177,9 +177,7 @@ def suspension_of(
     return seen.to_suspend(keeps_checkpoints=keeps_checkpoints)
 
 
-def restoration_of(
-    seen: FlinkResource, resource: OperatedResource, path: str, nonce: int, *, allow_non_restored: bool
-) -> dict[str, object]:
+def restoration_of(seen: FlinkResource, resource: OperatedResource, path: str, nonce: int) -> dict[str, object]:
     """The change that starts the job from `path`. Raises Superseded where it runs or is about to, CommitRefused where
     it would run under its old id."""
     if not seen.is_at_rest:
@@ -195,7 +193,7 @@ def restoration_of(
             "Under that id commits would be dropped (F3) and checkpoint folders already exist (F25).",
             "Remove that setting, then propose again.",
         )
-    return seen.to_restore(path, nonce, allow_non_restored=allow_non_restored)
+    return seen.to_restore(path, nonce)
 
 
 def about_to_start(seen: FlinkResource, name: str, job_id: JobId) -> Superseded:
@@ -344,23 +342,15 @@ class FlinkOperator:
         """See the port: the resource's spec but for what stops and starts of ours change. Raises CouldNotLook."""
         return digest_of(self._resource.read().declared)
 
-    def start(
-        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
-    ) -> None:
+    def start(self, job: str, path: str, job_id: JobId) -> None:
         """See the port. Safe to repeat: the nonce of a start is the same each time. Raises Superseded when the job
-        runs or somebody changed the resource, CommitRefused also for a `uid_suffix`, which stands in its image."""
-        if uid_suffix is not None:
-            raise CommitRefused(
-                f"{self._resource.name} was not started: Waterline cannot give its sink another uid.",
-                f"Expected the configured one; found the suffix {uid_suffix}.",
-                "Change the uid in the job's own code.",
-            )
+        runs or somebody changed the resource, CommitRefused."""
         nonce, doing = nonce_of(job_id), f"the start of {job} from {path}"
         if self._resource.read().job.nonce != nonce:
             self._await_rest(job)
             self._resource.change(
                 doing,
-                lambda seen: restoration_of(seen, self._resource, path, nonce, allow_non_restored=allow_non_restored),
+                lambda seen: restoration_of(seen, self._resource, path, nonce),
                 lambda seen: seen.job.nonce == nonce,
             )
         self._resource.until(lambda seen: self._made(seen, job_id), self._start_limit, doing)

@@ -416,14 +416,14 @@ class FlinkResource(BaseModel):
         mode = "savepoint" if self.leaves_savepoint and not keeps_checkpoints else "last-state"
         return self._changed({"state": "suspended", "upgradeMode": mode})
 
-    def to_restore(self, path: str, nonce: int, *, allow_non_restored: bool) -> dict[str, object]:
+    def to_restore(self, path: str, nonce: int) -> dict[str, object]:
         """The change that starts the job from `path`, whatever the operator would have restored by itself. The upgrade
         mode stays as it is: after a stop of ours it is never `stateless`."""
         job: dict[str, object] = {
             "state": "running",
             "initialSavepointPath": path,
             "savepointRedeployNonce": nonce,
-            "allowNonRestoredState": allow_non_restored,
+            "allowNonRestoredState": False,
         }
         return self._changed(job)
 

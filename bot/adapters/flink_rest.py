@@ -352,9 +352,7 @@ class FlinkRest:
     def declaration(self, job: str) -> str | None:  # noqa: ARG002 - each job has a starter of its own
         return None if self._starter is None else self._starter.declaration()
 
-    def start(
-        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
-    ) -> None:
+    def start(self, job: str, path: str, job_id: JobId) -> None:
         """See the port. Safe to repeat: a run that Flink knows under `job_id` is left as it is."""
         if self.run(job_id) is not None:
             return
@@ -365,7 +363,7 @@ class FlinkRest:
                 f"Start it by hand from {path} with the job id {job_id}.",
             )
         try:
-            self._starter.submit(path, job_id, allow_non_restored=allow_non_restored, uid_suffix=uid_suffix)
+            self._starter.submit(path, job_id)
         except (CouldNotLook, OutcomeUnknown):
             # The id was chosen before, so Flink itself can say whether this submission arrived after all.
             if self._lives(job_id):

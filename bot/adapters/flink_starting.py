@@ -29,17 +29,15 @@ CLAIM_MODE = "execution.state-recovery.claim-mode"
 NO_CLAIM = "NO_CLAIM"
 """A start never takes its restore point over: Flink would delete it with the run, or once newer checkpoints replace it,
 and with it the way back. Whatever the cluster or the declared properties say."""
-UID_SUFFIX = "{uid_suffix}"
-"""Stands in statements or arguments for the suffix of the sink's uid."""
 IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 JOB_ID = "$internal.pipeline.job-id"
 """The setting that gives a run its id; without it the cluster chooses one."""
 
 
 class Starter(Protocol):
-    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
-        """Submit once, with this suffix for UID_SUFFIX (None: the configured one). Returns when the cluster accepted
-        the run, or has it already.
+    def submit(self, path: str, job_id: JobId) -> None:
+        """Submit once; state that no operator takes is refused by Flink. Returns when the cluster accepted the run, or
+        has it already.
 
         Raises CommitRefused and CouldNotLook (surely not submitted), OutcomeUnknown.
         """
@@ -48,7 +46,7 @@ class Starter(Protocol):
         """What would keep it from being accepted, as a clause; None where nothing is known. Raises CouldNotLook."""
 
     def declaration(self) -> str:
-        """The digest of what `submit` sends beside restore point, job id and another uid, as it is configured."""
+        """The digest of what `submit` sends beside restore point and job id, as it is configured."""
 
     def close(self) -> None: ...
 
@@ -73,14 +71,12 @@ class JarStart:
         args: Sequence[str] = (),
         parallelism: int | None = None,
         properties: Mapping[str, str] | None = None,
-        uid_suffix: str = "",
         limit_s: float = 90.0,
         logins: Logins | None = None,
     ) -> None:
         self._http = FlinkHttp(url, "Flink REST", read_limit_s=limit_s, logins=logins)
         self._jar_id = jar_id
         self._args = tuple(args)
-        self._uid_suffix = uid_suffix
         self._body: dict[str, object] = {
             "entryClass": entry_class,
             "parallelism": parallelism,
@@ -99,17 +95,16 @@ class JarStart:
         return None if any(jar.id == self._jar_id for jar in known.files) else f"the cluster has no jar {self._jar_id}"
 
     def declaration(self) -> str:
-        return digest_of({**self._body, "jar": self._jar_id, "args": self._args, "suffix": self._uid_suffix})
+        return digest_of({**self._body, "jar": self._jar_id, "args": self._args})
 
-    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
-        """Sent once; without `allow_non_restored`, state that no operator takes is refused by Flink."""
-        suffix = self._uid_suffix if uid_suffix is None else uid_suffix
+    def submit(self, path: str, job_id: JobId) -> None:
+        """Sent once."""
         asked = {
             **self._body,
-            "programArgsList": [each.replace(UID_SUFFIX, suffix) for each in self._args],
+            "programArgsList": list(self._args),
             "jobId": job_id,
             "savepointPath": path,
-            "allowNonRestoredState": allow_non_restored,
+            "allowNonRestoredState": False,
             "claimMode": NO_CLAIM,
         }
         body = {key: value for key, value in asked.items() if value is not None}
@@ -154,14 +149,12 @@ class SqlGatewayStart:
         statements: Sequence[str],
         properties: Mapping[str, str],
         *,
-        uid_suffix: str = "",
         limit_s: float = 90.0,
         logins: Logins | None = None,
         poll_s: float = 0.1,
     ) -> None:
         self._http = FlinkHttp(url, "The SQL gateway", read_limit_s=limit_s, logins=logins)
         self._statements = tuple(statements)
-        self._uid_suffix = uid_suffix
         self._properties = dict(properties)
         self._limit_s = limit_s
         self._poll_s = poll_s
@@ -175,19 +168,17 @@ class SqlGatewayStart:
         return None if self._http.get("/v1/info") is not None else f"{self._http.url} is no SQL gateway"
 
     def declaration(self) -> str:
-        told = {"statements": self._statements, "properties": self._properties, "suffix": self._uid_suffix}
-        return digest_of(told)
+        return digest_of({"statements": self._statements, "properties": self._properties})
 
-    def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
+    def submit(self, path: str, job_id: JobId) -> None:
         """One session, closed again. Raises CommitRefused and CouldNotLook (surely not submitted), OutcomeUnknown."""
         pinned = {
             RECOVERY_PATH: path,
             CLAIM_MODE: NO_CLAIM,
             JOB_ID: job_id,
-            IGNORE_UNCLAIMED: str(allow_non_restored).lower(),
+            IGNORE_UNCLAIMED: "false",
             "table.dml-sync": "false",
         }
-        suffix = self._uid_suffix if uid_suffix is None else uid_suffix
         try:
             opened = self._send("/v1/sessions", {"properties": {**self._properties, **pinned}}, _Session)
         except (CouldNotLook, OutcomeUnknown) as error:
@@ -195,8 +186,7 @@ class SqlGatewayStart:
         session = f"/v1/sessions/{opened.handle}"
         doing = f"the start of run {short_job(job_id)}"
         try:
-            for number, declared in enumerate(self._statements, start=1):
-                statement = declared.replace(UID_SUFFIX, suffix)
+            for number, statement in enumerate(self._statements, start=1):
                 self._run(session, statement, doing, submits=number == len(self._statements))
         finally:
             self._close(session)

@@ -13,7 +13,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import contract_of
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
-from bot.adapters.flink_starting import UID_SUFFIX, JarStart, SqlGatewayStart, Starter
+from bot.adapters.flink_starting import JarStart, SqlGatewayStart, Starter
 from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.kafka import Kafka
@@ -95,8 +95,6 @@ def job_ports(
         history=history,
         kafka=Kafka(job.kafka, SystemClock()) if job.kafka is not None else None,
         snapshots=flink.snapshots if isinstance(flink, FlinkOperator) else None,
-        renames_sink=any(UID_SUFFIX in each for each in _declared(job)),
-        is_sql=isinstance(job.start, SqlGatewayStartSettings),
     )
 
 
@@ -163,16 +161,6 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
     )
 
 
-def _declared(job: JobSettings) -> tuple[str, ...]:
-    match job.start:
-        case SqlGatewayStartSettings() as start:
-            return start.statements
-        case JarStartSettings() as start:
-            return start.args
-        case OperatorStartSettings() | None:
-            return ()
-
-
 def _starter(job: JobSettings, logins: Logins | None) -> Starter | None:
     match job.start:
         case SqlGatewayStartSettings() as start:
@@ -180,7 +168,6 @@ def _starter(job: JobSettings, logins: Logins | None) -> Starter | None:
                 start.url,
                 start.statements,
                 start.properties,
-                uid_suffix=start.uid_suffix,
                 limit_s=start.within.total_seconds(),
                 logins=logins,
             )
@@ -192,7 +179,6 @@ def _starter(job: JobSettings, logins: Logins | None) -> Starter | None:
                 args=start.args,
                 parallelism=start.parallelism,
                 properties=start.properties,
-                uid_suffix=start.uid_suffix,
                 limit_s=start.within.total_seconds(),
                 logins=logins,
             )

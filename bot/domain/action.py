@@ -141,15 +141,9 @@ class Plan(Record):
     """By policy: whether the branch of a repair stays after it was published."""
     planned: SavepointPlanned | None = None
     """The incident's plan of a savepoint."""
-    renames_sink: bool = False
-    """Whether the job's start is declared so that it can give the sink another uid."""
-    is_sql: bool = False
-    """Whether the job's start is declared as SQL statements."""
     expired: Callable[[TableState], Sequence[Snapshot]] = _none_told
     """The commits just below those that main still lists, oldest first, as older metadata files tell. Raises
     CouldNotLook."""
-    uid_suffixes: Mapping[JobId, str] = {}
-    """Run -> the suffix of the sink's uid that a start of ours gave it; state of that run is restored under it."""
     keeps: str = ""
     """The first digits of the run that whoever asks wants to keep; empty where nobody says."""
     drops_others: bool = False

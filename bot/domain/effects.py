@@ -5,12 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bot.domain.file_changes import FileList, RowsOfFile
-from bot.domain.ids import CheckpointId, IncidentId, JobId, OperatorId, SnapshotId, TableName
+from bot.domain.ids import CheckpointId, IncidentId, JobId, SnapshotId, TableName
 from bot.domain.record import Record
 from bot.domain.replay import Replay
 from bot.domain.savepoint_entries import SavepointPlanned
-
-UID_SUFFIX = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,64}$")
 
 
 class StopJob(Record):
@@ -69,13 +67,6 @@ class StartJob(Record):
     checkpoint_id: CheckpointId
     on_top_of: SnapshotId | None = None
     """The snapshot that pairs with `path`, on which the first commit must stand; None where it cannot be foretold."""
-    allow_non_restored: bool = False
-    """Whether state of operators that the job no longer has may be left behind (`allowNonRestoredState`)."""
-    uid_suffix: str | None = UID_SUFFIX
-    """What stands for `{uid_suffix}` where the start is declared; None: what is configured."""
-    leaves_operator: OperatorId | None = None
-    """The operator id of the sink whose state is left behind: the new run must commit under another. None where that
-    was not known."""
     owes: Owed | None = None
     """None where `path` owes nothing."""
 
@@ -87,8 +78,6 @@ class StartFromStop(Record):
     kind: Literal["start-from-stop"] = "start-from-stop"
     job: str
     job_id: JobId
-    uid_suffix: str | None = UID_SUFFIX
-    """As StartJob has it."""
 
 
 class KeepSavepoint(Record):

@@ -59,16 +59,13 @@ class FlinkJobs(Protocol):
         anything is stopped. Raises CouldNotLook, also where the way to start it cannot be reached."""
 
     def declaration(self, job: str) -> str | None:
-        """A digest of what a start submits beside restore point, job id and another uid: another one, and something
+        """A digest of what a start submits beside restore point and job id: another one, and something
         else would be started. None where no start is configured. Raises CouldNotLook."""
 
-    def start(
-        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
-    ) -> None:
+    def start(self, job: str, path: str, job_id: JobId) -> None:
         """Submit the job from restore point `path` under the id `job_id`, which Flink accepts only once.
 
-        `allow_non_restored`: state of operators that the job no longer has is left behind, not an error.
-        `uid_suffix`: stands for `{uid_suffix}` where the start is declared; None: what is configured.
+        State of operators that the job no longer has is an error.
         Returns when Flink knows the run. Raises CommitRefused (Flink said no) and CouldNotLook (nobody answered), both
         surely not submitted, and OutcomeUnknown.
         """
@@ -123,7 +120,3 @@ class JobPorts:
     snapshots: Callable[[], tuple[NamedSavepoint, ...]] | None = None
     """Savepoints of the job that the Flink operator keeps resources of (FlinkStateSnapshot), in no order; None: no
     operator runs the job. Raises CouldNotLook."""
-    renames_sink: bool = False
-    """Whether the start is declared with `{uid_suffix}`, so that it can give the sink another uid."""
-    is_sql: bool = False
-    """Whether the start is declared as SQL statements."""

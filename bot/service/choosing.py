@@ -1,6 +1,6 @@
 """Which action is meant, why, and what it would undo: before anything is proposed."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from bot.actions._completing import ActionModule
 from bot.actions._effects.job import own_id
@@ -153,19 +153,6 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
         results={index: dict(ended.result) for index, ended in done.items()},
         stood_still=_stood_still(incident, view),
     )
-
-
-def uid_suffixes(incidents: Iterable[Incident]) -> dict[JobId, str]:
-    """Run -> the suffix of the sink's uid under which a start of ours began it, as the records tell. Where the cluster
-    chooses the ids of runs itself, no start can have one."""
-    found: dict[JobId, str] = {}
-    for incident in incidents:
-        for view in incident.proposals.values():
-            for index, intent in view.started.items():
-                effect = view.proposal.effects[index]
-                if isinstance(effect, StartJob | StartFromStop) and effect.uid_suffix and intent.job_id is not None:
-                    found[intent.job_id] = effect.uid_suffix
-    return found
 
 
 def _stood_still(incident: Incident, later: ProposalView) -> StoodStill | None:

@@ -39,7 +39,6 @@ from bot.service.choosing import (
     newest_that_did_anything,
     past_of,
     told_what_comes_first,
-    uid_suffixes,
     why_it_is_proposed,
 )
 from bot.service.diagnosing import Diagnostician
@@ -219,7 +218,6 @@ class Proposals:
         evidence_is_fresh(incident, case, module)
         mode, match = why_it_is_proposed(incident, module, reason, observation.table)
         setup = self._observer.setup(incident.opened.table)
-        job = self._observer.jobs.get(setup.job or "")
         past = past_of(incident, undoes, self._observer.jobs) if undoes else None
         rehearsed = past_of_rehearsal(incident)
         follows = actions_behind(rehearsed if module.action.name == PUBLISH else past)
@@ -253,10 +251,7 @@ class Proposals:
             bounds=bounds,
             drops_others=drops_others,
             source=partial(survey_of_source, self._observer, setup, observation.table),
-            renames_sink=job is not None and job.renames_sink,
-            is_sql=job is not None and job.is_sql,
             expired=self._observer.catalog.expired,
-            uid_suffixes=uid_suffixes(self._store.every()),
             declaration=partial(declaration_of, self._observer),
             siblings=partial(siblings_of, self._observer, setup, observation),
         )

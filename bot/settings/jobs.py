@@ -12,7 +12,6 @@ from bot.domain.record import Record
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
 Folder = Annotated[str, Field(pattern=r"^(/|[a-z0-9]+:).+")]
 """An absolute path or a URI, as Flink takes it."""
-UidSuffix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]*$")]
 """It is put into statements, so nothing that could end a string may stand in it."""
 KubernetesName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]
 """It becomes part of an address, so nothing else may stand in it."""
@@ -84,13 +83,6 @@ class SqlGatewayStartSettings(Record):
         description="Statements of one session, in order. The last one is the INSERT that starts the job.",
         examples=[["CREATE CATALOG …", "INSERT INTO …"]],
     )
-    uid_suffix: UidSuffix = Field(
-        default="",
-        description="Replaces `{uid_suffix}` in the statements, for example in `/*+ "
-        "OPTIONS('uid-suffix'='{uid_suffix}') */`. An approved change of the sink's uid replaces "
-        "it. In SQL only the V2 sink accepts it (`table.exec.iceberg.use-v2-sink`).",
-        examples=["v1"],
-    )
     properties: dict[str, str] = Field(
         default={},
         description="Session properties. Waterline adds restore path and job id.",
@@ -115,12 +107,6 @@ class JarStartSettings(Record):
     )
     args: tuple[str, ...] = Field(
         default=(), description="Program arguments, one per item.", examples=[["--table", "sales.orders"]]
-    )
-    uid_suffix: UidSuffix = Field(
-        default="",
-        description="Replaces `{uid_suffix}` in the arguments, until an approved change of the sink's uid sets "
-        "another.",
-        examples=["v1"],
     )
     parallelism: int | None = Field(
         default=None, ge=1, description="Parallelism of the job; the cluster's default if absent.", examples=[4]

@@ -67,8 +67,6 @@ class Recording(Record):
     runbook: str
     settings: dict[str, JsonValue]
     """Jobs and tables, as in the file that configures a bot."""
-    is_sql: bool
-    """Whether the job's start is declared as SQL statements."""
     moments: tuple[Moment, ...]
 
 

@@ -139,7 +139,6 @@ def ports_of(world: Answering, recording: Recording) -> Outside:
     job = JobPorts(
         flink=cast(FlinkJobs, port["flink"]),
         checkpoints=cast(CheckpointStore, port["checkpoints"]),
-        is_sql=recording.is_sql,
     )
     return Outside(
         catalog=cast(TableCatalog, port["catalog"]),

@@ -1,139 +1,39 @@
-"""The sink gets another uid: declared by a start, after expiry, or by hand."""
+"""The sink gets another uid: what people are told to do, also after expiry."""
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import rmtree
 
 import pytest
 
-from bot.actions import change_operator_uid, forward_job, rewind_table_and_job
-from bot.actions._completing import completed
+from bot.actions import change_operator_uid, rewind_table_and_job
 from bot.adapters.saved_case import read_case
 from bot.domain.action import Plan
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Matches, Remedy
-from bot.domain.effects import StartJob
 from bot.domain.errors import Refused
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.findings import GapsFinding, PairingFinding
 from bot.domain.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
-from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, JobId, OperatorId, ProposalId, SnapshotId
+from bot.domain.ids import EvidenceId, IncidentId, ProposalId
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.requirements import RestorePointIntact, SnapshotPresent
 from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState, Window
 from bot.history.restore import pairings
-from bot.service.choosing import uid_suffixes
 from tests.actions.guests import declared, guest
 from tests.actions.scene import MODE, Scene, refusal
 from tests.actions.test_guests import commits
 from tests.actions.test_publications import savepoint_of, starts_from_a_wrong_savepoint
 from tests.cases import NOON, Tale
-from tests.little_flink import JOB, open_catalog, operator_under
+from tests.little_flink import JOB, open_catalog
 from tests.restores.test_predictions import point
 from tests.rewound import ANA, BEN
-from tests.tables import OPERATOR, ORDERS, job
+from tests.tables import ORDERS, job
 
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
-
-
-def planned(scene: Scene, number: int = 1, gaps: GapsFinding | None = WHOLE) -> Plan:
-    """As the service plans it, where the start is declared with a suffix."""
-    plan = scene.plan(number=number)
-    known = uid_suffixes(scene.store.all())
-    case = plan.case.model_copy(update={"gaps": gaps})
-    return plan.model_copy(update={"renames_sink": True, "uid_suffixes": known, "case": case})
-
-
-def test_the_new_run_commits_under_another_operator_and_keeps_it(scene: Scene) -> None:
-    """The next start, of whatever action, has the same suffix, and leaves no state behind."""
-    scene.flink.stop(JOB, job("a"))
-    plan = planned(scene)
-    suffix = "wl-1-p001"
-
-    view = scene.carries_out(change_operator_uid.propose(plan), plan)
-    checked = scene.checked(view)
-    scene.flink.stop(JOB, scene.alive[0])
-    again = planned(scene, number=2)
-    later = scene.carries_out(forward_job.propose(again), again)
-
-    assert (view.state, later.state) == (ProposalState.APPLIED, ProposalState.APPLIED)
-    passed = {check.name: check.passed for check in checked}
-    assert passed.pop("The source continued from the restore point's state") is None, "the little Flink has no source"
-    assert all(passed.values()), checked
-    assert "It commits under another operator id" in passed
-    assert [s.operator_id for s in reversed(scene.table.chain)] == [OPERATOR] * 3 + [operator_under(suffix)] * 4
-    [start] = [e for e in later.proposal.effects if isinstance(e, StartJob)]
-    assert (start.uid_suffix, start.allow_non_restored) == (suffix, False)
-    assert scene.positions() == list(range(70))
-
-
-def test_the_suffix_of_a_run_is_on_record(scene: Scene) -> None:
-    """However many starts there were, Flink is asked about none of them; it may be away while something is proposed."""
-    scene.flink.stop(JOB, job("a"))
-    plan = planned(scene)
-    scene.carries_out(change_operator_uid.propose(plan), plan)
-    [alive] = scene.alive
-    asked: list[JobId] = []
-    scene.flink.run = asked.append  # type: ignore[method-assign, assignment]
-
-    known = uid_suffixes(scene.store.all())
-
-    assert known == {alive: "wl-1-p001"}
-    assert asked == []
-
-
-def test_the_way_back_to_the_old_sink_has_its_uid(scene: Scene) -> None:
-    """State of the old sink is read by the old sink."""
-    scene.flink.stop(JOB, job("a"))
-    first = planned(scene)
-    done = scene.carries_out(change_operator_uid.propose(first), first)
-    scene.flink.stop(JOB, scene.alive[0])
-    old = next(s for s in scene.checkpoints.stored(JOB, []) if s.job_id == job("a"))
-
-    plan = planned(scene, number=2)
-    start = StartJob(job=JOB, path=old.path, checkpoint_id=CheckpointId(3))
-    made = completed(done.proposal.model_copy(update={"effects": (start,)}), plan)
-
-    assert [e.uid_suffix for e in made.effects if isinstance(e, StartJob)] == [None]
-
-
-def test_a_restore_point_under_another_spelling_keeps_its_uid(scene: Scene) -> None:
-    """Evidence may have named it as `file:/a`, storage as `/a`: the state is read by the sink that wrote it."""
-    scene.flink.stop(JOB, job("a"))
-    first = planned(scene)
-    done = scene.carries_out(change_operator_uid.propose(first), first)
-    scene.flink.stop(JOB, scene.alive[0])
-    plan = planned(scene, number=2)
-    [renamed] = plan.uid_suffixes
-    new = next(s for s in scene.checkpoints.stored(JOB, []) if s.job_id == renamed)
-
-    start = StartJob(job=JOB, path=new.path.replace("file:", "file://") + "/", checkpoint_id=CheckpointId(5))
-    held = RestorePointIntact(job=JOB, path=new.path, checkpoint_id=CheckpointId(5), digest="")
-    made = completed(done.proposal.model_copy(update={"effects": (start,), "requirements": (held,)}), plan)
-
-    assert [e.uid_suffix for e in made.effects if isinstance(e, StartJob)] == ["wl-1-p001"]
-
-
-@pytest.mark.parametrize("why", ["undeclared", "uncounted", "a row is missing", "unpaired"])
-def test_what_is_not_proven_is_left_to_people(scene: Scene, why: str) -> None:
-    """Each step is written out, and nothing is changed."""
-    if why == "unpaired":
-        scene.flink.savepoint(job("a"))
-        scene.flink.checkpoints(job("a"), 1)
-    scene.flink.breaks(job("a"))
-    gaps = {"uncounted": None, "a row is missing": WHOLE.model_copy(update={"missing": 3})}.get(why, WHOLE)
-    plan = planned(scene, gaps=gaps)
-    if why == "undeclared":
-        plan = plan.model_copy(update={"renames_sink": False})
-
-    said = "rows after checkpoint 3 would be duplicated" if why == "unpaired" else "allowNonRestoredState=true"
-    with pytest.raises(Refused, match=said):
-        change_operator_uid.propose(plan)
 
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
@@ -158,8 +58,6 @@ def real_planned(name: str) -> Plan:
         policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
         by=ANA,
         at=datetime.now(UTC),
-        renames_sink=True,
-        is_sql=True,
     )
 
 
@@ -176,25 +74,13 @@ def commit_that_was_expired(table: TableState) -> tuple[Snapshot, ...]:
     return (Snapshot.model_validate(head.model_dump() | parent),)
 
 
-def test_the_savepoint_of_an_expired_commit_is_started_from() -> None:
+def test_the_savepoint_of_an_expired_commit_is_named() -> None:
     """Its committer lists a manifest, as the state of every checkpoint with rows does; that it was committed is known
     from the older metadata file."""
     plan = real_planned("last-commit-expired-v2")
-    plan = plan.model_copy(update={"expired": commit_that_was_expired})
 
-    proposal = change_operator_uid.propose(plan)
-
-    *_, start = proposal.effects
-    assert isinstance(start, StartJob)
-    assert start.checkpoint_id == CheckpointId(5)
-    assert start.on_top_of == SnapshotId(6339290515704756562)
-    assert start.leaves_operator == OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
-
-
-def test_in_sql_the_v1_sink_takes_no_uid() -> None:
-    """Nothing would change: it is said before anything is stopped."""
-    with pytest.raises(Refused, match="In SQL only Iceberg's V2 sink takes a uid"):
-        change_operator_uid.propose(real_planned("last-commit-expired-v1"))
+    with pytest.raises(Refused, match=r"Start the job from \S+ \(checkpoint 5\) with allowNonRestoredState=true"):
+        change_operator_uid.propose(plan.model_copy(update={"expired": commit_that_was_expired}))
 
 
 def test_people_are_not_sent_to_a_state_whose_rows_would_be_lost() -> None:
@@ -243,54 +129,7 @@ def uid_after_expiry_planned(scene: Scene) -> Plan:
     """As the service plans it, where the start is declared with a suffix."""
     plan = scene.plan()
     case = plan.case.model_copy(update={"gaps": WHOLE})
-    return plan.model_copy(update={"renames_sink": True, "case": case, "expired": scene.catalog.expired})
-
-
-def test_a_commit_that_was_expired_proves_that_nothing_is_owed(uid_after_expiry_expired: Scene) -> None:
-    """The job goes on above the head, and what the old sink had committed is there once."""
-    plan = uid_after_expiry_planned(uid_after_expiry_expired)
-
-    proposal = change_operator_uid.propose(plan)
-    view = uid_after_expiry_expired.carries_out(proposal, plan)
-
-    [start] = [e for e in view.proposal.effects if isinstance(e, StartJob)]
-    assert (start.on_top_of, start.leaves_operator) == (plan.case.observation.table.head, OPERATOR)
-    assert [r.snapshot_id for r in proposal.requirements if isinstance(r, SnapshotPresent)] == [start.on_top_of]
-    assert "which has expired since. An older metadata file still lists it" in proposal.preview.sentences[0]
-    assert view.state is ProposalState.APPLIED
-    assert uid_after_expiry_expired.positions() == [*range(50), 900, 901, 902]
-
-
-def test_a_sink_that_kept_its_uid_does_not_pass_for_another(uid_after_expiry_expired: Scene) -> None:
-    """None of the snapshots that main lists names the old operator id; the proposal does."""
-    plan = uid_after_expiry_planned(uid_after_expiry_expired)
-    view = uid_after_expiry_expired.carries_out(change_operator_uid.propose(plan), plan)
-    [start] = [e for e in view.proposal.effects if isinstance(e, StartJob)]
-    new = uid_after_expiry_expired.table.chain[0].operator_id
-    same = view.proposal.model_copy(
-        update={
-            "effects": tuple(
-                e.model_copy(update={"leaves_operator": new}) if e is start else e for e in view.proposal.effects
-            )
-        }
-    )
-
-    checked = {check.name: check.passed for check in uid_after_expiry_expired.checked(replace(view, proposal=same))}
-
-    assert checked["It commits under another operator id"] is False
-
-
-def test_state_from_before_the_last_commit_is_not_started_from(scene: Scene) -> None:
-    """Its committer has nothing pending; but rows that are on the table already would come a second time."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.checkpoints(job("a"), 2)
-    scene.flink.breaks(job("a"))
-    scene.flink.stop(JOB, job("a"))
-    scene.backfill_commits()
-    expire_all_but_the_head(scene)
-
-    with pytest.raises(Refused, match="not proven that the old state has nothing left to commit"):
-        change_operator_uid.propose(uid_after_expiry_planned(scene))
+    return plan.model_copy(update={"case": case, "expired": scene.catalog.expired})
 
 
 def test_without_the_older_files_nothing_is_proven(uid_after_expiry_expired: Scene) -> None:
@@ -303,20 +142,6 @@ def test_without_the_older_files_nothing_is_proven(uid_after_expiry_expired: Sce
 
     with pytest.raises(Refused, match="allowNonRestoredState=true"):
         change_operator_uid.propose(plan)
-
-
-def test_a_run_that_fails_in_a_loop_is_cancelled_first(uid_after_expiry_expired: Scene) -> None:
-    """It was restored from the savepoint and asks for a manifest that is gone; it can take no state with it."""
-    savepoint = next(each for each in uid_after_expiry_expired.flink.savepoints.iterdir())
-    uid_after_expiry_expired.flink.submit(job("b"), at_checkpoint=3, restored=savepoint)
-    uid_after_expiry_expired.flink.breaks(job("b"))
-    plan = uid_after_expiry_planned(uid_after_expiry_expired)
-
-    view = uid_after_expiry_expired.carries_out(change_operator_uid.propose(plan), plan)
-
-    assert [effect.kind for effect in view.proposal.effects] == ["freeze-maintenance", "stop-job", "start-job"]
-    assert view.state is ProposalState.APPLIED
-    assert uid_after_expiry_expired.positions() == [*range(50), 900, 901, 902]
 
 
 def test_it_collects_by_itself_what_it_needs() -> None:

@@ -201,7 +201,7 @@ def test_a_start_leaves_the_upgrade_mode_as_a_stop_has_set_it(mode: str) -> None
     """To put `stateless` back would lose the state at the next upgrade."""
     told = resource_of(json.dumps(resource(mode=mode)).encode(), "flinkdeployment orders")
 
-    change = told.to_restore(PATH, 9, allow_non_restored=False)
+    change = told.to_restore(PATH, 9)
 
     assert {
         "metadata": {"uid": "u1", "resourceVersion": "7"},
@@ -222,14 +222,6 @@ def test_a_start_under_a_pinned_id_is_a_no(wire: Wire, operator: FlinkOperator) 
 
     with pytest.raises(CommitRefused, match="its job id is pinned"):
         operator.start(JOB, PATH, OURS)
-
-    assert wire.sent("PATCH") == []
-
-
-def test_another_uid_of_the_sink_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
-    """It stands in the job's image."""
-    with pytest.raises(CommitRefused, match="cannot give its sink another uid"):
-        operator.start(JOB, PATH, OURS, uid_suffix="wl-1-p001")
 
     assert wire.sent("PATCH") == []
 

@@ -225,35 +225,6 @@ def test_a_job_that_only_people_can_start_is_told_so(wire: Wire, closing: ExitSt
     assert "no way to start it is configured" in (adapter.obstacle(JOB) or "")
 
 
-@pytest.mark.parametrize(("asked", "stands"), [(None, "v1"), ("wl-1-abcd", "wl-1-abcd")])
-def test_it_stands_in_the_statement(wire: Wire, asked: str | None, stands: str) -> None:
-    """Else the configured one."""
-    insert = "INSERT INTO t /*+ OPTIONS('uid-suffix'='{uid_suffix}') */ SELECT 1"
-    wire.says("POST /v1/sessions", {"sessionHandle": "s1"})
-    wire.says(f"POST {SESSION}/statements", {"operationHandle": "o1"})
-    wire.says(f"GET {SESSION}/operations/o1/status", {"status": "FINISHED"})
-    wire.says(f"GET {SESSION}/operations/o1/result/0", {"resultType": "PAYLOAD"})
-    with ExitStack() as closing:
-        gateway = SqlGatewayStart(wire.url, ("SET x", insert), {}, uid_suffix="v1", limit_s=30)
-        closing.callback(gateway.close)
-        gateway.submit(PATH, RUN_21, allow_non_restored=True, uid_suffix=asked)
-
-    sent = [told["statement"] for path, told in wire.sent("POST") if path == f"{SESSION}/statements"]
-    assert sent == ["SET x", f"INSERT INTO t /*+ OPTIONS('uid-suffix'='{stands}') */ SELECT 1"]
-
-
-def test_it_stands_in_the_arguments(wire: Wire) -> None:
-    """Of a jar."""
-    wire.says(RUN_JAR, (202, {"jobid": RUN_21}))
-    with ExitStack() as closing:
-        jar = JarStart(wire.url, "orders.jar", args=("--uid", "sink-{uid_suffix}"), limit_s=30)
-        closing.callback(jar.close)
-        jar.submit(PATH, RUN_21, allow_non_restored=True, uid_suffix="wl-1-abcd")
-
-    [(_, told)] = wire.sent("POST")
-    assert (told["programArgsList"], told["allowNonRestoredState"]) == (["--uid", "sink-wl-1-abcd"], True)
-
-
 URL = "http://127.0.0.1:9"
 
 
@@ -271,13 +242,12 @@ def sql(statements: tuple[str, ...] = ("CREATE", "INSERT"), **otherwise: object)
     ("make", "others"),
     [
         (jar, ({"jar_id": "b.jar"}, {"entry_class": "com.acme.Other"}, {"args": ("--table", "u")}, {"parallelism": 2},
-               {"properties": {"a": "b"}}, {"uid_suffix": "v2"})),
-        (sql, ({"statements": ("CREATE", "INSERT 2")}, {"statements": ("INSERT", "CREATE")}, {"properties": {}},
-               {"uid_suffix": "v2"})),
+               {"properties": {"a": "b"}})),
+        (sql, ({"statements": ("CREATE", "INSERT 2")}, {"statements": ("INSERT", "CREATE")}, {"properties": {}})),
     ],
 )  # fmt: skip
 def test_each_part_of_a_declaration_counts(make: Callable[..., Starter], others: tuple[dict[str, object], ...]) -> None:
-    """Jar, class, arguments, parallelism, settings, suffix; statements in their order. Made twice, it is the same."""
+    """Jar, class, arguments, parallelism, settings; statements in their order. Made twice, it is the same."""
     starters = [make(), make(), *(make(**other) for other in others)]
 
     told = [starter.declaration() for starter in starters]
@@ -299,7 +269,7 @@ def test_what_our_own_stops_and_starts_change_of_a_resource_does_not_count() -> 
     before = resource_of(resource(state="running", upgradeMode="last-state", args=["--t"]), "flinkdeployment orders")
     stopped, started = (
         before.to_suspend(keeps_checkpoints=False),
-        before.to_restore("s3://s/1", 9, allow_non_restored=True),
+        before.to_restore("s3://s/1", 9),
     )
     ours = {**stopped["spec"]["job"], **started["spec"]["job"]}  # type: ignore[index]
     after = resource_of(resource(args=["--t"], **ours), "flinkdeployment orders")

@@ -78,14 +78,12 @@ class BusyFlink(LittleFlink):
         with self._turn:
             return super().stop(job, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints)
 
-    def start(
-        self, job: str, path: str, job_id: JobId, *, allow_non_restored: bool = False, uid_suffix: str | None = None
-    ) -> None:
+    def start(self, job: str, path: str, job_id: JobId) -> None:
         """See the port. Its first commits meet the stranger's, and go on top of them."""
         while True:
             with self._turn:
                 try:
-                    super().start(job, path, job_id, allow_non_restored=allow_non_restored, uid_suffix=uid_suffix)
+                    super().start(job, path, job_id)
                 except CommitFailedException:
                     continue
                 return

@@ -173,7 +173,6 @@ def record(story: str, name: str, title: str, sink: Any) -> None:
             title=title,
             runbook=SYMPTOMS.get(story, "job-restarted"),
             settings=settings,
-            is_sql=True,
             moments=(),
         )
         recorder = Recorder(Settings.load(config), recording, clock, stack)

@@ -16,7 +16,7 @@ from bot.actions._restore_points import newest_that_pairs
 from bot.domain.checkpoint_pace import PROPERTY, empty_commits_allowed
 from bot.domain.effects import KeepSavepoint, Owed, StartFromStop, StartJob, StopFork, StopJob
 from bot.domain.entries import Check, EffectStarted
-from bot.domain.errors import CouldNotLook, NotThere, Superseded
+from bot.domain.errors import CouldNotLook, Superseded
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import JobRun
 from bot.domain.guests import commits_that_bind
@@ -121,7 +121,6 @@ class StoppingFork(_Stopping[StopFork]):
         return (Check(name=name, passed=live == [effect.keeps], sentence=f"Alive: {found}."),)
 
 
-_SOURCE = "Source"
 _NAMED = 3
 
 
@@ -172,37 +171,6 @@ class Began:
             passed=run.is_settled and (is_from_there or has_failed_over),
             sentence=f"{found}, one of its own, after a failure since the start." if has_failed_over else f"{found}.",
         )
-
-    def other_operator(self) -> Check:
-        """The sink's new uid shows in its commits."""
-        before = {s.operator_id for s in self._table.ancestors(self._start.on_top_of)} | {self._start.leaves_operator}
-        found = ", ".join(dict.fromkeys(short_job(s.operator_id) for s in self.commits if s.operator_id)) or "none"
-        return Check(
-            name="It commits under another operator id",
-            passed=bool(self.commits) and all(s.operator_id not in before for s in self.commits),
-            sentence=f"Run {short_job(self.job_id)} commits under operator {found}.",
-        )
-
-    def source_kept(self) -> Check:
-        """Flink leaves behind every state that no operator of the new graph takes, a source's too, and says so nowhere:
-        a source that was given another id begins anew."""
-        name, path = "The source continued from the restore point's state", self._start.path
-        if self.unseen is not None:
-            return Check(name=name, passed=None, sentence=self.unseen)
-        try:
-            stored = self._world.jobs[self._start.job].checkpoints.read(path)
-        except (CouldNotLook, NotThere) as error:
-            return Check(name=name, passed=None, sentence=str(error))
-        sources = [each for each in (self.run.vertices if self.run else ()) if each.name.startswith(_SOURCE)]
-        if not sources or stored.not_understood is not None:
-            why = stored.not_understood or "Flink's graph names no source."
-            return Check(name=name, passed=None, sentence=f"This could not be checked: {why}")
-        anew = [each.name for each in sources if each.vertex_id not in stored.operator_ids]
-        if anew:
-            began = f"{path} holds no state for {', '.join(anew)}, which started from the beginning."
-            return Check(name=name, passed=False, sentence=f"{began} Its rows may be duplicated.")
-        kept = ", ".join(each.name.split(" -> ")[0] for each in sources)
-        return Check(name=name, passed=True, sentence=f"The state of {kept} was found in {path}.")
 
     def _paid(self, owed: Owed) -> Check:
         """What the restore point held beyond the table is committed first, under the id of the run that wrote it."""
@@ -337,9 +305,7 @@ class _Starting(Kind[T]):
         """`result`: `job_id`, and `run`, the id under which the run commits."""
         start, flink = _as_start(effect, intent), hands.jobs[effect.job].flink
         job_id = _chosen(intent)
-        flink.start(
-            start.job, start.path, job_id, allow_non_restored=start.allow_non_restored, uid_suffix=start.uid_suffix
-        )
+        flink.start(start.job, start.path, job_id)
         return Did(
             sentence=f"Run {short_job(job_id)} started from checkpoint {start.checkpoint_id}.",
             result={"job_id": job_id, "run": own_id(flink, job_id)},
@@ -384,10 +350,8 @@ class _Starting(Kind[T]):
     def checks(self, effect: T, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """What was owed is there, the first commit stands on the snapshot that pairs, the run was restored there, runs,
         and has gone on."""
-        began, start = _began(effect, intent, world), _as_start(effect, intent)
-        if start.on_top_of is None or not (start.allow_non_restored and start.uid_suffix):
-            return *began.progress(), began.came_up()
-        return *began.progress(), began.other_operator(), began.source_kept(), began.came_up()
+        began = _began(effect, intent, world)
+        return *began.progress(), began.came_up()
 
 
 def _began(effect: StartJob | StartFromStop, intent: EffectStarted, world: World) -> Began:
@@ -409,7 +373,6 @@ def _as_start(effect: StartJob | StartFromStop, intent: EffectStarted) -> StartJ
         path=intent.path,
         checkpoint_id=intent.checkpoint_id,
         on_top_of=intent.expected_head,
-        uid_suffix=effect.uid_suffix,
     )
 
 
