@@ -16,7 +16,7 @@ from bot.domain.contract import CopyRule, TableContract
 from bot.domain.errors import EvidenceFailed
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record
-from bot.domain.replay import PartitionBound, ReplayRange, ReplayRecipe, SourceSurvey
+from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
 from spark_tasks._data_files import comparable
 from spark_tasks._kafka import rows_of_topic
@@ -61,8 +61,6 @@ def rows_given(
 
 def rows_within(spark: SparkSession, rows: DataFrame, bounds: ReplayRange, named: Named) -> DataFrame:
     """Shape: as `rows`, which have the table's columns; those that lie within the bounds."""
-    if bounds.partitions:
-        return _within_partitions(rows, bounds.partitions)
     return _within_positions(spark, rows, bounds, named) if bounds.positions else _within_times(rows, bounds, named)
 
 
@@ -149,16 +147,6 @@ def _within_times(rows: DataFrame, bounds: ReplayRange, named: Named) -> DataFra
     assert named.event_time is not None
     at = column(named.event_time)
     return rows.where((at >= F.lit(bounds.event_from)) & (at < F.lit(bounds.event_until)))
-
-
-def _within_partitions(rows: DataFrame, partitions: tuple[PartitionBound, ...]) -> DataFrame:
-    for each in partitions:
-        value = column(each.column)
-        if each.equals is not None:
-            rows = rows.where(value == F.lit(each.equals).cast(rows.schema[each.column].dataType))
-        else:
-            rows = rows.where((value >= F.lit(each.time_from)) & (value < F.lit(each.time_until)))
-    return rows
 
 
 def _unfit(recipe: ReplayRecipe, expected: str, found: str) -> EvidenceFailed:

@@ -325,8 +325,6 @@ def too_many(found: str, recipe: ReplayRecipe) -> Refused:
 
 def within(bounds: ReplayRange, contract: TableContract) -> str:
     """Bounds as an approver reads them, all of them: `positions 10 to 19 of partition 0`."""
-    if bounds.partitions:
-        return "partition " + "/".join(f"{each.field}={each.value}" for each in bounds.partitions)
     if not bounds.positions:
         if contract.hides(contract.event_time):
             return "events in a range that is not shown"

@@ -1,4 +1,4 @@
-"""Make rows once more from their source within bounds that people name: positions, event times or partitions.
+"""Make rows once more from their source within bounds that people name: positions or event times.
 
 Idempotent by key: only a row whose key does not live is written. What is there already stays, equal or not.
 """
@@ -30,9 +30,9 @@ def propose(plan: Plan) -> Proposal:
     """A rehearsal with the rows that the table lacks within `plan.bounds`. Raises Refused with the reason,
     CouldNotLook."""
     recipe = declared_replay(plan)
-    contract, table = plan.case.contract, plan.case.observation.table
+    contract = plan.case.contract
     _must_have_a_key(contract)
-    bounds = bounds_of(plan.bounds, contract, table)
+    bounds = bounds_of(plan.bounds, contract)
     _must_not_be_too_wide(bounds, recipe)
     job_and_head(plan, ACTION)
     found = plan.source(recipe, bounds)

@@ -90,32 +90,14 @@ class PositionRange(Record):
     """None: of every source partition."""
 
 
-class PartitionBound(Record):
-    """One value of one partition field, as a condition on the column that the field is made of: `equals`, or else a
-    half-open range of its times."""
-
-    field: str
-    """The field's own name: `event_day`."""
-    value: str
-    """As engines show it: `2026-11-03`."""
-    column: str
-    equals: str | None = None
-    time_from: Utc | None = None
-    """Inclusive."""
-    time_until: Utc | None = None
-    """Exclusive."""
-
-
 class ReplayRange(Record):
-    """Which rows of the source are meant: those in all of `partitions`; else those that any of `positions` names; else,
-    by their event time."""
+    """Which rows of the source are meant: those that any of `positions` names; else, by their event time."""
 
     positions: tuple[PositionRange, ...] = ()
     event_from: Utc | None = None
     """Inclusive."""
     event_until: Utc | None = None
     """Exclusive."""
-    partitions: tuple[PartitionBound, ...] = ()
 
 
 class SourceSurvey(Record):

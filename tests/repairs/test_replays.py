@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from pyiceberg.transforms import HourTransform
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
@@ -14,7 +13,7 @@ from bot.domain.contract import HIDDEN, CopyRule, TableContract
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.kafka import KafkaPartition, OffsetTime
-from bot.domain.replay import PartitionBound, PositionRange, ReplayRange, ReplayRecipe, SourceSurvey
+from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
 from spark_tasks._replay import survey
 from tests.repairs.conftest import Positions
@@ -289,20 +288,6 @@ def test_each_source_partition_has_a_newest_position_of_its_own(spark: SparkSess
     assert (found.given, found.places, found.absent, found.unsettled) == (10, 10, 5, 5)
 
 
-def test_a_partition_by_a_column_as_it_is(spark: SparkSession, orders: OrdersTable) -> None:
-    """The value is compared in the column's type; a quote in one is no more than a value."""
-    orders.commits("a", 1, [*range(5), *range(7, 10)])
-    orders.commits("a", 2, range(20, 30), partition=1)
-    here = PartitionBound(field="source", value="0", column="source_partition", equals="0")
-    quoted = PartitionBound(field="customer", value="' OR 1=1", column="customer", equals="' OR 1=1")
-
-    found = surveyed(spark, orders, ReplayRange(partitions=(here,)), recipe=declared("range(0, 10)"))
-    nothing = surveyed(spark, orders, ReplayRange(partitions=(here, quoted)), recipe=declared("range(0, 10)"))
-
-    assert (found.given, found.absent, found.differing, found.not_given) == (10, 2, 0, 0)
-    assert nothing.given == 0
-
-
 def test_columns_that_each_writing_sets_anew_make_no_difference(spark: SparkSession, orders: OrdersTable) -> None:
     """As the owners have declared; and a hidden key is not named."""
     orders.commits("a", 1, range(10))
@@ -391,18 +376,6 @@ def test_a_replay_of_a_range_of_event_times_is_half_open(
     assert "has 6 rows: 2 already there and equal, 0 already there and different, 4 to write." in told(rehearsal)
     assert "Within the bounds the table has 1 row that the source does not return; it stays." in told(rehearsal)
     assert positions(scene, rehearsal.proposal.rehearses_on or "") == [*range(12), *range(20, 30)]
-
-
-def test_a_replay_of_a_partition_of_the_table(bounded_replays_declares: Declares, positions: Positions) -> None:
-    """By the column that the partition is made of, however the files that are there were partitioned."""
-    scene = bounded_replays_declares(declared("range(0, 30)"))
-    scene.orders.partitions_by(("event_time", HourTransform()), name="event_hour")
-
-    rehearsal = scene.carries_out(scene.proposes("replay_rows", "partition=event_hour=2026-11-03-00"))
-
-    assert rehearsal.state is ProposalState.APPLIED, rehearsal.result
-    assert "Replay partition event_hour=2026-11-03-00" in told(rehearsal)
-    assert positions(scene, rehearsal.proposal.rehearses_on or "") == list(range(30))
 
 
 @pytest.mark.parametrize(
