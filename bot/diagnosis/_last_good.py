@@ -6,11 +6,13 @@ evidence read of the rows up to that snapshot, in one place for all modes.
 
 from bot.diagnosis._asked import answers, checked_until, saw_all
 from bot.diagnosis._case import in_window
+from bot.diagnosis._leaks import came_again
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._other_writers import changes_without_job, is_known_to_keep_rows
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.domain.diagnosis import Case, LastGoodRows, Matches
 from bot.domain.doubt import rows_are_right
+from bot.domain.findings import LeakStanding
 from bot.domain.ids import SnapshotId
 from bot.domain.rewinds import flink_commits, of_one_sink
 from bot.domain.table import Snapshot
@@ -38,6 +40,7 @@ def rows_up_to(case: Case, snapshot: SnapshotId) -> LastGoodRows:
     if not _is_covered(case, snapshot, below):
         return LastGoodRows.NOT_LOOKED_AT
     is_clean = _no_key_twice(case, snapshot) and _none_missing(case, snapshot, below) and not _may_repeat(case, below)
+    is_clean = is_clean and not _leaves_rows_out(case, snapshot)
     return LastGoodRows.CLEAN if is_clean else LastGoodRows.NOT_LOOKED_AT
 
 
@@ -102,6 +105,16 @@ def _none_missing(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> b
         return True
     is_whole = sum(gap.size for gap in found.gaps) == found.missing
     return reached is not None and is_whole and all(g.partition is None and g.first > reached for g in found.gaps)
+
+
+def _leaves_rows_out(case: Case, snapshot: SnapshotId) -> bool:
+    """Whether rows were written before the snapshot was committed that nothing commits, and are not known to have come
+    again: where they begin or end what a source partition has, no gap shows them."""
+    written = {manifest.path: manifest.written_at for manifest in case.observation.flink_manifests.values}
+    at = case.observation.table.by_id[snapshot].committed_at
+    left = (LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.UNTOLD)
+    lost = case.leaked.of(*left) if case.leaked is not None else ()
+    return any((written.get(leak.path) or at) <= at and came_again(leak, case) is not True for leak in lost)
 
 
 def _may_be_behind_a_partition(case: Case) -> bool:

@@ -13,6 +13,7 @@ from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.ids import CheckpointId, JobId, short_job
 from bot.domain.sentences import counted
 from bot.domain.unread_points import rows_of, some_are_live
+from bot.history.counted import Counted
 
 
 def leaks_of(case: Case, job: JobId, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:
@@ -54,9 +55,8 @@ def came_again(leak: LeakedManifest, case: Case) -> bool | None:
     """None: no position is known to be missing, and nobody knows whether that covers those of the manifest. Where a
     position is missing, or none was looked for, its rows count as lost.
 
-    Deletes have no position, so nobody knows it of them. Bounds of a manifest with several source partitions are of
-    all of them together, and so are those of the search: one partition's rows lie between them where another's were
-    read further.
+    Deletes have no position, so nobody knows it of them. Bounds of the search are of all source partitions together:
+    of several, the exact ranges of the manifest and of main's commits tell.
     """
     gaps, low, high = case.gaps, leak.position_from, leak.position_until
     if leak.is_empty:
@@ -66,7 +66,9 @@ def came_again(leak: LeakedManifest, case: Case) -> bool | None:
     if low is None or high is None or not answers(case, "missing_positions"):
         return None
     is_inside = gaps.lowest is not None and gaps.highest is not None and gaps.lowest <= low and high <= gaps.highest
-    return None if is_inside and case.contract.position_partition is not None else is_inside
+    if case.contract.position_partition is None:
+        return is_inside
+    return True if Counted(case).covers(leak) else None if is_inside else False
 
 
 def in_doubt(leaks: tuple[LeakedManifest, ...]) -> str:

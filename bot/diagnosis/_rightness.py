@@ -6,6 +6,7 @@ Who calls the table healthy and who leaves it as a dead job left it rest on the 
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import answers, gave_nothing, lacking, unasked
 from bot.diagnosis._case import living, not_asked, unseen
+from bot.diagnosis._leaks import came_again
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._other_branch import writes_a_branch
 from bot.diagnosis._other_writers import COMPARES, changes_by_others, unknown_pick, unsettled_compactions
@@ -15,6 +16,7 @@ from bot.diagnosis._wrong_rows import ALL_FILES, missing_now
 from bot.diagnosis.commit_overwritten import overwritten
 from bot.diagnosis.schema_changed_under_the_job import unwritten, writes_unknown, written_in_vain
 from bot.domain.diagnosis import CannotTell, Case, Excluded
+from bot.domain.evidence import Evidence
 from bot.domain.findings import LeakedManifestsFinding, LeakStanding, MissingFilesFinding
 from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.other_writers import name_of
@@ -140,7 +142,18 @@ def _passed_over(case: Case, rows: Counted) -> CannotTell | None:
             of_sink = (s for s in of_sink if (s.job_id, s.operator_id) == (leak.job_id, leak.operator_id))
             is_passed = any((s.checkpoint_id or 0) > leak.checkpoint_id for s in of_sink)
             if is_passed or leak.standing is LeakStanding.UNTOLD:
-                return CannotTell(missing=(f"whether the rows of Flink manifest {leak.path.rsplit('/', 1)[-1]} come",))
+                return CannotTell(missing=(f"whether the rows of Flink manifest {leak.name} come",))
+    return None
+
+
+def _left_by_ended(case: Case) -> CannotTell | None:
+    """Manifests that an ended run left and nothing commits, and whose rows are not known to be on main: where they
+    begin a source partition, no gap shows them."""
+    alive = {run.job_id for run in living(case)}
+    left = (LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.UNTOLD)
+    for leak in case.leaked.of(*left) if case.leaked is not None else ():
+        if leak.job_id not in alive and came_again(leak, case) is None:
+            return CannotTell(missing=(f"whether the rows of Flink manifest {leak.name} were read again",))
     return None
 
 
@@ -168,6 +181,11 @@ def _columns(case: Case) -> str | None:
     return None
 
 
+def _accused(earlier: Evidence) -> str:
+    found = f"{earlier.task} found at {earlier.at:%H:%M} UTC still holds ({earlier.headline.rstrip('.')})"
+    return f"whether what {found}: commits that it covered have expired since"
+
+
 def _others(case: Case) -> str | None:
     mine = without_ids(case)
     foreign = next((each for each in changes_by_others(case) if each not in mine), None)
@@ -181,6 +199,7 @@ def _open(case: Case, rows: Counted) -> tuple[CannotTell | None, ...]:
     missing = missing_now(case)
     written, files = writes_unknown(case), "unreadable_files"
     told = (
+        *(_accused(each) for each in case.accused),
         may_be_replaced(case),
         unknown_pick(case),
         writes_a_branch(case),
@@ -191,6 +210,7 @@ def _open(case: Case, rows: Counted) -> tuple[CannotTell | None, ...]:
         None if answers(case, files) else CannotTell(missing=(not_asked(case, files),), asks=unasked(case, files)),
         missing if isinstance(missing, CannotTell) else None,
         _passed_over(case, rows),
+        _left_by_ended(case),
         _waiting(case),
         unsettled_compactions(case),
         *(CannotTell(missing=(what,)) for what in told if what is not None),

@@ -229,6 +229,8 @@ class Case(Record):
     reads: f.ReadsFinding | None = None
     agreement: f.ContractAgreementFinding | None = None
     evidence: tuple[Evidence, ...] = ()
+    accused: tuple[Evidence, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """Earlier answers that found wrong rows among commits that have expired since: no newer look covers these."""
     keeps: JobId | None = None
     """The run that people chose to keep, of two that write the table."""
     planned: tuple[PlannedChange, ...] = Field(default=(), exclude_if=lambda told: not told)

@@ -164,6 +164,8 @@ class Evidence(Answer):
     took_ms: int
     bytes_read: int
     """As Spark's stages reported; 0 when only metadata that is already in hand was used."""
+    oldest: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
+    """The oldest commit of main that the table listed then; None: not told."""
     branch: str | None = None
     """The branch that was looked at; None: main. `head` is its head then."""
     runs: tuple[tuple[JobId, str], ...] | None = Field(default=None, exclude_if=lambda told: told is None)

@@ -122,7 +122,8 @@ class Rewind(Record):
     first: SnapshotId | None
     """The run's first commit on main after the restore; None while it is silent."""
     last_before: SnapshotId
-    """The newest snapshot on main before `first`; the head while the run is silent."""
+    """The newest snapshot on main before `first`, or before what a run brought that took over from a silent one; the
+    head while nothing has come since."""
     fork: SnapshotId | None
     """The snapshot on main that holds what the restore point held; None when it is no longer listed."""
     is_interleaved: bool

@@ -62,6 +62,28 @@ def staleness(evidence: Evidence, now: TableState, known_runs: Collection[JobId]
     return Fresh(newer=len(newer), runs=tuple(dict.fromkeys(s.job_id for s in newer if s.job_id)))
 
 
+_OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
+
+
+def not_covered_since(answers: Iterable[Evidence], now: TableState) -> tuple[Evidence, ...]:
+    """Of `answers`, oldest first, those that found wrong rows and that no later one of their task covers: it looked at
+    a table of which older commits had expired, and at none of their rows."""
+    found: dict[str, list[Evidence]] = {}
+    for each in answers:
+        if each.task in _OF_ROWS and each.verdict is not Verdict.INCONCLUSIVE:
+            left = [known for known in found.get(each.task, ()) if not _covers(each, known, now)]
+            found[each.task] = [*left, each] if each.verdict is Verdict.CONFIRMED else left
+    told = (each for task in found.values() for each in task)
+    return tuple(each for each in told if each.oldest is not None and each.oldest not in now.by_id)
+
+
+def _covers(later: Evidence, known: Evidence, now: TableState) -> bool:
+    """A commit from which both begin, or nothing expired between them. Where neither tells, it does."""
+    since = known.window.since
+    begins_there = since is not None and since in now.chain_ids and later.window.since in (None, since)
+    return begins_there or None in (known.oldest, later.oldest) or known.oldest == later.oldest
+
+
 def known_runs_of(job_name: str | None, jobs: Seen[JobRun] | NotSeen, window: Collection[Snapshot]) -> frozenset[JobId]:
     """Runs that may commit without surprise: those of the configured job, and those already in the window."""
     of_the_job = {run.job_id for run in jobs.values if job_name is None or run.name == job_name}

@@ -125,6 +125,7 @@ class Collector:
             metadata_location=table.metadata_location,
             head=table.head,
             window=ask.window,
+            oldest=table.chain[-1].snapshot_id if table.chain else None,
             at=began,
             took_ms=round((self._clock.now() - began).total_seconds() * 1000),
             bytes_read=bytes_read,

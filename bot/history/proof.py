@@ -21,6 +21,7 @@ from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.gone_commits import gone_since, way_back_since
 from bot.domain.ids import DRAINED, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.rewinds import came_up_at
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.history.base import begun_anew, may_be_replaced_and_expired, may_have_begun_anew, window_of
@@ -180,11 +181,14 @@ def _once(case: Case, rows: Counted) -> Wrong | Unproven | None:
 @once_a_case
 def root(case: Case) -> Wrong | Unproven | None:
     """What speaks against it that the runs which are alive stand at main's end (P2), or has to be known for it,
-    whatever else is open; None: they do. Rows that were not counted yet show nothing."""
+    whatever else is open; None: they do. Rows that were not counted yet show nothing. Where no run is alive and rows
+    could not be counted, the newest one is asked in the same way."""
     if isinstance(case.observation.jobs, NotSeen):
         return None
     rows = Counted(case)
-    for run in (each for each in case.runs if not each.is_terminal):
+    alive = [run for run in case.runs if not run.is_terminal]
+    is_open = not alive and isinstance(_exact(case, rows), Unproven)
+    for run in alive or (sorted(case.runs, key=came_up_at)[-1:] if is_open else ()):
         line = Lineage(case, run)
         told = _goes_on(line, rows) or _stands(line, rows)
         if isinstance(told, Unproven):

@@ -10,7 +10,7 @@ from functools import cached_property
 from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.flink import CLOCKS_DIFFER, JobRun, came_before
 from bot.domain.guests import Guests
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId
+from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.other_writers import brings_nothing
 from bot.domain.predecessors import switches
 from bot.domain.rewinds import FROM_NOTHING, Rewind
@@ -67,7 +67,8 @@ class _Job:
 
     def _at(self, run: JobId, line: Ancestry, first: Snapshot | None, before: Sequence[Snapshot]) -> Rewind | None:
         """Certain where a run that is known to be the job's says so, or all say so from which the run may have gone on;
-        where they do not agree, it depends on the newest that Flink does not list."""
+        where they do not agree, it depends on the newest that Flink does not list; also where the run went back to a
+        point of its own, and its commits may have expired."""
         before = [s for s in before if s.job_id in self._own or s.operator_id in self._sinks or not self._sinks]
         own = _ends([s for s in before if s.job_id in self._own], first)
         mine = [rewind for each in own if (rewind := self._above(run, line, first, each, before)) is not None]
@@ -77,7 +78,9 @@ class _Job:
         found = [self._above(run, line, first, each, before) for each in others]
         theirs = [each for each in found if each is not None]
         told = next((each for each in theirs if not each.is_interleaved), theirs[0] if theirs else None)
-        if told is None or (not own and None not in found):
+        began = line.segments[0]
+        was_set_back = began.point is not None and not began.is_first and self.table.chain[-1].has_commit_below
+        if told is None or (not own and None not in found and not was_set_back):
             return told
         return told.model_copy(update={"only_if_of_job": others[0].job_id})
 
@@ -116,10 +119,18 @@ class _Job:
             restored=CheckpointId(began.above) if began.above else None,
             reached=reached,
             first=first.snapshot_id if first is not None else None,
-            last_before=first.parent_id or first.snapshot_id if first is not None else self.table.head,
+            last_before=self._last_before(line, first),
             fork=held[-1].snapshot_id if held else None,
             is_interleaved=newest.job_id != run and newest.job_id in self._since(line, first),
         )
+
+    def _last_before(self, line: Ancestry, first: Snapshot | None) -> SnapshotId:
+        """Main's newest before the run, or a run that took over from it, brought anything; the head where none has."""
+        since = line.segments[0].since
+        later = (s for s in self.commits if since is not None and s.committed_at > since + CLOCKS_DIFFER)
+        brought = first or next(later, None)
+        assert self.table.head is not None, "there are commits on main"
+        return self.table.head if brought is None else brought.parent_id or brought.snapshot_id
 
     def _since(self, line: Ancestry, first: Snapshot | None) -> frozenset[JobId | None]:
         """The runs that have committed since that one began."""

@@ -20,6 +20,7 @@ from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.rehearsals import is_left_down
 from bot.domain.setup import TableSetup
+from bot.domain.staleness import not_covered_since
 from bot.domain.table import Window
 from bot.history.recovery_deadline import deadline_of, is_no_worse
 from bot.service.incident_store import IncidentStore
@@ -155,7 +156,14 @@ class Diagnostician:
         head = observation.table.head
         window = Window(since=incident.window.since, until=head if head is not None else incident.window.until)
         case = build_case(self._observer.setup(incident.opened.table), observation, window, evidence)
-        return case.model_copy(update={"keeps": incident.kept_run, "planned": tuple(incident.planned.values())})
+        every = (run.evidence for run in incident.runs.values() if run.evidence is not None and run.branch is None)
+        return case.model_copy(
+            update={
+                "keeps": incident.kept_run,
+                "planned": tuple(incident.planned.values()),
+                "accused": not_covered_since(every, observation.table),
+            }
+        )
 
 
 def _answered(incident: Incident) -> Read:

@@ -23,7 +23,7 @@ from bot.domain.errors import EvidenceCancelled, EvidenceFailed, Refused
 from bot.domain.evidence import Answer, Ask, Evidence, Observation, Task, Verdict
 from bot.domain.findings import LedgerFinding, PairingFinding, ReplayedRowsFinding
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, StepId, TableName
+from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, SnapshotId, StepId, TableName
 from bot.domain.incident import EvidenceRun
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.runbook import END, ManualStep
@@ -468,3 +468,38 @@ def test_a_first_look_is_taken_again_where_manifests_came_without_a_commit() -> 
     desk.desk.look_first(WL_1)
 
     assert (1, 2, 2) == (before, after, len(desk.runs))
+
+
+GONE = SnapshotId(999)
+
+
+@pytest.mark.parametrize(
+    ("oldest", "later", "verdict", "stays"),
+    [
+        pytest.param(GONE, None, Verdict.RULED_OUT, True, id="commits that it covered have expired since"),
+        pytest.param(GONE, GONE, Verdict.RULED_OUT, False, id="a later answer covers them"),
+        pytest.param(None, None, Verdict.RULED_OUT, False, id="what it covered is not told"),
+        pytest.param(GONE, None, Verdict.INCONCLUSIVE, True, id="a later one is none"),
+    ],
+)
+def test_rows_that_were_found_wrong_stay_in_doubt(
+    oldest: SnapshotId | None, later: SnapshotId | None, verdict: Verdict, stays: bool
+) -> None:
+    """Until a look that covers as much answers; a narrower one, after an expiry, does not acquit them."""
+    world = Asked()
+    window, table = world.case.window, world.case.observation.table
+    for number, (begins, found) in enumerate(
+        [(oldest, Verdict.CONFIRMED), (later or table.chain[-1].snapshot_id, verdict)]
+    ):
+        told = evidence("missing_positions", window, table.read_at, verdict=found, head=table.head, oldest=begins)
+        world.runs.append(run_of("missing_positions", EvidenceId(f"again-{number}"), evidence=told))
+
+    case = Diagnostician(cast(Any, world), cast(Any, world), MODES).case(world.get(WL_1), world.case.observation)
+
+    assert stays == (oldest in {each.oldest for each in case.accused})
+    assert stays == any("commits that it covered have expired" in why for why in _left_of_healthy(case))
+
+
+def _left_of_healthy(case: Case) -> tuple[str, ...]:
+    told = MODES["healthy"].examine(case)
+    return told.missing if isinstance(told, CannotTell) else ()

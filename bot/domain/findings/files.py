@@ -86,6 +86,11 @@ class LeakedManifest(Record):
     """One sentence: why it stands so."""
 
     @property
+    def name(self) -> str:
+        """Of its file, without the folder."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
     def is_empty(self) -> bool:
         """Whether it lists nothing, so that nothing is lost with it."""
         return self.rows == 0 and not self.files

@@ -20,12 +20,14 @@ def judged(left: LeftBehind) -> LeakedManifestsFinding:
     """Each manifest with its rows and positions, as the files that it lists tell them, and what the task says of it."""
     ask = Ask(observation=left.case.observation, window=left.window, contract=left.case.contract)
     first = _first_positions(left, ask)
-    return _finding(tuple(_told(written, ask, first) for written in left.manifests))
+    return _finding(tuple(_told(left, written, ask, first) for written in left.manifests))
 
 
 def untold(left: LeftBehind) -> LeakedManifestsFinding:
     """The same manifests, rows and positions; what they mean is not said."""
-    return _finding(tuple(_listed(written, LeakStanding.UNTOLD, "Nobody judged it.") for written in left.manifests))
+    return _finding(
+        tuple(_listed(left, written, LeakStanding.UNTOLD, "Nobody judged it.") for written in left.manifests)
+    )
 
 
 def _finding(told: tuple[LeakedManifest, ...]) -> LeakedManifestsFinding:
@@ -49,17 +51,17 @@ def _first_positions(left: LeftBehind, ask: Ask) -> Mapping[JobId, int]:
     return found
 
 
-def _told(written: Written, ask: Ask, first: Mapping[JobId, int]) -> LeakedManifest:
+def _told(left: LeftBehind, written: Written, ask: Ask, first: Mapping[JobId, int]) -> LeakedManifest:
     listed = written.listed()
     where, why = standing(listed, ask.observation)
     if where is LeakStanding.UNTOLD:
         behind = frozenset(job for job, position in first.items() if position > max(written.rows))
         where, why = standing(listed, ask.observation, behind)
     is_late = where is LeakStanding.PENDING and is_overdue(listed, ask)
-    return _listed(written, where, why).model_copy(update={"is_overdue": is_late})
+    return _listed(left, written, where, why).model_copy(update={"is_overdue": is_late})
 
 
-def _listed(written: Written, where: LeakStanding, why: str) -> LeakedManifest:
+def _listed(left: LeftBehind, written: Written, where: LeakStanding, why: str) -> LeakedManifest:
     listed = written.listed()
     return LeakedManifest(
         path=listed.path,
@@ -74,5 +76,6 @@ def _listed(written: Written, where: LeakStanding, why: str) -> LeakedManifest:
         missing_files=0,
         position_from=min(map(offset_of, written.rows)),
         position_until=max(map(offset_of, written.rows)),
+        ranges=left.ranges_of(written),
         reason=why,
     )

@@ -28,6 +28,7 @@ from bot.domain.findings import (
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import FileWriter, Ledger, SourceRange
 from bot.domain.looked import NotSeen
+from bot.domain.staleness import not_covered_since
 from bot.domain.table import Snapshot, Window
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.shown import case_shown
@@ -41,6 +42,8 @@ Repetition = Literal["same-checkpoint", "same-source-range"]
 TASKS = (*COUNTED.values(), "duplicate_files", "forked_writers", "table_health")
 _LOOKED, _SEVERAL = 20, 5
 """So many commits are looked at for a silent partition, and over so many it has to be silent."""
+_OF_ROWS = {"duplicate_rows": "duplicates", "missing_positions": "gaps"}
+"""Task that counts rows -> the field of a case that it fills."""
 _NAMED = {"forked": "forked_writers"}
 """Field of a case -> the task that fills it, where it has another name and counts no rows."""
 
@@ -51,6 +54,8 @@ class Moment(NamedTuple):
     head: SnapshotId
     at: datetime
     window: Window
+    oldest: SnapshotId | None
+    """The oldest commit that main listed."""
 
 
 class LeftBehind(NamedTuple):
@@ -61,6 +66,19 @@ class LeftBehind(NamedTuple):
     window: Window
     holds: Mapping[SnapshotId, tuple[int, ...]]
     """Commit -> source positions that it brought, as its files tell."""
+    mixes_files: bool
+    """Whether a file holds rows of several source partitions, so that its bounds tell of none."""
+
+    def ranges_of(self, written: Written) -> tuple[SourceRange, ...] | None:
+        """What the rows of a manifest cover of the source; None: bounds of its files do not tell."""
+        by_name = by_partition(written.rows)
+        is_partitioned = self.case.contract.position_partition is not None
+        if self.mixes_files and len(by_name) > 1:
+            return None
+        return tuple(
+            SourceRange(partition=str(each) if is_partitioned else None, low=own[0], high=own[-1], rows=len(own))
+            for each, own in by_name.items()
+        )
 
 
 class Looked(NamedTuple):
@@ -80,6 +98,8 @@ class Looked(NamedTuple):
     """Tasks that never ran."""
     is_short: bool = False
     """Whether rows may be missing where positions did not tell, whatever gaps do."""
+    before: tuple[Evidence, ...] = ()
+    """What these tasks had answered when they looked before, oldest first."""
 
 
 def look(history: History, since: SnapshotId | None) -> Looked:
@@ -92,7 +112,11 @@ def look(history: History, since: SnapshotId | None) -> Looked:
         "gaps": _gaps(history, window),
         "duplicate_commits": _repeated(history, window),
         "leaked": LeftBehind(
-            tuple(history.sink.manifests.values()), case_shown(history, since), window, dict(table.holds)
+            tuple(history.sink.manifests.values()),
+            case_shown(history, since),
+            window,
+            dict(table.holds),
+            history.setting.mixes_files,
         ),
         "unreadable": unreadable(),
         "orphans": orphans(len(table.orphans), newest_at=max(table.orphans, default=None)),
@@ -110,7 +134,8 @@ def look(history: History, since: SnapshotId | None) -> Looked:
     if unplaced and not gaps.missing and not gaps.is_untold:
         found["gaps"] = None
     begins, below = _edge(history, window)
-    moment = Moment(history.head, history.tale.now, window)
+    oldest = history.tale.table.chain[-1].snapshot_id if history.tale.table.chain else None
+    moment = Moment(history.head, history.tale.now, window, oldest)
     return Looked(found, dict.fromkeys(TASKS, moment), since, unplaced, begins, below, is_short=is_short)
 
 
@@ -118,8 +143,13 @@ def look_again(history: History, looked: Looked, tasks: Iterable[str]) -> Looked
     """These tasks look once more, now; each that failed answers then."""
     fresh = look(history, looked.since)
     again = _of_tasks(looked, fresh, {*tasks})
+    known = {*_OF_ROWS} & {*tasks} - looked.failed - looked.unasked
     return again._replace(
-        begins=fresh.begins, below=fresh.below, failed=looked.failed - {*tasks}, unasked=looked.unasked - {*tasks}
+        begins=fresh.begins,
+        below=fresh.below,
+        failed=looked.failed - {*tasks},
+        unasked=looked.unasked - {*tasks},
+        before=(*looked.before, *(_evidence(task, looked, None) for task in sorted(known))),
     )
 
 
@@ -149,8 +179,10 @@ def case_of(history: History, looked: Looked, judge: Callable[[LeftBehind], Leak
     evidence = tuple(_evidence(task, looked, leaked) for task in TASKS if task not in looked.unasked)
     silent = looked.failed | looked.unasked
     gone = {field: None for field in looked.found if _task_of(field) in silent}
-    found = {**looked.found, "leaked": leaked, **gone, "evidence": evidence}
-    return case_shown(history, looked.since).model_copy(update=found)
+    case = case_shown(history, looked.since)
+    accused = not_covered_since((*looked.before, *evidence), case.observation.table)
+    found = {**looked.found, "leaked": leaked, **gone, "evidence": evidence, "accused": accused}
+    return case.model_copy(update=found)
 
 
 def _task_of(field: str) -> str:
@@ -432,15 +464,27 @@ def _holes_left(looked: Looked) -> tuple[NotSeen, ...]:
     return tuple(NotSeen(source=each, reason="Nothing tells.", remedy="Ask the source.") for each in told)
 
 
-def _evidence(task: str, looked: Looked, leaked: LeakedManifestsFinding) -> Evidence:
+def _evidence(task: str, looked: Looked, leaked: LeakedManifestsFinding | None) -> Evidence:
     moment = looked.moments[task]
-    is_untold = task == "leaked_manifests" and not leaked.lost_rows and bool(leaked.of(LeakStanding.UNTOLD))
+    is_untold = leaked is not None and not leaked.lost_rows and bool(leaked.of(LeakStanding.UNTOLD))
+    is_untold = is_untold and task == "leaked_manifests"
     is_open = is_untold or task in looked.failed or (task == "missing_positions" and looked.unplaced)
+    is_wrong = task in _OF_ROWS and _finds_wrong_rows(looked.found[_OF_ROWS[task]])
     return evidence(
         task,
         moment.window,
         moment.at,
         head=moment.head,
-        verdict=Verdict.INCONCLUSIVE if is_open else Verdict.RULED_OUT,
+        oldest=moment.oldest,
+        verdict=Verdict.INCONCLUSIVE if is_open else Verdict.CONFIRMED if is_wrong else Verdict.RULED_OUT,
         could_not_look=_holes_left(looked) if task == "missing_positions" else (),
     )
+
+
+def _finds_wrong_rows(finding: object) -> bool:
+    match finding:
+        case GapsFinding(missing=missing, is_untold=is_untold):
+            return bool(missing) and not is_untold
+        case DuplicatesFinding(keys=keys):
+            return bool(keys)
+    return False

@@ -12,7 +12,7 @@ import pytest
 
 from bot.domain.diagnosis import Remedy
 from tests.diagnosis.histories.drawn import Event, Plan, played
-from tests.diagnosis.histories.held import answered, false_alarms, wrongly_acquitted, wrongly_safe
+from tests.diagnosis.histories.held import answered, false_alarms, wrongly_acquitted, wrongly_clean, wrongly_safe
 from tests.diagnosis.histories.history import Setting
 from tests.diagnosis.histories.truth import truth_of
 
@@ -103,6 +103,12 @@ copies of rows whose commits have expired, beside a guest
 a run that stands below rows whose commits have expired
     58941 | keeps_keys=False | 0 a checkpoint; 3 an upgrade with a savepoint; 6 started from another run's point; 8 a
     checkpoint; 9 an expiry of snapshots
+rows were missing among commits that expired before the next look
+    772120 | dynamic | partitions=2 | 6 started without state; 7 a checkpoint | then 11 an expiry of snapshots |
+    meanwhile 100 a checkpoint
+rows that begin a source partition lie in a manifest of a run that is over
+    771363 | dynamic | lists=the living run | partitions=2 | 0 started without state under its job id; 3 a checkpoint; 5
+    a checkpoint; 6 drained and started | then 7 a checkpoint
 """)
 FOUND_FORGOTTEN_FOUND = plans("""
 a forgotten run counted up to the restored id twice
@@ -216,6 +222,9 @@ def test_no_answer_is_too_safe_any_more(plan: Plan) -> None:
 
 
 ACQUITTED = """
+F2: the job is down, its older commits have expired, and keys could not be counted
+    772103 | V1 | job_fails_for_good=True | fails=('duplicate_rows', 'corrected_rows') | 0 started from an older point
+    under its job id; 1 another job commits; 2 a checkpoint; 4 a checkpoint; 5 an expiry of snapshots
 F3: copies by its own run, whose newest start had no state
     58 | job_fails_for_good=True | 0 started from an older point under its job id; 3 a checkpoint; 4 started without
     state under its job id
@@ -341,6 +350,8 @@ the same, hidden by a JobManager that took over
     under its job id; 4 a quiet time; 5 a standby JobManager takes over
 a failover to the point that a rewind began from, before the first commit
     22596 | V1 | shows_paths=False | 7 table and job rewound together; 8 a failover | meanwhile 100 a checkpoint
+a failover after which only commits of another job are listed
+    772323 | 7 another job commits; 8 a failover; 9 an expiry of snapshots
 """)
 
 
@@ -359,3 +370,16 @@ def test_what_is_missing_is_said() -> None:
 
     missing = {mode.code: told.missing for mode, told in answered(drawn).undecided}
     assert missing["healthy"]
+
+
+CALLED_CLEAN = plans("""
+a run withholds its rows, and the next one has brought others since
+    771846 | partitions=3 | keys=3 | 2 started from an older point under its job id; 3 an upgrade with a savepoint; 7 a
+    checkpoint
+""")
+
+
+@pytest.mark.parametrize("plan", CALLED_CLEAN.values(), ids=CALLED_CLEAN)
+def test_no_snapshot_is_called_clean_that_is_not(plan: Plan) -> None:
+    """Of a match that names the newest one before its fault."""
+    assert () == wrongly_clean(played(plan))
