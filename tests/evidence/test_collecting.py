@@ -166,6 +166,7 @@ def test_evidence_is_pinned_to_what_was_asked(orders: OrdersTable) -> None:
     )
     assert (evidence.at, evidence.took_ms, evidence.bytes_read) == (NOON + timedelta(seconds=1), 1000, 7)
     assert evidence.metadata_location == ask.observation.table.metadata_location
+    assert evidence.oldest == ask.observation.table.chain[-1].snapshot_id
     assert [progress.bytes_read for progress in heard] == [7]
 
 
