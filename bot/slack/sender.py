@@ -27,19 +27,23 @@ from bot.slack.pictures import Pictures
 from bot.slack.record_files import RecordFiles
 from bot.slack.render import render
 from bot.slack.sent_before import (
+    CANNOT_EDIT,
     EVENT,
     MAY_MEND,
     NOT_JOINED,
     PASSING,
     REFUSES_THE_BOT,
+    REPLIES_ONLY,
     answer_was_lost,
     directly,
     find_sent,
     not_asked,
     noted,
     repetition,
+    waits_for_channel,
 )
 
+_LATER = timedelta(seconds=30)
 MOST_TRIES = 5
 """Uploads go to another host than messages, which a proxy may not let through: then words must do."""
 _INSTEAD = {pictures.KIND: pictures.instead_of, record_files.KIND: record_files.instead_of}
@@ -71,8 +75,9 @@ class Uploads:
 
 
 class Messages:
-    def __init__(self, client: WebClient, outbox: Outbox, services: Services) -> None:
+    def __init__(self, client: WebClient, outbox: Outbox, services: Services, clock: Clock) -> None:
         self._client = client
+        self._clock = clock
         self._outbox = outbox
         self._services = services
         self._uploads = Uploads(client, services)
@@ -112,12 +117,15 @@ class Messages:
         return str(answer["ts"])
 
     def _updated(self, post: Post, ts: str, text: str, body: list[dict[str, Any]]) -> bool:
-        """False if somebody has deleted the message: it is posted anew, for an incident needs its card."""
+        """False if Slack does not let the bot edit the message: it is posted anew, for an incident needs its card. The
+        buttons of the old one, if it is still there, answer as any that somebody has not reloaded."""
         try:
             self._client.chat_update(channel=post.channel, ts=ts, text=text_for_update(text), blocks=body)
         except SlackApiError as error:
-            if error.response.get("error") != "message_not_found":
-                raise
+            code = error.response.get("error")
+            is_young = self._clock.now().timestamp() - float(ts) < _LATER.total_seconds()
+            if code not in CANNOT_EDIT or (is_young and code != "message_not_found"):
+                raise  # where nothing can ever be edited, not every change is a message of its own
             return False
         return True
 
@@ -128,7 +136,6 @@ class Messages:
 
 log = structlog.get_logger(__name__)
 _AGAIN = timedelta(seconds=5)
-_LATER = timedelta(seconds=30)
 _RECORD_AGAIN_S = 0.5
 _DOUBLINGS = 5
 """Of the wait for a finding's channel, which may be gone for good; the last one is a quarter of an hour."""
@@ -155,7 +162,7 @@ class Sender:
         self._on_end = on_end
         self._overtaken = overtaken
         self._services = services
-        self._messages = Messages(client, outbox, services)
+        self._messages = Messages(client, outbox, services, clock)
         self._is_away = False
         """Whether the record was away at the last look: logged once, not at each."""
         self._wake = threading.Event()
@@ -274,10 +281,15 @@ class Sender:
             until = self._clock.now() + min(asked, LONGEST_WAIT)
             self._outbox.postpone(post.key, until, noted(post, code), whole_channel=True)
             return
+        if code in CANNOT_EDIT and post.ts is not None:
+            self._postpone(post, _LATER, noted(post, code))
+            return
         if code in MAY_MEND and self._waits_for_channel(post):
             if code not in (post.problem or ""):
                 log.error("messages wait for the incident's channel", key=post.key, channel=post.channel, error=code)
-            self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
+                self._tell_responder(post, code)
+            until, is_for_all = self._clock.now() + _LATER, code not in REPLIES_ONLY
+            self._outbox.postpone(post.key, until, noted(post, code), whole_channel=is_for_all)
             return
         if code in MAY_MEND and post.incident is None and post.key.startswith("watch/"):
             log.warning("finding waits for its channel", key=post.key, channel=post.channel, error=code)
@@ -286,6 +298,8 @@ class Sender:
             return
         if (code in MAY_MEND or code == NOT_JOINED) and post.user is not None and post.text is not None:
             self._outbox.put(directly(post, code))
+        elif code in MAY_MEND and "/notice/" in post.key:
+            self._tell_responder(post, code)
         details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
         log.warning("message refused", key=post.key, error=code, details=details)
         self._end(post, f"Slack refused it: {code} {details}".strip(), may_mend=code in MAY_MEND)
@@ -296,6 +310,11 @@ class Sender:
             return False
         incident = self._services.store.get(post.incident)
         return incident.is_open and incident.opened.channel == post.channel
+
+    def _tell_responder(self, post: Post, code: str) -> None:
+        assert post.incident is not None
+        incident = self._services.store.get(post.incident)
+        self._outbox.put(waits_for_channel(post, code, incident.responder or incident.opened_by))
 
     def _end(self, post: Post, problem: str, *, may_mend: bool = False) -> None:
         """Said first where it matters, then marked: a crash between the two says it again, and it counts once."""

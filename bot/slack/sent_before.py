@@ -16,8 +16,22 @@ REFUSES_THE_BOT = {"token_revoked", "token_expired", "invalid_auth", "not_authed
 """Refusals of the bot, not of the message: it waits until somebody has mended the token or the scopes."""
 PASSING = {"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
 """Refusals of the moment."""
-MAY_MEND = {"not_in_channel", "channel_not_found", "is_archived"}
-"""Refusals that end when somebody invites the bot, or opens the channel again."""
+_LIMITED = "Ask an admin of the workspace to let this app post in {room}"
+REPLIES_ONLY = {"restricted_action_non_threadable_channel", "restricted_action_thread_locked"}
+"""Refusals of replies: other messages are posted."""
+MAY_MEND = {
+    "not_in_channel": "Type /invite @waterline there.",
+    "channel_not_found": "Type /invite @waterline there.",
+    "is_archived": "Ask somebody to unarchive it.",
+    "restricted_action": f"{_LIMITED}. Its posting permissions, or a preference of the workspace, forbid it now.",
+    "restricted_action_read_only_channel": f"{_LIMITED}. Its posting permissions name only some people now.",
+    "restricted_action_thread_only_channel": f"{_LIMITED}. Its posting permissions allow only replies now.",
+    "restricted_action_non_threadable_channel": f"{_LIMITED}. Its posting permissions allow no replies now.",
+    "restricted_action_thread_locked": "Ask an admin of the workspace to unlock the thread.",
+}
+"""Refusals that end when somebody does this: invites the bot, opens the channel, or changes who may post."""
+CANNOT_EDIT = {"message_not_found", "cant_update_message", "edit_window_closed"}
+"""Refusals to edit: the message is gone, is another token's, or is too old for the workspace's settings."""
 NOT_JOINED = "user_not_in_channel"
 """Refusal of an answer to somebody who reads a public channel, and clicks there, without having joined it."""
 INTERRUPTED = " Sending was interrupted, so this may appear twice."
@@ -88,13 +102,32 @@ def repetition(post: Post) -> dict[str, Any]:
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
 
 
-def directly(answer: Post, refusal: str | None = None) -> Post:
+def how_to_mend(code: str, room: str) -> str:
+    """Sentences for whoever can ask an admin: what Slack says, and what to change."""
+    return f"Slack says `{code}`. {MAY_MEND[code].format(room=room)}"
+
+
+def directly(answer: Post, refusal: str) -> Post:
     """The same answer by direct message: to a person who asked where the bot cannot write, or cannot write to them."""
     room = f"<#{answer.channel}>"
-    opening = f"I cannot write in {room}. Type /invite @waterline there."
-    if refusal == NOT_JOINED:
-        opening = f"You are not in {room}, so I answer here."
+    opening = f"You are not in {room}, so I answer here."
+    if refusal != NOT_JOINED:
+        opening = f"I cannot write in {room}. {how_to_mend(refusal, room)}"
     return Post(key=f"{answer.key}/direct", incident=None, channel=str(answer.user), text=f"{opening} {answer.text}")
+
+
+def waits_for_channel(post: Post, code: str, responder: str) -> Post:
+    """Tells the responder by direct message that messages wait, for which channel, and what to change. Once for each
+    message that is refused so, or for all replies of a thread."""
+    assert post.incident is not None
+    room = f"<#{post.channel}>"
+    return Post(
+        key=f"{post.incident}/waits/{code}/{post.thread_of or post.key}",
+        incident=None,
+        channel=responder,
+        text=f"I cannot write in {room}, so messages of {post.incident} wait. {how_to_mend(code, room)} "
+        "I try again and again, and then send what waits.",
+    )
 
 
 def said_instead(post: Post, name: str, what: str, otherwise: str, problem: str) -> Post:

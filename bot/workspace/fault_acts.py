@@ -52,9 +52,14 @@ async def _refuse_connections(world: World, _asked: FaultRequest) -> Payload:
 
 
 async def _archive(world: World, asked: FaultRequest) -> Payload:
-    world.directory.archive(world.directory.channel(asked.channel).id)
+    world.directory.change(world.directory.channel(asked.channel).id, is_archived=True)
     world.live.tell("channels", {})
     return {"archived": asked.channel}
+
+
+async def _limit(world: World, asked: FaultRequest) -> Payload:
+    world.directory.change(world.directory.channel(asked.channel).id, limit=asked.limit)
+    return {"limit": asked.limit}
 
 
 def _member(*, joins: bool) -> Act:
@@ -116,6 +121,7 @@ ACTS: dict[str, Act] = {
     "disconnect": _disconnect,
     "refuse-connections": _refuse_connections,
     "archive": _archive,
+    "limit": _limit,
     "remove-member": _member(joins=False),
     "add-member": _member(joins=True),
     "revoke-token": _revoke_token,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -70,6 +70,7 @@ class FaultRequest(_Request):
     reason: str = "refresh_requested"
     channel: str = ""
     member: str = ""
+    limit: Literal["", "read_only", "thread_only", "non_threadable"] = ""
     ts: str = ""
     text: str = ""
 

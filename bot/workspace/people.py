@@ -81,6 +81,9 @@ class Channel(_Record):
     is_private: bool = False
     is_archived: bool = False
     is_im: bool = False
+    limit: Literal["", "read_only", "thread_only", "non_threadable"] = Field(
+        default="", description="how its posting permissions keep the app out, as in conversations.info"
+    )
 
 
 class UserGroup(_Record):
@@ -183,6 +186,10 @@ def default_cast(app: BotApp | None = None) -> Cast:
     )
 
 
+_ALLOWED = {"read_only": (), "thread_only": (True,), "non_threadable": (False,)}
+"""Limit of a channel -> whether what the app may still post there is in a thread."""
+
+
 class Directory:
     def __init__(self, cast: Cast) -> None:
         self.cast = cast
@@ -222,13 +229,15 @@ class Directory:
             raise SlackRefusal("channel_not_found")
         return found
 
-    def channel_to_post(self, ref: str) -> Channel:
+    def channel_to_post(self, ref: str, *, in_thread: bool = False) -> Channel:
         """As `channel_for_bot`, and the bot may write there."""
         channel = self.channel_for_bot(ref)
         if channel.is_archived:
             raise SlackRefusal("is_archived")
         if self.app.user_id not in channel.members:
             raise SlackRefusal("not_in_channel")
+        if channel.limit and in_thread not in _ALLOWED[channel.limit]:
+            raise SlackRefusal(f"restricted_action_{channel.limit}_channel")
         return channel
 
     def direct_message(self, person: str) -> Channel:
@@ -251,14 +260,11 @@ class Directory:
             channel for channel in self.channels.values() if person in channel.members or not channel.is_private
         )
 
-    def archive(self, channel_id: str, *, archived: bool = True) -> None:
-        self._replace(channel_id, is_archived=archived)
-
     def join(self, channel_id: str, member: str) -> None:
-        self._replace(channel_id, members=self.channels[channel_id].members | {member})
+        self.change(channel_id, members=self.channels[channel_id].members | {member})
 
     def leave(self, channel_id: str, member: str) -> None:
-        self._replace(channel_id, members=self.channels[channel_id].members - {member})
+        self.change(channel_id, members=self.channels[channel_id].members - {member})
 
-    def _replace(self, channel_id: str, **changes: object) -> None:
+    def change(self, channel_id: str, **changes: object) -> None:
         self.channels[channel_id] = self.channels[channel_id].model_copy(update=changes)

@@ -74,6 +74,11 @@ class FaultRemote:
     def archives(self, channel: str) -> None:
         self._do("archive", channel=channel)
 
+    def limits(self, channel: str, limit: str) -> None:
+        """Let the app post no more (`read_only`), only replies (`thread_only`), no replies (`non_threadable`), or
+        all again (empty)."""
+        self._do("limit", channel=channel, limit=limit)
+
     def removes(self, channel: str, member: str = "bot") -> None:
         self._do("remove-member", channel=channel, member=member)
 

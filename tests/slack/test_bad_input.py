@@ -404,20 +404,24 @@ def test_a_bot_that_was_killed_after_slack_took_the_files_does_not_send_them_aga
 TO_ANA, TO_BEN, TO_DANA = "D0ANA00001", "D0BEN00002", "D0DANA0004"
 
 
-def shut(slack: Workspace, how: str) -> None:
+def shut(slack: Workspace, how: str, channel: str = ONCALL) -> None:
     """The channel takes no message of the bot any more."""
     if how == "archived":
-        slack.faults.archives(ONCALL)
+        slack.faults.archives(channel)
+    elif how == "removed":
+        slack.faults.removes(channel)
     else:
-        slack.faults.removes(ONCALL)
+        slack.faults.limits(channel, how)
 
 
 def opened_again(slack: Workspace, how: str) -> None:
     """Somebody does what was asked."""
     if how == "archived":
-        slack.world.directory.archive(slack.world.directory.channel(ONCALL).id, archived=False)
-    else:
+        slack.world.directory.change(slack.world.directory.channel(ONCALL).id, is_archived=False)
+    elif how == "removed":
         slack.faults.adds(ONCALL)
+    else:
+        slack.faults.limits(ONCALL, "")
 
 
 def direct(person: Responder, room: str) -> list[SeenMessage]:
@@ -434,17 +438,17 @@ def is_told(person: Responder, room: str, text: str) -> SeenMessage:
     return next(message for message in direct(person, room) if text in message.plain)
 
 
-@pytest.mark.parametrize("how", ["archived", "removed"])
+@pytest.mark.parametrize("how", ["archived", "removed", "read_only", "non_threadable"])
 def test_messages_wait_for_the_channel_and_come_when_it_is_back(
     collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace, how: str
 ) -> None:
-    """Once each, in the card's thread; the record says nothing of it."""
+    """Once each, in the card's thread; the record says nothing of it, and the responder once what to change."""
     eventually(lambda: nothing_waits(bot))
     before = len(ana.card.replies)
     shut(slack, how)
     bot.services.desk.run_now(WL, "duplicate_rows")
     bot.services.desk.run_now(WL, "missing_positions")
-    eventually(lambda: any(e.error in {"is_archived", "not_in_channel"} for e in slack.wire("api")))
+    told = is_told(ana, TO_ANA, "messages of wl-1 wait")
     written = len(bot.services.store.get(WL).entries)
     bot.clock.advances(timedelta(minutes=1))
 
@@ -455,7 +459,9 @@ def test_messages_wait_for_the_channel_and_come_when_it_is_back(
     new = [reply.plain for reply in card.replies][before:]
     assert [1, 1] == [sum(title in plain for plain in new) for title in ("Duplicate rows", "Missing positions")]
     assert written == len(bot.services.store.get(WL).entries)
-    assert direct(ana, TO_ANA) == []
+    assert [message.ts for message in direct(ana, TO_ANA)] == [told.ts]
+    assert f"#{ONCALL}" in told.plain
+    assert how in told.plain or how in {"archived", "removed"}
 
 
 def test_who_types_a_command_where_the_bot_cannot_write_is_answered_directly(

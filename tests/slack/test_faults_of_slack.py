@@ -27,7 +27,7 @@ from bot.workspace import SeenMessage, Workspace
 from tests.orders_table import NINE
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits, proposal_is_sent
 from tests.slack.people import ONCALL, Responder, eventually
-from tests.slack.test_bad_input import TO_BEN, is_told
+from tests.slack.test_bad_input import TO_ANA, TO_BEN, is_told, shut
 
 WL = IncidentId("wl-1")
 
@@ -106,19 +106,48 @@ def test_rate_limits_lose_nothing_and_keep_the_order(ana: Responder, bot: Little
     assert len(limited) == 2
 
 
-def test_a_card_that_was_deleted_comes_back_with_the_next_change(
-    collected: SeenMessage, ana: Responder, slack: Workspace
+@pytest.mark.parametrize("how", ["deleted", "edit_window_closed", "cant_update_message"])
+def test_a_card_that_cannot_be_edited_is_posted_anew_with_the_next_change(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace, how: str
 ) -> None:
-    """An incident is never without its card: it is posted anew, once, with its buttons."""
-    slack.faults.deletes(ONCALL, collected.ts)
+    """Somebody deleted it, or the workspace or another token keeps the bot from editing it. An incident is never
+    without its card: it comes once, with its buttons. Those of the old one answer as before."""
+    eventually(lambda: nothing_waits(bot))
+    bot.clock.advances(timedelta(minutes=10))
+    if how == "deleted":
+        slack.faults.deletes(ONCALL, collected.ts)
+    elif how == "edit_window_closed":
+        slack.faults.time_passes(timedelta(minutes=10))
+        slack.faults.sets_rules(edit_window_s=300)
+    else:
+        slack.faults.fails("chat.update", how)
 
-    ana.asks("note somebody deleted the card")
-    anew = ana.sees_on_card("Propose")
+    ana.asks("note the card is old")
+    eventually(as_time_goes_on(bot, lambda: ana.card.ts != collected.ts))
     ana.asks("note and it is there again")
     ana.sees("and it is there again")
+    eventually(lambda: nothing_waits(bot))
 
-    assert anew.ts != collected.ts
-    assert sum("Add a note…" in m.buttons for m in ana.messages()) == 1
+    left = [m for m in ana.messages() if "Add a note…" in m.buttons]
+    assert len(left) == (1 if how == "deleted" else 2)
+    if how != "deleted":
+        ana.clicks("Propose", left[0])
+        assert "Another proposal is waiting" in ana.answer_to(lambda: ana.clicks("Propose", left[0]))
+
+
+def test_where_no_message_can_be_edited_changes_come_together(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Not each one as a message of its own: what changed within half a minute is shown at once."""
+    eventually(lambda: nothing_waits(bot))
+    slack.faults.sets_rules(edit_window_s=0)
+
+    ana.asks("note one")
+    ana.asks("note two")
+    eventually(as_time_goes_on(bot, lambda: ana.card.ts != collected.ts))
+    eventually(lambda: nothing_waits(bot))
+
+    assert sum("Add a note…" in m.buttons for m in ana.messages()) == 2
 
 
 def test_a_card_that_was_edited_is_right_again_with_the_next_change(
@@ -165,15 +194,12 @@ def test_a_form_that_was_open_over_a_restart_is_taken(
     assert notes(bot) == 1
 
 
-@pytest.mark.parametrize("how", ["archived", "removed"])
+@pytest.mark.parametrize("how", ["archived", "removed", "read_only"])
 def test_a_notice_that_cannot_arrive_is_seen_in_the_incident(
     ana: Responder, eli: Responder, bot: LittleBot, slack: Workspace, how: str
 ) -> None:
     """A consumer whose channel does not take the warning is named in the incident; the others are told."""
-    if how == "archived":
-        slack.faults.archives("revenue-analytics")
-    else:
-        slack.faults.removes("revenue-analytics")
+    shut(slack, how, "revenue-analytics")
     ana.opens_form()
     ana.submits()
     ana.reads_form()
@@ -182,7 +208,9 @@ def test_a_notice_that_cannot_arrive_is_seen_in_the_incident(
     eli.sees("under review", "fraud-ml")
     failed = ana.sees("for revenue_daily could not be delivered")
 
-    assert ("is_archived" if how == "archived" else "not_in_channel") in failed.plain
+    code = {"archived": "is_archived", "removed": "not_in_channel"}.get(how, f"restricted_action_{how}_channel")
+    assert code in failed.plain
+    assert f"Slack says {code}" in is_told(ana, TO_ANA, "I cannot write in #revenue-analytics").plain
     ended = {v.notice.consumer: v.ended.how for v in bot.services.store.get(WL).notices.values() if v.ended}
     assert ended["revenue_daily"] == "failed"
 
@@ -518,7 +546,7 @@ def test_an_answer_that_is_sent_directly_names_the_channel_and_people() -> None:
     """Not by raw ids."""
     answer = Post(key="answer/x", incident=None, channel="C0ONCALL01", user=ANA, text="Ask <@U0BEN00002>.")
 
-    told, _blocks = render(directly(answer), SimpleNamespace())  # type: ignore[arg-type]
+    told, _blocks = render(directly(answer, "is_archived"), SimpleNamespace())  # type: ignore[arg-type]
 
     assert told.startswith("I cannot write in <#C0ONCALL01>.")
     assert told.endswith("Ask <@U0BEN00002>.")

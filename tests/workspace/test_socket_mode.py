@@ -487,18 +487,21 @@ def test_a_held_answer_comes_when_everything_works_again(ws: Workspace, client: 
 
 
 def test_places_and_tokens_can_be_taken_away(ws: Workspace, client: WebClient) -> None:
-    """Archived, removed from, revoked: each has its own code; `disarms` gives the token back."""
+    """Archived, removed from, limited, revoked: each has its own code; `disarms` gives the token back."""
     errors = []
 
     ws.faults.archives("orders-oncall")
     errors.append(refusal_of(client, FAULTS_ONCALL))
     ws.faults.removes("revenue-analytics")
     errors.append(refusal_of(client, "C0REVENUE2"))
+    ws.faults.limits("fraud-ml", "thread_only")
+    errors.append(refusal_of(client, "C0FRAUDML3"))
     ws.faults.revokes_token()
     errors.append(refusal_of(client, "C0FRAUDML3"))
     ws.faults.disarms()
 
-    assert errors == ["is_archived", "not_in_channel", "token_revoked"]
+    limited = "restricted_action_thread_only_channel"
+    assert errors == ["is_archived", "not_in_channel", limited, "token_revoked"]
     assert client.auth_test()["ok"]
 
 

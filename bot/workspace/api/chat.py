@@ -88,7 +88,8 @@ UPDATE_TEXT = 4_000
 
 def post_message(world: World, call: Call) -> Payload:
     """Post as the bot, into a channel, a thread or a conversation with one person."""
-    channel = world.directory.channel_to_post(call.required("channel", "channel_not_found"))
+    ref, in_thread = call.required("channel", "channel_not_found"), bool(call.text("thread_ts"))
+    channel = world.directory.channel_to_post(ref, in_thread=in_thread)
     content = content_of(call, text_limit=POST_TEXT)
     message = world.conversations.add(
         _message(world, call, channel, content).model_copy(
@@ -118,6 +119,9 @@ def update(world: World, call: Call) -> Payload:
     message = _own(world, call, "cant_update_message")
     if world.directory.channels[message.channel].is_archived:
         raise SlackRefusal("is_archived")
+    window = world.rules.edit_window_s
+    if window is not None and world.clock.seconds() - float(message.ts) > window:
+        raise SlackRefusal("edit_window_closed")
     content = content_of(call, text_limit=UPDATE_TEXT, keeps=message)
     message = world.conversations.change(
         message,
@@ -198,7 +202,8 @@ def complete(world: World, call: Call) -> Payload:
     if not isinstance(given, list) or not given:
         raise SlackRefusal("invalid_arguments", ["missing required field: files"])
     channel_ref = call.text("channel_id")
-    channel = world.directory.channel_to_post(channel_ref) if channel_ref else None
+    in_thread = bool(call.text("thread_ts"))
+    channel = world.directory.channel_to_post(channel_ref, in_thread=in_thread) if channel_ref else None
     stored = [world.files.complete(str(entry.get("id")), str(entry.get("title") or "")) for entry in given]
     shown = [file.on_the_wire(f"{world.url}/files/{file.id}/{file.name}") for file in stored]
     if channel is not None:
