@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import spark_tasks
 from bot import actions, diagnosis
@@ -28,6 +29,7 @@ from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
 from bot.ports import Clock, Directory, EvidenceRunner
 from bot.runbook.parse import read_all
+from bot.service.absent_approvers import who_is_gone
 from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
@@ -193,6 +195,7 @@ def assemble(
     diagnoses = DiagnosisDesk(incidents, diagnostician, recipes)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
     proposals.look_before(desk.run_now)
+    proposals.ask_who_is_gone(partial(who_is_gone, directory))
     books = read_all(CONTENT / "runbooks", collector.tasks)
     opening = Opening(incidents, observer, books, findings, runs_evidence=look_first)
     approvals = Approvals(incidents, proposals, directory, clock)

@@ -140,7 +140,9 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
-        lines += list(slack_findings(client, list(settings.setups.values()), incident_channels))
+        told = {table.channel for table in settings.tables.values()} | {settings.watch and settings.watch.channel}
+        rooms = {*incident_channels, *(channel for channel in told if channel)}
+        lines += list(slack_findings(client, list(settings.setups.values()), rooms, settings.slack.team_id))
     else:
         lines.append(("Slack", False, "SLACK_BOT_TOKEN is not set", "Set it; the value is on the app's page in Slack."))
     grid = Grid("", "what", "found", "what to do")

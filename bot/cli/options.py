@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,11 +19,18 @@ class NobodyThere:
 
     def members(self, groups: Sequence[str]) -> frozenset[UserId]:
         """Always raises CouldNotLook."""
-        raise CouldNotLook(
-            f"The user groups {', '.join(groups)} cannot be read here.",
-            "Expected a connection to Slack; this command has none.",
-            "Set SLACK_BOT_TOKEN, or decide in Slack.",
-        )
+        raise _no_slack(f"The user groups {', '.join(groups)} cannot be read here.")
+
+    def absent(self, users: Iterable[UserId]) -> frozenset[UserId]:
+        """Raises CouldNotLook where anybody is asked for."""
+        if asked := tuple(users):
+            raise _no_slack(f"Whether {', '.join(asked)} are there cannot be looked up here.")
+        return frozenset()
+
+
+def _no_slack(happened: str) -> CouldNotLook:
+    found = "Expected a connection to Slack; this command has none."
+    return CouldNotLook(happened, found, "Set SLACK_BOT_TOKEN, or decide in Slack.")
 
 
 COULD_NOT_TELL = 2

@@ -419,7 +419,8 @@ def _directory(settings: Settings) -> Directory:
     token = SlackSecrets().slack_bot_token
     if token is None:
         return NobodyThere()
-    return SlackDirectory(WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url))
+    client = WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url)
+    return SlackDirectory(client, settings.slack.team_id)
 
 
 def _who(settings: Settings) -> UserId:

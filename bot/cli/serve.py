@@ -96,7 +96,9 @@ def running(
         from bot.slack.directory import SlackDirectory
         from bot.slack.surface import SlackSurface
 
-        made = build(settings, SlackDirectory(client), record=store, outside=outside or outside_of)
+        made = build(
+            settings, SlackDirectory(client, settings.slack.team_id), record=store, outside=outside or outside_of
+        )
         built = stack.enter_context(made)
         surface = SlackSurface(
             client,
@@ -106,6 +108,7 @@ def running(
             outbox=store.outbox,
             cursor=store.cursor,
             pace=settings.slack.pace,
+            team_id=settings.slack.team_id,
         )
         bring_notices(settings, built, stack)
         surface.start()

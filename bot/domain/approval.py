@@ -3,7 +3,7 @@
 How many approvals are there, and whose are missing: people count once, and each for one team only.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -181,6 +181,24 @@ def teams_covered(teams_of: Iterable[Sequence[str]]) -> int:
         return False
 
     return sum(place(person, set()) for person in range(len(people)))
+
+
+def can_be_met(
+    policy: ApprovalPolicy,
+    proposer: UserId | None,
+    members: Mapping[str, frozenset[UserId]],
+    gone: Collection[UserId],
+) -> bool:
+    """Whether the people who are there are enough, all of them together. `members`: of each group that was read."""
+
+    def there(people: People) -> set[UserId]:
+        found = {*people.users, *(user for group in people.groups for user in members.get(group, ()))}
+        return found - {*gone, proposer}
+
+    teams = {name: there(people) for name, people in policy.teams.items()}
+    everyone = set[UserId]().union(*(there(people) for people in policy.approvers))
+    stand_for = [[name for name, people in teams.items() if user in people] for user in everyone]
+    return len(everyone) >= policy.required and teams_covered(stand_for) >= policy.teams_asked
 
 
 def missing(policy: ApprovalPolicy, given: Sequence[Approval]) -> tuple[int, int]:

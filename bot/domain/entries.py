@@ -395,6 +395,8 @@ class ProposalMade(Record):
     kind: Literal["proposal-made"] = "proposal-made"
     step: StepId | None
     proposal: Proposal
+    gone: str = ""
+    """Of the approvers, who was deactivated or unknown in Slack then; sentences for people."""
 
 
 class WaterlineMoved(Record):

@@ -63,6 +63,8 @@ class ProposalView:
 
     proposal: Proposal
     step: StepId | None
+    gone: str = ""
+    """See `ProposalMade`."""
     state: ProposalState = ProposalState.PROPOSED
     approvals: list[Approval] = field(default_factory=list)
     held_until: datetime | None = None

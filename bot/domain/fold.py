@@ -126,7 +126,7 @@ def _apply_proposal(
     | e.Verified,
 ) -> None:
     if isinstance(body, e.ProposalMade):
-        incident.proposals[body.proposal.id] = ProposalView(proposal=body.proposal, step=body.step)
+        incident.proposals[body.proposal.id] = ProposalView(proposal=body.proposal, step=body.step, gone=body.gone)
         return
     view = incident.proposals[body.proposal]
     match body:

@@ -286,7 +286,7 @@ def _carried_out(
 ) -> str:
     match body:
         case e.ProposalMade():
-            return f"Proposed: {body.proposal.title} (digest {body.proposal.digest[:12]})."
+            return f"Proposed: {body.proposal.title} (digest {body.proposal.digest[:12]}). {body.gone}".rstrip()
         case e.ExecutionStarted():
             return "Execution of the approved proposal began."
         case e.EffectStarted():

@@ -1,6 +1,6 @@
 """Who is there, and what time it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -10,6 +10,9 @@ from bot.domain.ids import UserId
 class Directory(Protocol):
     def members(self, groups: Sequence[str]) -> frozenset[UserId]:
         """Everyone in any of these user groups, read now. Raises CouldNotLook."""
+
+    def absent(self, users: Iterable[UserId]) -> frozenset[UserId]:
+        """Those of them who are deactivated or unknown now. Raises CouldNotLook."""
 
 
 class Clock(Protocol):

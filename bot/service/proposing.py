@@ -14,6 +14,7 @@ from bot.actions._completing import ActionModule, completed, must_be_destructive
 from bot.actions._passed import may_have_come_since
 from bot.actions._requirements import check_all
 from bot.domain.action import Past, Plan
+from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide
 from bot.domain.entries import Body, ProposalMade
@@ -146,10 +147,15 @@ class Proposals:
         self._actions = actions
         self._clock = clock
         self._look: Callable[[IncidentId, str], object] = lambda _incident, _task: None
+        self._who_is_gone: Callable[[ApprovalPolicy, UserId], str] = lambda _policy, _proposer: ""
 
     def look_before(self, look: Callable[[IncidentId, str], object]) -> None:
         """Call `look` for evidence that an action collects by itself: it returns when the answer is in the journal."""
         self._look = look
+
+    def ask_who_is_gone(self, ask: Callable[[ApprovalPolicy, UserId], str]) -> None:
+        """Call `ask` at each proposal: sentences about approvers who are not there any more, or nothing."""
+        self._who_is_gone = ask
 
     def undo(self, incident_id: IncidentId, proposal: ProposalId | None, reason: str, *, by: UserId) -> ProposalId:
         """Propose to undo what a proposal has done; the newest that did anything where none is named."""
@@ -265,10 +271,11 @@ class Proposals:
             not_possible(self._store, incident_id, step, error)
             raise
         self._check(proposal, incident)
+        gone = self._who_is_gone(policy, by)
 
         def made(now: Incident) -> list[Body]:
             must_be_free(now)
-            return [ProposalMade(step=step, proposal=proposal)]
+            return [ProposalMade(step=step, proposal=proposal, gone=gone)]
 
         self._store.write(incident_id, by=by, decide=made)
         return proposal.id

@@ -174,6 +174,13 @@ class SlackSettings(Record):
         description="Slack's Web API. The demo uses the local workspace's address.",
         examples=["https://slack.com/api/"],
     )
+    team_id: str | None = Field(
+        default=None,
+        pattern=r"^T[A-Z0-9]+$",
+        description="Where the app is installed for a whole organisation (Enterprise Grid): the id of the workspace "
+        "whose user groups the policies name.",
+        examples=["T0STREAMS1"],
+    )
     pace: timedelta = Field(
         default=timedelta(seconds=1),
         ge=timedelta(0),

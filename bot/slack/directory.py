@@ -1,5 +1,7 @@
 """Who is in a Slack user group, read when the click comes; for App Home, where nobody decides, as it was just now.
 
+Who is of the bot's own workspace or organisation, and who of another one, in a channel that both share.
+
 Slack user ids as the names that people go by, for documents that leave Slack.
 
 What Slack's client raises where no answer of Slack's came, or not the whole of it.
@@ -8,43 +10,114 @@ What `waterline doctor` asks Slack: token, scopes, channels, user groups.
 """
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from http.client import HTTPException
+from typing import Any
 
+import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.ids import UserId
 from bot.domain.setup import TableSetup
 from bot.ports import Clock, Directory
+from bot.service.absent_approvers import who_is_gone
+from bot.slack.requests import Asked, answers_notice
 
 UNREACHABLE = (SlackClientError, OSError, HTTPException)
 """The client hands on what urllib raises: an answer that ends in the middle is no OSError. A refusal, SlackApiError, is
 one of the first kind: whoever tells it apart catches it before."""
 
 
+log = structlog.get_logger(__name__)
 _KEPT = timedelta(minutes=1)
+_UNKNOWN = {"user_not_found", "users_not_found", "user_not_visible"}
+_GROUP_REMEDIES = {
+    "missing_argument": "The app is installed for a whole organisation: set slack.team_id to the workspace's id (T…).",
+    "team_access_not_granted": "Ask an admin of the organisation to add the app to the workspace of slack.team_id.",
+}
 
 
-class SlackDirectory:
-    """`Directory` over `usergroups.users.list` (scope usergroups:read)."""
+def is_shared_outside(channel: Mapping[str, Any]) -> bool:
+    """Whether people of another organisation read it, or are invited to; of an answer of conversations.info."""
+    return bool(channel.get("is_ext_shared") or channel.get("is_pending_ext_shared"))
+
+
+class OwnTeam:
+    """Of which team the bot is, asked of Slack once (auth.test)."""
 
     def __init__(self, client: WebClient) -> None:
         self._client = client
+        self._own: tuple[str, ...] = ()
+        """The workspace; in an Enterprise Grid then the organisation."""
+
+    def must_be_ours(self, request: Asked) -> None:
+        """Raises Refused for whoever is of another organisation, unless they answer a notice; CouldNotLook."""
+        if not request.team or answers_notice(request):
+            return
+        try:
+            if self._own == ():
+                answer = self._client.auth_test()
+                self._own = tuple(str(each) for each in (answer["team_id"], answer.get("enterprise_id")) if each)
+            if request.team in self._own or (len(self._own) > 1 and self._organisation(request.user) in self._own):
+                return
+        except UNREACHABLE as error:
+            raise CouldNotLook(
+                "Nothing was done.", f"Slack did not say who is of its own workspace: {error}.", "Try again."
+            ) from error
+        log.warning("refused somebody of another organisation", user=request.user, team=request.team)
+        raise Refused(
+            "Nothing was done, because you belong to another organisation.",
+            f"Expected a member of the organisation that runs Waterline; Slack says that your team is {request.team}.",
+            "You can answer notices in this channel. For everything else, ask the incident's responder.",
+        )
+
+    def _organisation(self, user: UserId) -> str:
+        told = (self._client.users_info(user=user).get("user") or {}).get("enterprise_user") or {}
+        return str(told.get("enterprise_id") or "")
+
+
+class SlackDirectory:
+    """`Directory` over `usergroups.users.list` and `users.info` (scopes usergroups:read and users:read). `team_id`: the
+    workspace whose groups they are, where the app is installed for a whole organisation."""
+
+    def __init__(self, client: WebClient, team_id: str | None = None) -> None:
+        self._client = client
+        self._team_id = team_id
 
     def members(self, groups: Sequence[str]) -> frozenset[UserId]:
         """Everyone in any of the groups. Raises CouldNotLook if one of them cannot be read."""
         found: set[UserId] = set()
         for group in groups:
             try:
-                answer = self._client.usergroups_users_list(usergroup=group)
-            except SlackApiError as error:
-                raise _unreadable(group, str(error.response.get("error"))) from error
+                answer = self._client.usergroups_users_list(usergroup=group, team_id=self._team_id)
             except UNREACHABLE as error:
-                raise _unreadable(group, str(error)) from error
+                code = str(error.response.get("error")) if isinstance(error, SlackApiError) else str(error)
+                raise CouldNotLook(
+                    f"The user group {group} could not be read.",
+                    f"Expected its members from Slack; found: {code}.",
+                    _GROUP_REMEDIES.get(code, "Check the scope usergroups:read and the group's id in the policy."),
+                ) from error
             found |= {UserId(user) for user in answer.get("users") or []}
+        return frozenset(found)
+
+    def absent(self, users: Iterable[UserId]) -> frozenset[UserId]:
+        """Those whom Slack does not know, or who are deactivated. Raises CouldNotLook. One call a user."""
+        found = set()
+        for user in users:
+            try:
+                answer = self._client.users_info(user=user)
+                is_gone = bool((answer.get("user") or {}).get("deleted"))
+            except UNREACHABLE as error:
+                code = error.response.get("error") if isinstance(error, SlackApiError) else str(error)
+                if code not in _UNKNOWN:
+                    raise CouldNotLook(
+                        f"Slack did not say whether {user} is there.", f"Found: {code}.", "Check the scope users:read."
+                    ) from error
+                is_gone = True
+            found |= {user} if is_gone else set()
         return frozenset(found)
 
 
@@ -74,14 +147,6 @@ class RecentMembers:
         with self._lock:
             self._known[group] = (now, found)
         return found
-
-
-def _unreadable(group: str, found: str) -> CouldNotLook:
-    return CouldNotLook(
-        f"The user group {group} could not be read.",
-        f"Expected its members from Slack; found: {found}.",
-        "Check the scope usergroups:read and the group's id in the approval policy.",
-    )
 
 
 class NamesInSlack:
@@ -137,9 +202,13 @@ EVENTS = ("app_home_opened", "app_mention")
 """What the manifest subscribes to."""
 
 
+Told = tuple[str, bool, str, str]
+_LIMITS = ("read_only", "thread_only", "non_threadable")
+
+
 def slack_findings(
-    client: WebClient, setups: Sequence[TableSetup], rooms: Collection[str] = ()
-) -> Iterator[tuple[str, bool, str, str]]:
+    client: WebClient, setups: Sequence[TableSetup], rooms: Collection[str] = (), team_id: str | None = None
+) -> Iterator[Told]:
     """(what, is it good, what was found, what to do), one line a question. `rooms`: further channels to be in."""
     try:
         answer = client.auth_test()
@@ -162,36 +231,44 @@ def slack_findings(
     else:
         yield "scopes", True, "all there" if granted else "Slack did not list them", ""
     consumers = {c.channel for setup in setups for c in setup.consumers if c.channel is not None}
-    yield from _channels(client, {*consumers, *rooms})
-    yield from _groups(client, setups)
+    for channel in sorted({*consumers, *rooms}):
+        yield from _channel(client, channel)
+    yield from _approvers(SlackDirectory(client, team_id), setups)
 
 
-def _channels(client: WebClient, channels: Collection[str]) -> Iterator[tuple[str, bool, str, str]]:
-    for channel in sorted(channels):
+def _channel(client: WebClient, channel: str) -> Iterator[Told]:
+    try:
+        info = client.conversations_info(channel=channel)["channel"]
+    except SlackApiError as error:
+        yield f"channel {channel}", False, str(error.response.get("error")), "Correct the id, or invite the bot."
+        return
+    what = f"channel #{info['name']}"
+    limits = [limit for limit in _LIMITS if info.get(f"is_{limit}")]
+    if info.get("is_archived"):
+        yield what, False, "the channel is archived", "Unarchive it, or name another channel."
+    elif not info.get("is_member", True):
+        yield what, False, "the bot is not in it", f"Type /invite @waterline in #{info['name']}."
+    elif limits:
+        found = f"its posting permissions limit the bot: {', '.join(limits)}"
+        yield what, False, found, "Ask an admin of the workspace to let the app post there, also in threads."
+    else:
+        yield what, True, "the bot is in it", ""
+    if is_shared_outside(info):
+        who = "People of that organisation read what is posted there. They can answer notices, and do nothing else."
+        yield what, True, "it is shared with another organisation", who
+
+
+def _approvers(directory: SlackDirectory, setups: Sequence[TableSetup]) -> Iterator[Told]:
+    """Each group, then each policy that names somebody who is gone, or that too few people can fulfil."""
+    policies = {f"{key} of {setup.name}": policy for setup in setups for key, policy in setup.policies.items()}
+    for group in sorted({group for policy in policies.values() for group in policy.all_groups}):
         try:
-            info = client.conversations_info(channel=channel)["channel"]
-        except SlackApiError as error:
-            yield f"channel {channel}", False, str(error.response.get("error")), "Correct the id, or invite the bot."
+            users = directory.members((group,))
+        except CouldNotLook as error:
+            yield f"group {group}", False, error.found, error.remedy
             continue
-        if info.get("is_archived"):
-            yield f"channel #{info['name']}", False, "the channel is archived", "Unarchive it, or name another channel."
-            continue
-        is_in = bool(info.get("is_member", True))
-        remedy = "" if is_in else f"Type /invite @waterline in #{info['name']}."
-        yield f"channel #{info['name']}", is_in, "the bot is in it" if is_in else "the bot is not in it", remedy
-
-
-def _groups(client: WebClient, setups: Sequence[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
-    groups = {group for setup in setups for policy in setup.policies.values() for group in policy.all_groups}
-    for group in sorted(groups):
-        try:
-            users = client.usergroups_users_list(usergroup=group).get("users") or []
-        except SlackApiError as error:
-            yield f"group {group}", False, str(error.response.get("error")), "Correct the id; needs usergroups:read."
-            continue
-        yield (
-            f"group {group}",
-            bool(users),
-            f"{len(users)} members",
-            "" if users else "Nobody can approve: add members.",
-        )
+        remedy = "" if users else "Nobody can approve: add members."
+        yield f"group {group}", bool(users), f"{len(users)} members", remedy
+    for name, policy in policies.items():
+        if found := who_is_gone(directory, policy):
+            yield f"policy {name}", False, found, "Name people who are there, in `policies` of the table."

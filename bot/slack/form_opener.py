@@ -14,9 +14,9 @@ import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from bot.domain.errors import CouldNotKeep
+from bot.domain.errors import CouldNotKeep, CouldNotLook, Refused
 from bot.ports import Clock, Delivery, Outbox
-from bot.slack.directory import UNREACHABLE
+from bot.slack.directory import UNREACHABLE, OwnTeam
 from bot.slack.forms import form_for
 from bot.slack.requests import Request, parse
 from bot.slack.text import answer_post
@@ -33,8 +33,9 @@ MAY_BE_LOST = "No form? Nothing was changed. Click again."
 class FormOpener:
     """Of one process. Safe to ask for the same click any number of times."""
 
-    def __init__(self, client: WebClient, outbox: Outbox, clock: Clock) -> None:
+    def __init__(self, client: WebClient, outbox: Outbox, clock: Clock, own: OwnTeam) -> None:
         self._client = client
+        self._own = own
         self._outbox = outbox
         self._clock = clock
         self._since = clock.now()
@@ -75,11 +76,14 @@ class FormOpener:
         if request is None or view is None:
             return
         try:
+            self._own.must_be_ours(request)
             self._client.views_open(trigger_id=trigger, view=view)
         except SlackApiError as error:
             code = str(error.response.get("error"))
             if code != _IS_OPEN:
                 self._failed(delivery, request, f"Slack said {code}")
+        except (Refused, CouldNotLook):
+            pass  # the worker answers so
         except UNREACHABLE as error:
             log.warning("form not opened", error=repr(error))
             self._failed(delivery, request, "Slack could not be reached")

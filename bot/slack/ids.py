@@ -63,6 +63,10 @@ class Click(StrEnum):
     """Value: a table."""
 
 
+NOTICE_ANSWERS = frozenset({Click.ACKNOWLEDGE, Click.RE_RAN, Click.HELP})
+"""What consumers click."""
+
+
 class Form(StrEnum):
     """callback_id of each modal."""
 

@@ -23,11 +23,11 @@ from bot.ports import Outbox, Post
 from bot.service.alerts import tables_named
 from bot.service.incident_store import IncidentStore
 from bot.service.services import Services
-from bot.slack.directory import UNREACHABLE
+from bot.slack.directory import UNREACHABLE, is_shared_outside
 from bot.slack.forms import Filled, open_form, open_form_id, opened_form, problem_form, table_form
-from bot.slack.ids import COMMAND, Click
+from bot.slack.ids import COMMAND
 from bot.slack.render import OFFER
-from bot.slack.requests import Clicked, Mentioned, MessageChosen, Request, Submitted
+from bot.slack.requests import Clicked, Mentioned, MessageChosen, Request, Submitted, answers_notice
 from bot.slack.views import FIRST_WARNING, Views, preview_of
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ def check(request: Request, store: IncidentStore) -> None:
 
 def _answers_a_notice(click: Clicked, incident: Incident) -> bool:
     """A consumer whom a responder has notified may answer in the channel of the notice."""
-    if click.action not in {Click.ACKNOWLEDGE, Click.RE_RAN, Click.HELP}:
+    if not answers_notice(click):
         return False
     notices = (view for view in incident.notices.values() if str(view.seq) == click.parts[1])
     return any(view.notice.channel == click.channel for view in notices)
@@ -65,7 +65,8 @@ def must_be_private(channel: str, client: WebClient) -> None:
 
 
 def is_private(channel: str, client: WebClient) -> bool:
-    """Whether only invited people can read it (scopes channels:read, and groups:read). Raises CouldNotLook."""
+    """Whether only invited people of the own organisation can read it (scopes channels:read, and groups:read). Raises
+    CouldNotLook."""
     try:
         found = client.conversations_info(channel=channel)["channel"]
     except UNREACHABLE as error:
@@ -75,7 +76,8 @@ def is_private(channel: str, client: WebClient) -> bool:
             f"Expected its kind; found: {reason}.",
             "Invite the bot to the channel and check the scopes channels:read and groups:read, then try again.",
         ) from error
-    return bool(found.get("is_private") or found.get("is_im") or found.get("is_mpim"))
+    is_closed = found.get("is_private") or found.get("is_im") or found.get("is_mpim")
+    return bool(is_closed) and not is_shared_outside(found)
 
 
 class OpeningForms:

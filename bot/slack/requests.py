@@ -12,6 +12,7 @@ from typing import Any
 from bot.domain.ids import UserId
 from bot.domain.record import Record
 from bot.ports import Delivery
+from bot.slack.ids import NOTICE_ANSWERS, Form
 
 _MARKED = re.compile(r"<(?P<to>[^<>|]*)(?:\|(?P<label>[^<>]*))?>")
 _MOST = 8000
@@ -66,10 +67,16 @@ AGAIN = "again"
 """What `/waterline tell` takes for a kind where it sends once more what did not arrive."""
 
 
-class Command(Record):
+class Asked(Record):
+    user: UserId
+    team: str = ""
+    """Of the person, as Slack says; empty where it says none. Another one than the bot's in a channel that is shared
+    with another organisation (Slack Connect)."""
+
+
+class Command(Asked):
     """`/waterline TEXT` typed in a channel."""
 
-    user: UserId
     channel: str
     text: str
     trigger: str
@@ -84,10 +91,9 @@ class Command(Record):
         return parts[1].strip() if len(parts) > 1 else ""
 
 
-class Clicked(Record):
+class Clicked(Asked):
     """A button of a message, of a form or of App Home."""
 
-    user: UserId
     channel: str
     """Where they can be answered: of a form, the channel that it came from."""
     action: str
@@ -101,10 +107,9 @@ class Clicked(Record):
         return tuple(self.value.split("/"))
 
 
-class Submitted(Record):
+class Submitted(Asked):
     """A modal that was submitted. `values` maps block id -> what was entered or chosen."""
 
-    user: UserId
     form: str
     about: str
     """The modal's private_metadata: ids."""
@@ -112,14 +117,13 @@ class Submitted(Record):
     trigger: str
 
 
-class HomeOpened(Record):
-    user: UserId
+class HomeOpened(Asked):
+    """Somebody opened App Home."""
 
 
-class MessageChosen(Record):
+class MessageChosen(Asked):
     """The shortcut in a message's menu: somebody wants an incident opened from what is written there."""
 
-    user: UserId
     channel: str
     ts: str
     """The message."""
@@ -128,10 +132,9 @@ class MessageChosen(Record):
     trigger: str
 
 
-class Mentioned(Record):
+class Mentioned(Asked):
     """A message of a person that mentions the bot."""
 
-    user: UserId
     channel: str
     ts: str
     words: str
@@ -163,10 +166,35 @@ def delivery_key(body: dict[str, Any]) -> tuple[str, str]:
     return kind, f"{kind}/{body.get('trigger_id')}/{stamp}"
 
 
+def answers_notice(request: Asked) -> bool:
+    """Whether a consumer says what became of a notice."""
+    match request:
+        case Clicked():
+            return request.action in NOTICE_ANSWERS
+        case Submitted():
+            return request.form == Form.HELP
+        case _:
+            return False
+
+
 def parse(delivery: Delivery) -> Request | None:
     """The request in a stored delivery; None for kinds that ask for nothing (view_closed, other events)."""
     body = json.loads(delivery.payload)
-    match delivery.kind:
+    request = _parsed(delivery.kind, body)
+    return request if request is None else request.model_copy(update={"team": _team(body)})
+
+
+def _team(body: dict[str, Any]) -> str:
+    """Of a command, of a click or a form, or of an event; the event's own `team_id` is the bot's."""
+    if event := body.get("event"):
+        told = [event.get(key) for key in ("user_team", "source_team", "team")]
+    else:
+        told = [(body.get("user") or {}).get("team_id"), (body.get("team") or {}).get("id"), body.get("team_id")]
+    return next((str(team) for team in told if team), "")
+
+
+def _parsed(kind: str, body: dict[str, Any]) -> Request | None:
+    match kind:
         case "command":
             return Command(
                 user=UserId(body["user_id"]),

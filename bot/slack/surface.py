@@ -39,6 +39,7 @@ class SlackSurface:
         outbox: Outbox,
         cursor: Cursor,
         pace: timedelta,
+        team_id: str | None = None,
     ) -> None:
         self._door = door
         self._services = services
@@ -69,7 +70,7 @@ class SlackSurface:
             on_answer=self._sender.wake,
             may_be_lost=door.forms.may_be_lost,
         )
-        self._shown_members = RecentMembers(SlackDirectory(client), services.clock)
+        self._shown_members = RecentMembers(SlackDirectory(client, team_id), services.clock)
 
     def start(self) -> None:
         """Catch up with the journal, then work, beginning with what the door has taken already."""
@@ -93,6 +94,7 @@ class SlackSurface:
 
     def handle(self, request: Request) -> str | None:
         """One request to its end; a returned sentence is for the person who asked."""
+        self._door.own.must_be_ours(request)
         check(request, self._services.store)
         handled = self._dispatch(request)
         self._sender.wake()

@@ -62,6 +62,17 @@ async def _limit(world: World, asked: FaultRequest) -> Payload:
     return {"limit": asked.limit}
 
 
+async def _of_another_team(world: World, asked: FaultRequest) -> Payload:
+    world.directory.change_person(world.directory.person(asked.member).id, team_id="T0PARTNER1")
+    world.directory.change(world.directory.channel(asked.channel).id, is_ext_shared=True)
+    return {"shared": asked.channel}
+
+
+async def _deactivate(world: World, asked: FaultRequest) -> Payload:
+    world.directory.change_person(world.directory.person(asked.member).id, is_deactivated=True)
+    return {"deactivated": asked.member}
+
+
 def _member(*, joins: bool) -> Act:
     async def act(world: World, asked: FaultRequest) -> Payload:
         member = world.cast.app.user_id if asked.member in ("", "bot") else world.directory.person(asked.member).id
@@ -122,6 +133,8 @@ ACTS: dict[str, Act] = {
     "refuse-connections": _refuse_connections,
     "archive": _archive,
     "limit": _limit,
+    "share": _of_another_team,
+    "deactivate": _deactivate,
     "remove-member": _member(joins=False),
     "add-member": _member(joins=True),
     "revoke-token": _revoke_token,

@@ -65,6 +65,8 @@ class Person(_Record):
     display_name: str
     title: str = ""
     color: str = Field(default="#4a154b", description="background of the initials")
+    team_id: str = Field(default="", description="another organisation's (Slack Connect); empty: this workspace")
+    is_deactivated: bool = False
 
     @property
     def initials(self) -> str:
@@ -81,6 +83,7 @@ class Channel(_Record):
     is_private: bool = False
     is_archived: bool = False
     is_im: bool = False
+    is_ext_shared: bool = Field(default=False, description="with another organisation, by Slack Connect")
     limit: Literal["", "read_only", "thread_only", "non_threadable"] = Field(
         default="", description="how its posting permissions keep the app out, as in conversations.info"
     )
@@ -130,6 +133,7 @@ class Cast(_Record):
     team_id: str = "T0STREAMS01"
     team_name: str = "Streaming Tables"
     team_domain: str = "streaming-tables"
+    enterprise_id: str = Field(default="", description="of an Enterprise Grid, for all of which the app is installed")
     app: BotApp = BotApp()
     people: tuple[Person, ...]
     channels: tuple[Channel, ...]
@@ -203,6 +207,8 @@ class Directory:
         wanted = ref.lstrip("@")
         for person in self.people.values():
             if wanted == person.id or wanted.lower() in (person.name, person.display_name.lower()):
+                if person.is_deactivated:
+                    raise CannotDo("account_inactive", f"{person.display_name} is deactivated, and can do nothing.")
                 return person
         known = ", ".join(person.name for person in self.people.values())
         raise CannotDo("user_not_found", f"Nobody here is called {ref!r}. Known: {known}. Use one of these.")
@@ -265,6 +271,9 @@ class Directory:
 
     def leave(self, channel_id: str, member: str) -> None:
         self.change(channel_id, members=self.channels[channel_id].members - {member})
+
+    def change_person(self, person_id: str, **changes: object) -> None:
+        self.people[person_id] = self.people[person_id].model_copy(update=changes)
 
     def change(self, channel_id: str, **changes: object) -> None:
         self.channels[channel_id] = self.channels[channel_id].model_copy(update=changes)

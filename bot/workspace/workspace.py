@@ -79,6 +79,14 @@ class FaultRemote:
         all again (empty)."""
         self._do("limit", channel=channel, limit=limit)
 
+    def shares(self, channel: str, member: str) -> None:
+        """Share the channel with another organisation, of which this member is from now on."""
+        self._do("share", channel=channel, member=member)
+
+    def deactivates(self, member: str) -> None:
+        """As when somebody leaves: they are in no user group any more, and can do nothing."""
+        self._do("deactivate", member=member)
+
     def removes(self, channel: str, member: str = "bot") -> None:
         self._do("remove-member", channel=channel, member=member)
 

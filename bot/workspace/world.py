@@ -193,7 +193,7 @@ class Deliveries:
             again = again.model_copy(update={"retry_attempt": attempt, "retry_reason": "timeout"})
         return await self._attempt(again)
 
-    def post_event(self, event: Payload) -> None:
+    def post_event(self, event: Payload, *, is_ext_shared: bool = False) -> None:
         """Send an event if the app has subscribed to its type; repeat it until it is acknowledged."""
         if event["type"] not in self._cast.app.events:
             return
@@ -214,7 +214,7 @@ class Deliveries:
                     "is_enterprise_install": False,
                 }
             ],
-            "is_ext_shared_channel": False,
+            "is_ext_shared_channel": is_ext_shared,
         }
         delivery = Delivery(kind="events_api", payload=payload)
         self.last = delivery
@@ -415,4 +415,8 @@ class World:
 
     def user(self, person: str) -> Payload:
         record = self.directory.people[person]
-        return {"id": record.id, "username": record.name, "name": record.name, "team_id": self.cast.team_id}
+        return {"id": record.id, "username": record.name, "name": record.name, "team_id": self.team_of(person)}
+
+    def team_of(self, person: str) -> str:
+        """The person's own; of another organisation in a shared channel."""
+        return self.directory.people[person].team_id or self.cast.team_id

@@ -41,6 +41,8 @@ class Nobody:
         """See the port."""
         return frozenset()
 
+    absent = members
+
 
 class Scene:
     """An approved rewind that was begun; the answer to its stop is lost, and the run is forgotten."""

@@ -43,6 +43,8 @@ class Nobody:
         """See the port."""
         return frozenset()
 
+    absent = members
+
 
 class RepairScene:
     """Run A writes `sales.orders`, ten rows a checkpoint, and something goes wrong; Ana proposes, Ben approves."""

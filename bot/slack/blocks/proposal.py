@@ -76,6 +76,7 @@ def who_may(view: ProposalView) -> list[str]:
             f"{_named(whom_to_ask(policy, proposer, view.approvals), policy)} "
             f"Approve it by {clock_time(last_approval_at(view), view.proposal.proposed_at)}."
         )
+        lines += [f":warning: {_named(view.gone, policy)}"] if view.gone else []
     if policy.veto is not None:
         waits = policy.hold and view.state is ProposalState.PROPOSED
         hold = f" After approval, the veto window is {minutes(policy.hold.total_seconds())}." if waits else ""

@@ -87,6 +87,7 @@ def _shown(world: World, channel: Channel) -> Payload:
         "is_im": channel.is_im,
         "is_private": channel.is_private,
         "is_archived": channel.is_archived,
+        "is_ext_shared": channel.is_ext_shared,
         **({f"is_{channel.limit}": True} if channel.limit else {}),
         "is_member": world.cast.app.user_id in channel.members,
         "topic": {"value": channel.topic, "creator": "", "last_set": 0},

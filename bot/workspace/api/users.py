@@ -23,19 +23,24 @@ def group_members(world: World, call: Call) -> Payload:
     group = world.directory.groups.get(call.required("usergroup", "no_such_subteam"))
     if group is None:
         raise SlackRefusal("no_such_subteam")
-    return {"users": list(group.members)}
+    if world.cast.enterprise_id and not call.text("team_id"):
+        raise SlackRefusal("missing_argument")
+    if call.text("team_id") not in ("", world.cast.team_id):
+        raise SlackRefusal("team_access_not_granted")
+    return {"users": [user for user in group.members if not world.directory.people[user].is_deactivated]}
 
 
 def _shown(world: World, person: Person) -> Payload:
     avatar = f"{world.url}/avatar/{person.id}.svg"
     return {
         "id": person.id,
-        "team_id": world.cast.team_id,
+        "team_id": world.team_of(person.id),
         "name": person.name,
         "real_name": person.display_name,
-        "deleted": False,
+        "deleted": person.is_deactivated,
         "is_bot": False,
         "is_app_user": False,
+        **_grid(world, person),
         "tz": "UTC",
         "tz_label": "Coordinated Universal Time",
         "tz_offset": 0,
@@ -48,6 +53,12 @@ def _shown(world: World, person: Person) -> Payload:
             "image_192": avatar,
         },
     }
+
+
+def _grid(world: World, person: Person) -> Payload:
+    """What Slack adds of the members of an organisation's workspaces."""
+    enterprise = world.cast.enterprise_id
+    return {"enterprise_user": {"enterprise_id": enterprise}} if enterprise and not person.team_id else {}
 
 
 def _bot(world: World) -> Payload:
@@ -79,11 +90,12 @@ def test(world: World, call: Call) -> Payload:
     return {
         "url": world.url + "/",
         "team": world.cast.team_name,
-        "team_id": world.cast.team_id,
+        "team_id": world.cast.enterprise_id or world.cast.team_id,
+        "enterprise_id": world.cast.enterprise_id or None,
         "user": app.name,
         "user_id": app.user_id,
         "bot_id": app.bot_id,
-        "is_enterprise_install": False,
+        "is_enterprise_install": bool(world.cast.enterprise_id),
     }
 
 

@@ -36,7 +36,7 @@ class Chosen(BaseModel):
 
 async def choose_shortcut(world: World, person: Person, chosen: Chosen) -> Outcome:
     """Deliver a message shortcut, as `message_action`. Slack offers none on what only one person sees."""
-    known = {shortcut.callback_id for shortcut in world.cast.app.shortcuts}
+    known = {shortcut.callback_id for shortcut in world.cast.app.shortcuts if not person.team_id}
     message = _message(world, person, Click(block_id="", action_id="", channel=chosen.channel, ts=chosen.ts))
     if chosen.callback_id not in known or message.ephemeral_to is not None:
         raise CannotDo("not_rendered", f"There is no shortcut {chosen.callback_id!r} on this message. Look again.")

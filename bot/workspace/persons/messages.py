@@ -70,7 +70,10 @@ def _tell_of_mention(world: World, channel: Channel, message: StoredMessage) -> 
     if app.user_id not in channel.members or channel.is_im or f"<@{app.user_id}>" not in message.text:
         return
     said = message.on_the_wire(team=world.cast.team_id, app_id=app.app_id)
-    world.deliveries.post_event({**said, "type": "app_mention", "channel": channel.id, "event_ts": message.ts})
+    team = world.team_of(message.user)
+    said |= {"user_team": team, "source_team": team, "team": team} if channel.is_ext_shared else {}
+    told = {**said, "type": "app_mention", "channel": channel.id, "event_ts": message.ts}
+    world.deliveries.post_event(told, is_ext_shared=channel.is_ext_shared)
 
 
 def open_home(world: World, person: Person) -> None:
@@ -109,6 +112,8 @@ async def run_command(
     """Deliver a slash command; a failure is told to the person as Slack tells it."""
     channel = channel_to_write(world, person, channel_ref)
     word, _, rest = typed.strip().partition(" ")
+    if person.team_id:
+        raise CannotDo("unknown_command", f"{word} is a command of another organisation's app. Type a message.")
     if thread_ts is not None:
         raise CannotDo("command_in_thread", f"{word} is not supported in threads. Type it in #{channel.name}.")
     command = _registered(world, word)
