@@ -33,9 +33,9 @@ MAY_BE_LOST = "No form? Nothing was changed. Click again."
 class FormOpener:
     """Of one process. Safe to ask for the same click any number of times."""
 
-    def __init__(self, client: WebClient, outbox: Outbox, clock: Clock, own: OwnTeam) -> None:
+    def __init__(self, client: WebClient, outbox: Outbox, clock: Clock) -> None:
         self._client = client
-        self._own = own
+        self.own = OwnTeam(client)
         self._outbox = outbox
         self._clock = clock
         self._since = clock.now()
@@ -76,7 +76,7 @@ class FormOpener:
         if request is None or view is None:
             return
         try:
-            self._own.must_be_ours(request)
+            self.own.must_be_ours(request)
             self._client.views_open(trigger_id=trigger, view=view)
         except SlackApiError as error:
             code = str(error.response.get("error"))

@@ -17,7 +17,6 @@ from slack_sdk import WebClient
 
 from bot.ports import Clock, Inbox, Outbox
 from bot.slack.app import build_app
-from bot.slack.directory import OwnTeam
 from bot.slack.form_opener import FormOpener
 from bot.slack.http import http_app
 from bot.slack.socket_mode import AcknowledgingSocket
@@ -43,8 +42,7 @@ class FrontDoor:
         self._socket: AcknowledgingSocket | None = None
         self._server: uvicorn.Server | None = None
         self._serving: threading.Thread | None = None
-        self.own = OwnTeam(client)
-        self.forms = FormOpener(client, outbox, clock, self.own)
+        self.forms = FormOpener(client, outbox, clock)
         self.app: App = build_app(
             client, inbox=inbox, forms=self.forms, clock=clock, on_stored=self._stored, signing_secret=signing_secret
         )

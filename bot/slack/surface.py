@@ -94,7 +94,7 @@ class SlackSurface:
 
     def handle(self, request: Request) -> str | None:
         """One request to its end; a returned sentence is for the person who asked."""
-        self._door.own.must_be_ours(request)
+        self._door.forms.own.must_be_ours(request)
         check(request, self._services.store)
         handled = self._dispatch(request)
         self._sender.wake()

@@ -181,6 +181,7 @@ def test_doctor_names_shared_and_limited_channels_and_approvers_who_are_gone(sla
     assert "read_only" in found["channel #fraud-ml", False]
     assert ("channel #revenue-analytics", True) in found
     assert "it is shared with another organisation" in [text for _what, _is_good, text, _remedy in lines]
-    assert f"2 of 3 named approvers are deactivated or unknown in Slack: <@{CLEO}>, <@{LEFT}>" in (
-        found[f"policy default of {ORDERS}", False]
+    assert (
+        f"2 of 3 named approvers are deactivated or unknown in Slack: <@{CLEO}>, <@{LEFT}>"
+        in (found[f"policy default of {ORDERS}", False])
     )
