@@ -1,4 +1,4 @@
-"""People of another organisation in a shared channel (Slack Connect), an Enterprise Grid, and approvers who have left."""
+"""People of another organisation in a shared channel, an Enterprise Grid, and approvers who have left."""
 
 from collections.abc import Iterator
 from datetime import timedelta
