@@ -5,7 +5,7 @@ Only fields are read that the operator has written since 1.8 (`savepointRedeploy
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -37,28 +37,6 @@ def is_on(settings: Mapping[str, object], key: str) -> bool:
     return str(settings.get(key)).lower() == "true"
 
 
-def has_folder(settings: Mapping[str, object]) -> bool:
-    """Whether there is a place for savepoints."""
-    return any(each in settings for each in _SAVEPOINT_DIRS)
-
-
-def claim_in(settings: Mapping[str, object]) -> str | None:
-    """The setting by which a run takes its restore point over: Flink deletes it with the run. None: it does not."""
-    return next((each for each in _CLAIM_MODES if str(settings.get(each, "")).upper() == "CLAIM"), None)
-
-
-def why_taken(settings: Mapping[str, object]) -> str | None:
-    """Why the operator may take a savepoint of a running job although `last-state` is asked for; None: it takes none.
-
-    By its own rules it does so without high availability, and once the newest checkpoint is older than a bound.
-    """
-    if not any(str(settings.get(key, "NONE")).upper() != "NONE" for key in _HIGH_AVAILABILITY):
-        return f"no `{_HIGH_AVAILABILITY[0]}` in its flinkConfiguration, without which a savepoint is taken"
-    if _CHECKPOINT_AGE in settings:
-        return f"`{_CHECKPOINT_AGE}` in its flinkConfiguration, by which a savepoint may be taken"
-    return None
-
-
 def _flat(told: Mapping[str, object], under: str) -> list[tuple[str, object]]:
     settings: list[tuple[str, object]] = []
     for name, value in told.items():
@@ -79,17 +57,10 @@ def _item(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-class Writer(BaseModel):
+class _Writer(BaseModel):
     manager: str = "somebody"
     time: datetime | None = None
     subresource: str | None = None
-
-
-def newest_of(writers: Collection[Writer]) -> str:
-    """Who changed it last, and when; the operator's status does not count."""
-    people = {each.time: each.manager for each in writers if each.subresource is None and each.time}
-    newest = max(people, default=None)
-    return "somebody" if newest is None else f"{people[newest]} at {newest:%H:%M:%S} UTC"
 
 
 _OF_OTHERS = frozenset({"MANUAL", "PERIODIC"})
@@ -240,7 +211,7 @@ class _Metadata(BaseModel):
     uid: str
     generation: int
     version: str = Field(alias="resourceVersion")
-    writers: tuple[Writer, ...] = Field(default=(), alias="managedFields")
+    writers: tuple[_Writer, ...] = Field(default=(), alias="managedFields")
     owners: tuple[_Named, ...] = Field(default=(), alias="ownerReferences")
 
 
@@ -373,23 +344,34 @@ class FlinkResource(BaseModel):
     @property
     def last_writer(self) -> str:
         """Who changed it last, as Kubernetes remembers; the operator's status does not count."""
-        return newest_of(self.metadata.writers)
+        people = {each.time: each.manager for each in self.metadata.writers if each.subresource is None and each.time}
+        newest = max(people, default=None)
+        return "somebody" if newest is None else f"{people[newest]} at {newest:%H:%M:%S} UTC"
 
     @property
     def leaves_savepoint(self) -> bool:
         """Whether a stop takes a savepoint: the job runs and has a place for one."""
         runs = self.status.job.state == "RUNNING"
-        return runs and (self.job.mode == "savepoint" or has_folder(self.settings))
+        return runs and (self.job.mode == "savepoint" or any(each in self.settings for each in _SAVEPOINT_DIRS))
 
     @property
     def why_savepoint(self) -> str | None:
-        """Why the operator may take a savepoint although `last-state` is asked for; None where it takes none."""
-        return why_taken(self.settings) if self.status.job.state == "RUNNING" else None
+        """Why the operator may take a savepoint although `last-state` is asked for; None where it takes none. By its
+        own rules it does so without high availability, and once the newest checkpoint is older than a bound."""
+        if self.status.job.state != "RUNNING":
+            return None
+        settings = self.settings
+        if not any(str(settings.get(key, "NONE")).upper() != "NONE" for key in _HIGH_AVAILABILITY):
+            return f"no `{_HIGH_AVAILABILITY[0]}` in its flinkConfiguration, without which a savepoint is taken"
+        if _CHECKPOINT_AGE in settings:
+            return f"`{_CHECKPOINT_AGE}` in its flinkConfiguration, by which a savepoint may be taken"
+        return None
 
     @property
     def claims(self) -> str | None:
         """The setting by which a run takes its restore point over: Flink deletes it with the run. None: it does not."""
-        return claim_in(self.settings)
+        settings = self.settings
+        return next((each for each in _CLAIM_MODES if str(settings.get(each, "")).upper() == "CLAIM"), None)
 
     def ended(self, job_id: JobId) -> JobRun:
         told = self.status.job

@@ -7,7 +7,8 @@ Flink's manifests carry schema and partition spec in their Avro header; Iceberg'
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC
 from typing import Literal
 
 import pyarrow.parquet as pq
@@ -25,7 +26,6 @@ from bot.domain.errors import CouldNotLook
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
 from bot.domain.pending_manifests import folder_of_manifests
-from bot.domain.record import Record
 from bot.domain.table import Snapshot, TableState
 from bot.domain.written import LOOK_YOURSELF, WriterSource, WrittenSchema
 
@@ -35,19 +35,39 @@ _FOOTER_KEY = b"iceberg.schema"
 TROUBLE = (OSError, ArrowException, ValueError, KeyError, ResolveError)
 
 
-class Told(Record):
+@dataclass(frozen=True)
+class _Told:
     """What one file said, in Iceberg's own JSON."""
 
     told_by: Literal["pending-manifest", "pending-files", "committed-files"]
     path: str
     """The manifest that was read, or that names the data file: the path of a data file may hold values of rows."""
     table_schema: str
-    spec_id: int | None = None
+    spec_id: int
     spec: str | None = None
     """Its fields; None where only its id is told."""
 
+    def of(self, source: WriterSource) -> WrittenSchema:
+        """The same in the domain's words. Raises ValueError for a schema that cannot be understood."""
+        schema = Schema.model_validate_json(self.table_schema)
+        partitioning = None
+        if self.spec is not None:
+            spec = PartitionSpec.model_validate({"spec-id": self.spec_id, "fields": json.loads(self.spec)})
+            partitioning = fields_of(spec, schema)
+        return WrittenSchema(
+            job_id=source.job_id,
+            checkpoint_id=source.checkpoint_id,
+            restore_point=source.restore_point,
+            told_by=self.told_by,
+            path=self.path,
+            schema_id=json.loads(self.table_schema).get("schema-id"),
+            columns=columns_of(schema),
+            spec_id=self.spec_id,
+            partitioning=partitioning,
+        )
 
-def told_at(source: WriterSource, opened: Opened) -> Told:
+
+def _told_at(source: WriterSource, opened: Opened) -> _Told:
     """The first of the source's files that tells it. Raises one of TROUBLE; FileNotFoundError where all are gone.
 
     Cost: a pending manifest, or one manifest list and one manifest; and the footer of one data file.
@@ -63,54 +83,28 @@ def told_at(source: WriterSource, opened: Opened) -> Told:
     raise trouble
 
 
-def written_as(told: Told, source: WriterSource) -> WrittenSchema:
-    """The same in the domain's words. Raises ValueError for a schema that cannot be understood."""
-    return WrittenSchema(
-        **_in_words(told), job_id=source.job_id, checkpoint_id=source.checkpoint_id, restore_point=source.restore_point
-    )
-
-
-def _in_words(told: Told) -> dict[str, object]:
-    schema = Schema.model_validate_json(told.table_schema)
-    spec = None
-    if told.spec is not None:
-        spec = PartitionSpec.model_validate({"spec-id": told.spec_id or 0, "fields": json.loads(told.spec)})
-    return {
-        "told_by": told.told_by,
-        "path": told.path,
-        "schema_id": json.loads(told.table_schema).get("schema-id"),
-        "columns": columns_of(schema),
-        "spec_id": told.spec_id,
-        "partitioning": None if spec is None else fields_of(spec, schema),
-    }
-
-
-def _of_manifest(path: str, opened: Opened) -> Told:
+def _of_manifest(path: str, opened: Opened) -> _Told:
     content = _read(path, opened)
     head = head_of(content)
-    told = {"spec_id": int(head["partition-spec-id"]), "spec": head["partition-spec"]}
+    spec_id, spec = int(head["partition-spec-id"]), head["partition-spec"]
     try:
         file = added_in(content, _ENTRIES_READ)
         if file is not None:
-            return Told(told_by="pending-files", path=path, table_schema=_schema_in(file, opened), **told)
+            return _Told("pending-files", path, _schema_in(file, opened), spec_id, spec)
     except TROUBLE:
         pass  # its own word is next best, and says of itself what it is
-    return Told(told_by="pending-manifest", path=path, table_schema=head["schema"], **told)
+    return _Told("pending-manifest", path, head["schema"], spec_id, spec)
 
 
-def _of_commit(commit: Snapshot, opened: Opened) -> Told:
+def _of_commit(commit: Snapshot, opened: Opened) -> _Told:
     for manifest in manifests_in(commit.manifest_list, _read(commit.manifest_list, opened)):
         is_own = manifest.added_snapshot_id == commit.snapshot_id and manifest.content == ManifestContent.DATA
         if not is_own or manifest.added_files_count == 0:
             continue
         file = added_in(_read(manifest.manifest_path, opened), _ENTRIES_READ)
         if file is not None:
-            return Told(
-                told_by="committed-files",
-                path=manifest.manifest_path,
-                table_schema=_schema_in(file, opened),
-                spec_id=manifest.partition_spec_id,
-            )
+            schema = _schema_in(file, opened)
+            return _Told("committed-files", manifest.manifest_path, schema, manifest.partition_spec_id)
     raise ValueError(f"the manifests of {commit.snapshot_id} name no data file that it added")
 
 
@@ -161,7 +155,7 @@ class FolderOfTable:
     def __init__(self, storage: TableStorage | None = None) -> None:
         """`storage` knows what the catalog says of it; None: the environment does."""
         self._storage = storage or TableStorage({})
-        self._told: dict[tuple[TableName, SnapshotId], Told] = {}
+        self._told: dict[tuple[TableName, SnapshotId], _Told] = {}
 
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
         folder = folder_of_manifests(table)
@@ -187,8 +181,8 @@ class FolderOfTable:
         key = (table.name, source.commit.snapshot_id) if source.commit is not None else None
         try:
             told = self._told.get(key) if key is not None else None
-            told = told or told_at(source, self._storage.of(table.name))
-            written = written_as(told, source)
+            told = told or _told_at(source, self._storage.of(table.name))
+            written = told.of(source)
         except TROUBLE as error:
             raise CouldNotLook(
                 f"No file of checkpoint {source.checkpoint_id} shows with which columns the job wrote it.",
@@ -200,24 +194,19 @@ class FolderOfTable:
         return written
 
 
-def manifest_named(path: str, size: int, written_at: datetime | None) -> FlinkManifest | None:
+def _manifest(files: FileSystem, info: FileInfo) -> FlinkManifest | None:
     """What a file's name tells; None for a name that is no temporary manifest's."""
-    name = _NAME.fullmatch(path.rpartition("/")[2])
+    name = _NAME.fullmatch(info.base_name)
     if name is None:
         return None
     return FlinkManifest(
-        path=path,
+        path=address(files, info.path),
         job_id=JobId(name["job"]),
         operator_id=OperatorId(name["operator"]),
         subtask=int(name["subtask"]),
         attempt=int(name["attempt"]),
         checkpoint_id=CheckpointId(int(name["checkpoint"])),
         number=int(name["number"]),
-        bytes=size,
-        written_at=written_at,
+        bytes=info.size,
+        written_at=info.mtime.astimezone(UTC) if info.mtime is not None else None,
     )
-
-
-def _manifest(files: FileSystem, info: FileInfo) -> FlinkManifest | None:
-    written = info.mtime.astimezone(UTC) if info.mtime is not None else None
-    return manifest_named(address(files, info.path), info.size, written)
