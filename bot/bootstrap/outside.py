@@ -18,8 +18,7 @@ from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.kafka import Kafka
 from bot.adapters.kubernetes import as_pod, by_kubeconfig, flink_resource
-from bot.adapters.lineage import AllLineage, OpenLineageFile
-from bot.adapters.lineage_marquez import Marquez
+from bot.adapters.lineage import AllLineage, Marquez, OpenLineageFile
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drivers_of, spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark

@@ -2,7 +2,7 @@
 
 from bot.notices.facts import NoticeFacts
 from bot.notices.gather import data_of, facts_for
-from bot.notices.readings import observed_readers, why_unknown
+from bot.notices.reading import observed_readers, why_unknown
 from bot.notices.template import NoticeTemplate, render, scan
 
 __all__ = [

@@ -43,8 +43,17 @@ from bot.notices.facts import (
     Trusted,
     Unheard,
 )
-from bot.notices.reading import ManyReaders, NotObserved, ReadAbove, ReadersUnknown, Reading, ReadThrough
-from bot.notices.readings import FarReads, Reads, reading_of
+from bot.notices.reading import (
+    FarReads,
+    ManyReaders,
+    NotObserved,
+    ReadAbove,
+    ReadersUnknown,
+    Reading,
+    Reads,
+    ReadThrough,
+    reading_of,
+)
 
 _CALLS_NOTHING_WRONG = {PLANNED, "no_action_needed"}
 _NOTHING = Rerun(

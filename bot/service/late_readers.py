@@ -16,8 +16,7 @@ from bot.domain.notice import Notice, NoticeData
 from bot.domain.notice_fold import asks_to_run_again
 from bot.domain.waterline import last_taken_back
 from bot.notices.affecting import affected_commits
-from bot.notices.reading import ManyReaders, ReadAbove, Reading, ReadThrough
-from bot.notices.readings import reading_of
+from bot.notices.reading import ManyReaders, ReadAbove, Reading, ReadThrough, reading_of
 from bot.ports import Clock, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore

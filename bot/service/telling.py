@@ -22,7 +22,7 @@ from bot.domain.reads import Consumer
 from bot.domain.told import NoticeView
 from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
-from bot.notices.readings import FarReads
+from bot.notices.reading import FarReads
 from bot.ports import Clock, Directory
 from bot.service import sending_rules
 from bot.service.approving import membership_of

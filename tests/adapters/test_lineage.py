@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from bot.adapters import lineage
-from bot.adapters.lineage import AllLineage, OpenLineageFile
-from bot.adapters.lineage_reading import MOST_STEPS
+from bot.adapters.lineage import MOST_STEPS, AllLineage, OpenLineageFile
 from bot.bootstrap import outside
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import unread_in

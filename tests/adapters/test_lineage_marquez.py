@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.adapters import lineage_marquez
-from bot.adapters.lineage_marquez import Marquez
+from bot.adapters import lineage
+from bot.adapters.lineage import Marquez
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import unread_in
 from tests.adapters.conftest import NOON
@@ -182,7 +182,7 @@ def test_too_many_events_are_not_half_read(
     little: LittleMarquez, marquez: Marquez, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The look has its bound; at the bound it is given up, with the count, instead of telling a part."""
-    monkeypatch.setattr(lineage_marquez, "MAX_EVENTS", 4)
+    monkeypatch.setattr(lineage, "MAX_EVENTS", 4)
     little.is_sent(*(event(scanned(BY_NAME, n), run=f"r{n}", minute=n) for n in range(6)))
 
     with pytest.raises(CouldNotLook, match="found 6 or more"):

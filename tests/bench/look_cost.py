@@ -7,8 +7,7 @@ from pathlib import Path
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.lineage import OpenLineageFile
-from bot.adapters.lineage_reading import LineageEvent
+from bot.adapters.lineage import LineageEvent, OpenLineageFile
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import diagnose

@@ -12,8 +12,7 @@ from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.table import HeadMove, TableState
 from bot.notices import NoticeFacts, NoticeTemplate, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
-from bot.notices.reading import ManyReaders, NotObserved, ReadAbove, ReadersUnknown
-from bot.notices.readings import reading_of
+from bot.notices.reading import ManyReaders, NotObserved, ReadAbove, ReadersUnknown, reading_of
 from bot.service.telling_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER

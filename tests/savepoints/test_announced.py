@@ -28,7 +28,7 @@ from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untim
 from bot.domain.promises import PLANNED_LASTS, owed
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
-from bot.notices.examples import example
+from bot.notices.reference import example
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
 from bot.service.outdated import still_holds

@@ -27,8 +27,7 @@ from bot.notices import render, scan
 from bot.notices.affecting import affected_commits
 from bot.notices.forms import as_fragment, as_html, as_markdown, as_plain
 from bot.notices.lint import MOST_CHARACTERS
-from bot.notices.reading import ReadThrough
-from bot.notices.readings import observed_readers, reading_of
+from bot.notices.reading import ReadThrough, observed_readers, reading_of
 from bot.notices.samples import samples
 from bot.service.late_readers import runs_told
 from bot.service.outdated import cleared as told_that_all_is_well

@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.adapters.lineage_marquez import Marquez
+from bot.adapters.lineage import Marquez
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import ModeModule
 from bot.domain.diagnosis import Case, Examined

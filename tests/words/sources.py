@@ -15,7 +15,7 @@ from bot.cli.on_demand import LATE
 from bot.domain import errors
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
-from bot.notices.examples import example
+from bot.notices.reference import example
 from bot.notices.template import render
 from bot.settings import Settings
 from bot.settings.reading import settings_of
