@@ -48,7 +48,7 @@ LATE: Mapping[str, Late] = {
         "bot.cli.trust", "trust", "Say whether a table can be trusted. Exit code 0: yes. 1: no. 2: could not tell."
     ),
     "restore-check": Late(
-        "bot.cli.restore_check",
+        "bot.cli.trust",
         "restore_check",
         "Say whether a start from a restore point would be right. Exit code 0: yes. 1: no. 2: could not tell.",
     ),

@@ -1,4 +1,5 @@
-"""`waterline trust`: the gate for pipelines. It goes by its exit code: 0 yes, 1 no, 2 could not tell."""
+"""The gates: `waterline trust` for pipelines, `waterline restore-check` before a job is started. They go by their exit
+codes: 0 yes, 1 no, 2 could not tell."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,13 +14,14 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import existing_record
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
-from bot.adapters.trust_server import trust_from
-from bot.bootstrap import setups_of
+from bot.adapters.trust_server import restore_check_from, trust_from
+from bot.bootstrap import restore_desk, setups_of
 from bot.bootstrap.watching import findings_of
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption
+from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption
 from bot.domain.errors import BadConfiguration, WaterlineError
-from bot.domain.ids import TableName
+from bot.domain.ids import TableName, short_job
 from bot.domain.trust import Basis, Trust, TrustState
+from bot.history.prediction import RestoreCheck, RestoreVerdict
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.trust import TrustDesk
@@ -50,7 +52,24 @@ def trust_desk(settings: Settings) -> Iterator[TrustDesk]:
 
 console = Console(soft_wrap=True, highlight=False)
 errors = Console(stderr=True, soft_wrap=True, highlight=False)
-_NO, _COULD_NOT_TELL = 1, 2
+_NO = 1
+_OF_CHECK = {RestoreVerdict.RIGHT: 0, RestoreVerdict.WRONG: _NO, RestoreVerdict.CANNOT_TELL: COULD_NOT_TELL}
+
+
+@contextmanager
+def _could_not_tell() -> Iterator[None]:
+    """What cannot be asked or looked at is said, and is never taken for a yes or a no."""
+    try:
+        yield
+    except WaterlineError as error:
+        for line in (error.happened, error.found, error.remedy):
+            errors.print(line, markup=False)
+        raise typer.Exit(COULD_NOT_TELL) from error
+
+
+def _token() -> str | None:
+    token = WebSecrets().waterline_web_token
+    return token.get_secret_value() if token is not None else None
 
 
 class Required(StrEnum):
@@ -79,12 +98,13 @@ def trust(
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Say whether a table can be trusted. Exit code 0: yes. 1: no. 2: could not tell."""
-    try:
-        found = _asked(url, TableName(table)) if url is not None else _looked(TableName(table), config)
-    except WaterlineError as error:
-        for line in (error.happened, error.found, error.remedy):
-            errors.print(line, markup=False)
-        raise typer.Exit(_COULD_NOT_TELL) from error
+    with _could_not_tell():
+        name = TableName(table)
+        if url is not None:
+            found = trust_from(url, name, _token())
+        else:
+            with trust_desk(Settings.load(config)) as desk:
+                found = desk.trust(name)
     if as_json:
         console.print_json(found.model_dump_json())
     else:
@@ -96,22 +116,12 @@ def exit_code(found: Trust, require: Required) -> int:
     """0: what is required is there; 1: it is known not to be; 2: it could not be told."""
     match found.state:
         case TrustState.UNKNOWN:
-            return _COULD_NOT_TELL
+            return COULD_NOT_TELL
         case TrustState.UNDER_REVIEW:
             return _NO
         case TrustState.TRUSTED:
             is_enough = require is Required.TRUSTED or found.basis is Basis.VERIFIED
             return 0 if is_enough else _NO
-
-
-def _asked(url: str, table: TableName) -> Trust:
-    token = WebSecrets().waterline_web_token
-    return trust_from(url, table, token.get_secret_value() if token is not None else None)
-
-
-def _looked(table: TableName, config: ConfigOption) -> Trust:
-    with trust_desk(Settings.load(config)) as desk:
-        return desk.trust(table)
 
 
 def _print(found: Trust) -> None:
@@ -125,3 +135,53 @@ def _print(found: Trust) -> None:
     if not found.is_trusted:
         for pin in found.pins:
             console.print(f"  {pin.engine}: {pin.exact}", markup=False)
+
+
+def restore_check(
+    table: Annotated[str, typer.Argument(help="The table as namespace.table.")],
+    path: Annotated[
+        str,
+        typer.Option(
+            "--from", help="Folder of the checkpoint or savepoint, or its _metadata: s3://…, file:///… or a local path."
+        ),
+    ],
+    url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="WATERLINE_URL",
+            help="Ask the Waterline at this address, with the token in WATERLINE_WEB_TOKEN. Default: look from here.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Say whether a start from a restore point would be right. Exit code 0: yes. 1: no. 2: could not tell."""
+    with _could_not_tell():
+        name = TableName(table)
+        if url is not None:
+            found = restore_check_from(url, name, path, _token())
+        else:
+            with restore_desk(Settings.load(config), name) as desk:
+                found = desk.check(name, path, anywhere=True)
+    if as_json:
+        console.print_json(found.model_dump_json())
+    else:
+        _print_check(found)
+    raise typer.Exit(_OF_CHECK[found.verdict])
+
+
+def _print_check(found: RestoreCheck) -> None:
+    what = f" ({found.kind.value} {found.checkpoint} of run {short_job(found.run)})" if found.kind is not None else ""
+    console.print(f"{found.verdict.value.replace('-', ' ')}: {found.path}{what}", markup=False)
+    if not found.tables or found.reason not in {f"{each.table}: {each.reason}" for each in found.tables}:
+        console.print(f"  {found.reason}", markup=False)
+    for each in found.tables:
+        told = f"{each.table}: {each.verdict.value.replace('-', ' ')}. {each.reason}"
+        if told not in found.reason:
+            console.print(f"  {told}", markup=False)
+    if found.instead is not None:
+        console.print(f"  Right instead: {found.instead}", markup=False)
+    if found.would_decide is not None:
+        console.print(f"  What would decide it: {found.would_decide}", markup=False)
+    for missing in found.not_seen:
+        console.print(f"  Could not look at {missing}", markup=False)
