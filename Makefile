@@ -46,6 +46,9 @@ hunt: install ## Make up very many histories from a new seed, which is printed (
 test-operator: install ## Try the Flink operator's resources on a real Kubernetes API server (needs Go; built once, minutes)
 	WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/adapters/test_flink_operator*.py -m slow --timeout=1800
 
+test-deploy: install ## Build the image and the chart, and run them: needs Go, and root with buildah, mmdebstrap, umoci and runc
+	WATERLINE_BUILD_IMAGE=1 WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/deploy -m "" --timeout=1800
+
 check: install ## Format, lint, types, floors, runbooks and messages
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target checked-types checked-style checked-content
 
@@ -104,10 +107,14 @@ reference: install ## Write the generated pages anew from the code: settings, co
 docs: install ## Build the documentation site into artifacts/site, without a network; a broken link fails
 	$(BIN)/python -m tests.docs
 
+IMAGE_LOCK = --constraints requirements.lock --generate-hashes --no-annotate --no-emit-index-url --no-header --python-version 3.11 -q
+
 lock: ## Pin every package anew (needs uv)
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -q -o requirements.lock
+	uv pip compile pyproject.toml $(IMAGE_LOCK) -o deploy/requirements.lock
+	printf 'hatchling\npip\nsetuptools\nwheel\n' | uv pip compile - $(IMAGE_LOCK) -o deploy/build.lock
 
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-all test-long hunt test-operator check checked-types checked-style checked-content fix bench bench-short matrix chaos chaos-short races reference docs lock clean
+.PHONY: help install demo walk test test-all test-long hunt test-operator test-deploy check checked-types checked-style checked-content fix bench bench-short matrix chaos chaos-short races reference docs lock clean

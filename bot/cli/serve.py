@@ -1,11 +1,13 @@
 """`waterline serve`: the bot in a real workspace, by Socket Mode or HTTP."""
 
 import logging
+import math
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import ExitStack, closing, contextmanager
+from datetime import datetime, timedelta
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +20,7 @@ from bot.adapters.journal_sql.store import Store, record_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking
-from bot.ports import Clock
+from bot.ports import Clock, Timers
 from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.app import check_identity
 from bot.slack.front_door import FrontDoor
@@ -33,6 +35,8 @@ _DUE_EVERY_S = 5.0
 """A reminder, an expiry or the end of a veto window comes at most so late."""
 _CATCH_UP_EVERY_S = 2.0
 """A decision in a terminal is shown in Slack within this time."""
+_VERIFY_AFTER = timedelta(seconds=30)
+_VERIFY_EVERY_S = 3600.0
 _NAMES_WITHIN_S = 2
 """How long a page waits for Slack: pages are needed most while Slack is away."""
 _SWITCH_S = 0.0005
@@ -123,6 +127,7 @@ def running(
             from bot.service.alerts import AlertDesk
             from bot.service.restoring import RestoreDesk
             from bot.slack.directory import NamesInSlack
+            from bot.web.probes import OfBot
 
             names = NamesInSlack(WebClient(client.token, base_url=client.base_url, timeout=_NAMES_WITHIN_S))
             services = built.services
@@ -133,7 +138,8 @@ def running(
             )
             restores = RestoreDesk(services.observer, services.clock)
             checks = {"slack": door.trouble}
-            address.shows(pages_of(settings.web, services.trust, restores, names.of, alerts, checks))
+            bot = OfBot(_numbers(door, store, built.timers), [door.took])
+            address.shows(pages_of(settings.web, services.trust, restores, names.of, alerts, checks, bot))
             stack.callback(address.shows, not_ready("Waterline is ending."))
             standing_by.close()
             Console(stderr=True).print(f"Pages, API and MCP server: {address.url}", highlight=False)
@@ -177,6 +183,35 @@ def _opened(
         assert secrets.slack_app_token is not None
         door.connect(secrets.slack_app_token.get_secret_value(), settings.slack.base_url)
     return door, store
+
+
+def _numbers(door: FrontDoor, store: Store, timers: Timers) -> dict[str, Callable[[], float]]:
+    """What Prometheus is told of the bot itself; see `bot.web.probes.NUMBERS`. The journal is verified every hour."""
+    verified: list[tuple[float, int]] = []
+
+    def verify() -> None:
+        faults = store.journal.verify()
+        if faults:
+            structlog.get_logger(__name__).error("the journal does not fit its hashes", incidents=len(faults))
+        verified[:] = [(store.clock.now().timestamp(), len(faults))]
+
+    def age(since: datetime | None) -> float:
+        return 0.0 if since is None else (store.clock.now() - since).total_seconds()
+
+    def pong_age() -> float:
+        age_s = door.pong_age_s()
+        return math.nan if age_s is None else age_s
+
+    timers.at("verify first", store.clock.now() + _VERIFY_AFTER, verify)
+    timers.every("verify", _VERIFY_EVERY_S, verify)
+    return {
+        "waterline_slack_connected": lambda: float(door.trouble() is None),
+        "waterline_socket_pong_age_seconds": pong_age,
+        "waterline_inbox_oldest_seconds": lambda: age(store.inbox.waits_since()),
+        "waterline_outbox_oldest_seconds": lambda: age(store.outbox.waits_since()),
+        "waterline_journal_verified_timestamp_seconds": lambda: verified[0][0] if verified else math.nan,
+        "waterline_journal_faults": lambda: verified[0][1] if verified else math.nan,
+    }
 
 
 def _warm(built: "Built") -> None:

@@ -22,7 +22,7 @@ from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
 from bot.web.app import web_app
 from bot.web.pages import Names
-from bot.web.probes import Check
+from bot.web.probes import NOT_OF_BOT, Check, OfBot
 from bot.web.serving import address_of
 
 app = typer.Typer(add_completion=False)
@@ -63,12 +63,13 @@ def pages_of(
     names: Names,
     alerts: AlertDesk | None = None,
     checks: Mapping[str, Check] | None = None,
+    bot: OfBot = NOT_OF_BOT,
 ) -> Starlette:
     """All that is served. `checks`: what else has to work for it to be ready."""
     token = WebSecrets().waterline_web_token
     access = Access(settings, token.get_secret_value() if token is not None else None)
     content = CONTENT / "messages" / "record"
-    return web_app(desk, restores, records(desk.setups), content, access, names, _alert_routes(alerts), checks)
+    return web_app(desk, restores, records(desk.setups), content, access, names, _alert_routes(alerts), checks, bot)
 
 
 def _alert_routes(desk: AlertDesk | None) -> AlertRoutes | None:

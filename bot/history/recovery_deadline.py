@@ -164,6 +164,7 @@ def _of_snapshots(table: TableState, ids: Sequence[SnapshotId | None], one: str,
     is_known = says_itself(table) or any(s.has_commit_below for s in table.chain[-1:])
     who = "the table's properties" if says_itself(table) else "Iceberg's default"
     yield Limit(
+        kind="snapshots",
         what=f"expiry may delete {one} {short(first.snapshot_id)}",
         at=table.read_at + left,
         how=f"{who}: snapshots stay for {span(kept_for(table))}",
@@ -191,6 +192,7 @@ def _of_point(
     if newer and not any(each.path in {point.path for point in newer} for each in coming):
         interval, left = interval_of(run) or timedelta(0), len(own) - len(newer)
         yield Limit(
+            kind="checkpoints",
             what=f"Flink may drop checkpoint {stored.checkpoint_id}",
             at=max(newer[-1].written_at + left * interval, world.table.read_at),
             how=f"run {short_job(run.job_id)} goes on and keeps {counted(len(own), 'checkpoint')}",
@@ -198,6 +200,7 @@ def _of_point(
         )
     if run.settings is not None and run.settings.survives_cancel is False:
         yield Limit(
+            kind="checkpoints",
             what=f"Flink deletes checkpoint {stored.checkpoint_id} when run {short_job(run.job_id)} is cancelled",
             at=world.table.read_at,
             how="its checkpoints are not retained",
@@ -213,6 +216,7 @@ def _of_owed(world: Observation, stored: StoredCheckpoint, pair: Pairing) -> Ite
         return
     there = [m.written_at for m in world.flink_manifests.values if _bare(m) in owed and m.written_at is not None]
     yield Limit(
+        kind="files",
         what=f"removal of orphan files may delete what checkpoint {stored.checkpoint_id} has yet to commit",
         at=max(min([stored.written_at, *there]) + ORPHAN_AGE, world.table.read_at),
         how=f"by default it deletes files older than {span(ORPHAN_AGE)}",

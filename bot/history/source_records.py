@@ -72,6 +72,7 @@ class SourceRecords:
         if until is None or partition.retention is None:
             return
         yield Limit(
+            kind="records",
             what=f"Kafka may delete {self._from(partition.name, offset)}",
             at=max(until, self._now),
             how=f"retention.ms of {partition.topic} is {span(partition.retention)}",

@@ -60,6 +60,9 @@ class Inbox(Protocol):
     def claim(self, now: datetime) -> Delivery | None:
         """The oldest delivery that nobody works on, now marked as taken; it comes back if this process dies."""
 
+    def waits_since(self) -> datetime | None:
+        """When the oldest one came that is not worked on to its end; None: there is none."""
+
     def tied(self, delivery: Delivery) -> AbstractContextManager[None]:
         """What this thread adds to the journal in the block in a person's name, and not in the bot's own, is counted
         with the delivery, all or nothing."""
@@ -131,6 +134,9 @@ class Outbox(Protocol):
     def again(self, key: str) -> None:
         """Send what has failed, or fails right now, once more, as if it had not been tried the last time; a post that
         is queued or sent stays as it is."""
+
+    def waits_since(self) -> datetime | None:
+        """Since when the oldest post waits that is queued or being sent; None: there is none."""
 
     def find(self, key: str) -> Post | None:
         """One post."""

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TookTooLong
 from contextlib import suppress
@@ -93,6 +93,17 @@ class TrustDesk:
         self._observer.setup(table)
         return history_of(tuple(i for i in self._store.all() if i.opened.table == table))
 
+    def deadline(self, table: TableName) -> RecoveryDeadline | None:
+        """Until when the table can be recovered, as the incident or the watch saw it last; None: not known, or not
+        to be told. Raises CouldNotLook."""
+        return self._deadline_of(table, [each for each in self._store.all() if each.opened.table == table])
+
+    def _deadline_of(self, table: TableName, told: Sequence[Incident]) -> RecoveryDeadline | None:
+        incident = next((each for each in reversed(told) if each.is_open), None)
+        if incident is None:
+            return self._deadlines(table)
+        return None if incident.is_private else incident.deadline_now
+
     def incidents(self) -> tuple[Incident, ...]:
         """Every incident that anybody may know of, newest first. Raises CouldNotLook."""
         return tuple(i for i in reversed(self._store.all()) if not i.is_private)
@@ -124,9 +135,8 @@ class TrustDesk:
         except CouldNotLook as error:
             return judge(table, looked, _not_seen("the record", error), at=at)
         trust = judge(table, looked, told, found, at=at, is_marked=self._is_marked)
-        incident = next((each for each in reversed(told) if each.is_open), None)
-        deadline = self._deadlines(table) if incident is None else incident.deadline_now
-        if deadline is None or (incident is not None and incident.is_private):
+        deadline = self._deadline_of(table, told)
+        if deadline is None:
             return trust
         return trust.model_copy(
             update={"recoverable_until": deadline.recoverable_until, "recoverable_because": deadline.because}

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 import uvicorn
+from prometheus_client import Histogram
 from slack_bolt import App
 from slack_sdk import WebClient
 
@@ -32,6 +33,13 @@ _AT_ONCE = 64
 """Deliveries that are being stored at the same time; those that arrive together share one commit."""
 
 
+def acknowledgement_times() -> Histogram:
+    """From a delivery's arrival to the end of its acknowledgement; its last bounds are what Slack waits for."""
+    bounds = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3)
+    meaning = "Time until a delivery of Slack was stored and acknowledged."
+    return Histogram("waterline_acknowledgement_seconds", meaning, buckets=bounds, registry=None)
+
+
 class FrontDoor:
     """The Bolt app with its Socket Mode connection or HTTP server. What comes before `leads_to` waits in the inbox."""
 
@@ -42,6 +50,7 @@ class FrontDoor:
         self._socket: AcknowledgingSocket | None = None
         self._server: uvicorn.Server | None = None
         self._serving: threading.Thread | None = None
+        self.took = acknowledgement_times()
         self.forms = FormOpener(client, outbox, clock)
         self.app: App = build_app(
             client, inbox=inbox, forms=self.forms, clock=clock, on_stored=self._stored, signing_secret=signing_secret
@@ -64,6 +73,7 @@ class FrontDoor:
             ping_interval=1,
             receive_buffer_size=_RECEIVE_BYTES,
             concurrency=_AT_ONCE,
+            took=self.took,
         )
         self._socket.connect()  # type: ignore[no-untyped-call]
 
@@ -72,7 +82,7 @@ class FrontDoor:
         if self._server is not None:
             return
         config = uvicorn.Config(
-            http_app(self.app, lambda: self._on_stored is not None), host, port, log_level="warning"
+            http_app(self.app, lambda: self._on_stored is not None, self.took), host, port, log_level="warning"
         )
         self._server = uvicorn.Server(config)
         self._serving = threading.Thread(target=self._server.run, daemon=True)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 import structlog
+from prometheus_client import Histogram
 from slack_bolt import App
 from slack_bolt.adapter.starlette import SlackRequestHandler
 from starlette.applications import Starlette
@@ -25,9 +26,9 @@ _LARGEST = 1024 * 1024
 _UNSIGNED = "This address accepts only requests signed by Slack.\n"
 
 
-def http_app(app: App, is_ready: Callable[[], bool]) -> Starlette:
+def http_app(app: App, is_ready: Callable[[], bool], took: Histogram) -> Starlette:
     """An ASGI app for commands, interactivity and events, all at one address; its health page says whether what is
-    taken is worked on."""
+    taken is worked on. `took`: how long each delivery took."""
     handler = SlackRequestHandler(app)
 
     async def events(request: Request) -> Response:
@@ -37,7 +38,8 @@ def http_app(app: App, is_ready: Callable[[], bool]) -> Starlette:
         whole = await _read(request)
         if whole is None:
             return PlainTextResponse(f"A request may have {_LARGEST} bytes.\n", status_code=413)
-        answer = await handler.handle(whole)
+        with took.time():
+            answer = await handler.handle(whole)
         if answer.status_code == 401:
             _say_why_refused(int(stamp))
         return answer

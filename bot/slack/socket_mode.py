@@ -9,6 +9,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+from prometheus_client import Histogram
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk.socket_mode.builtin import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
@@ -20,8 +21,10 @@ _LAST_ACKS_S = 2.0
 class AcknowledgingSocket(SocketModeHandler):
     """Bolt's own handler; `close` is to be called once."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *given: Any, took: Histogram, **named: Any) -> None:
+        """`took`: how long each one took."""
         super().__init__(*given, **named)
+        self._took = took
         self._handled = threading.Condition()
         self._under_way = 0
         """Envelopes that were read and are not yet handled. For a moment one too few, where one is handled at once."""
@@ -30,7 +33,8 @@ class AcknowledgingSocket(SocketModeHandler):
     def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
         """See Bolt; acknowledges at its end."""
         try:
-            super().handle(client, req)
+            with self._took.time():
+                super().handle(client, req)
         finally:
             with self._handled:
                 self._under_way -= 1

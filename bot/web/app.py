@@ -21,7 +21,7 @@ from bot.service.trust import TrustDesk
 from bot.web.access import ALERTS, Access, Doorkeeper
 from bot.web.alerts import AlertRoutes
 from bot.web.pages import Names, Pages
-from bot.web.probes import Check, Probes
+from bot.web.probes import NOT_OF_BOT, Check, OfBot, Probes
 from bot.web.responses import json_text, problem_of, wants_page
 from bot.web.serving import Address
 from bot.web.trust_api import Api, openapi_json
@@ -43,9 +43,10 @@ def web_app(
     names: Names,
     alerts: AlertRoutes | None = None,
     checks: Mapping[str, Check] | None = None,
+    bot: OfBot = NOT_OF_BOT,
 ) -> Starlette:
     """Everything that can be read, and where alerts are told. `content`: folder of the record's templates. `checks`:
-    what has to work, beside catalog and record, for this process to be ready."""
+    what has to work, beside catalog and record, for this process to be ready. `bot`: more numbers for Prometheus."""
     from bot.web.mcp_server import agents_app, agents_server  # 33 MB, only where pages are served
 
     pages = Pages(desk, records, content, names)
@@ -80,7 +81,7 @@ def web_app(
         routes=[
             *pages.routes,
             *Api(desk, restores).routes,
-            *Probes(desk, checks or {}).routes,
+            *Probes(desk, checks or {}, bot).routes,
             Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),
             Route("/mcp", agents),

@@ -7,32 +7,81 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, Metric, SummaryMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.domain.errors import CouldNotLook
+from bot.domain.errors import CouldNotKeep, CouldNotLook
 from bot.domain.execution import UNDECIDED
+from bot.domain.findings import RecoveryDeadline
 from bot.domain.incident import Incident
 from bot.domain.trust import TrustState
 from bot.service.trust import TrustDesk
 from bot.web.serving import lives
 
-NUMBERS: Mapping[str, str] = {
-    "waterline_table_trusted": "1: consumers may rely on it. 0: under review. NaN: not known.",
-    "waterline_table_commits_above_trusted": "Commits on main above the trusted snapshot.",
-    "waterline_recovery_deadline_seconds": "Seconds until something that a recovery needs may be gone; absent where no "
-    "such moment is known.",
-    "waterline_open_incidents": "Incidents that are worked on; private ones are not counted.",
-    "waterline_proposal_waiting_seconds": "Age of the proposal that people can still approve, veto or begin; absent "
-    "where there is none.",
+_TABLE = ("table",)
+
+
+class Number(NamedTuple):
+    """One of those that are served: its labels, and what it says."""
+
+    labels: tuple[str, ...]
+    meaning: str
+
+
+NUMBERS: Mapping[str, Number] = {
+    "waterline_table_trusted": Number(_TABLE, "1: consumers may rely on it. 0: under review. NaN: not known."),
+    "waterline_table_commits_above_trusted": Number(_TABLE, "Commits on main above the trusted snapshot."),
+    "waterline_recovery_deadline_seconds": Number(
+        ("table", "limit"),
+        "Seconds until something that a recovery needs may be gone: `records` of the source, `snapshots` of the table, "
+        "`checkpoints` of the job, or `files` that only its state names. Absent where no such moment is known.",
+    ),
+    "waterline_open_incidents": Number(_TABLE, "Incidents that are worked on; private ones are not counted."),
+    "waterline_incident_open_seconds": Number(_TABLE, "Age of the open incident; absent where there is none."),
+    "waterline_proposal_waiting_seconds": Number(
+        _TABLE, "Age of the proposal that people can still approve, veto or begin; absent where there is none."
+    ),
+    "waterline_evidence_seconds": Number(
+        ("task",), "Summary of how long evidence tasks took, over all incidents on record that are not private."
+    ),
+    "waterline_evidence_read_bytes": Number(
+        ("task",), "Summary of what evidence tasks read, over all incidents on record that are not private."
+    ),
+    "waterline_acknowledgement_seconds": Number(
+        (), "Histogram of the time until a delivery of Slack was stored and acknowledged. Slack waits three seconds."
+    ),
+    "waterline_slack_connected": Number((), "1: nothing hinders what comes from Slack. 0: something does."),
+    "waterline_socket_pong_age_seconds": Number(
+        (), "Seconds since Slack answered a ping on the socket. NaN: it is not connected, or the mode is `http`."
+    ),
+    "waterline_inbox_oldest_seconds": Number(
+        (), "Age of the oldest delivery that is not worked on to its end; 0: none."
+    ),
+    "waterline_outbox_oldest_seconds": Number((), "How long the oldest message waits to be sent; 0: none waits."),
+    "waterline_journal_verified_timestamp_seconds": Number(
+        (), "When all hashes of the journal were last recomputed. NaN: not yet since the start."
+    ),
+    "waterline_journal_faults": Number((), "Incidents of which an entry did not fit then. NaN: not known."),
 }
-"""Name of each gauge, and what it counts. Each has the label `table`."""
+"""Every number by its name. Those without a label are served by the process that works on the record alone."""
+
+
+class OfBot(NamedTuple):
+    """What the process that works on the record knows beside tables and incidents."""
+
+    gauges: Mapping[str, Callable[[], float]]
+    """By name, read anew at each scrape. May raise CouldNotLook, CouldNotKeep: then it is NaN."""
+    others: Iterable[Collector] = ()
+
+
+NOT_OF_BOT = OfBot({})
 Check = Callable[[], str | None]
 """What hinders it, a sentence without names; None: nothing does."""
 
@@ -56,10 +105,11 @@ def checks_of(desk: TrustDesk) -> Mapping[str, Check]:
 class Probes:
     """Handlers; each runs in a thread of the server's pool, because catalog and record block."""
 
-    def __init__(self, desk: TrustDesk, more: Mapping[str, Check]) -> None:
+    def __init__(self, desk: TrustDesk, more: Mapping[str, Check], bot: OfBot = NOT_OF_BOT) -> None:
         self._checks = {**checks_of(desk), **more}
         self._registry = CollectorRegistry()
-        self._registry.register(TrustNumbers(desk))
+        for each in (TrustNumbers(desk), BotNumbers(bot.gauges), *bot.others):
+            self._registry.register(each)
 
     @property
     def routes(self) -> list[Route]:
@@ -95,27 +145,77 @@ class TrustNumbers(Collector):
             known = {TrustState.TRUSTED: 1.0, TrustState.UNDER_REVIEW: 0.0}
             trusted.add_metric([trust.table], known.get(trust.state, math.nan))
             above.add_metric([trust.table], math.nan if trust.above is None else trust.above)
-            if trust.recoverable_until is not None:
-                left.add_metric([trust.table], (trust.recoverable_until - trust.checked_at).total_seconds())
-        yield from (trusted, above, left)
+        yield from (trusted, above)
+        now = max(trust.checked_at for trust in told)
         try:
-            yield from self._of_incidents(self._desk.incidents(), max(trust.checked_at for trust in told))
+            for trust in told:
+                for kind, at in _first_of_each(self._desk.deadline(trust.table)).items():
+                    left.add_metric([trust.table, kind], (at - now).total_seconds())
+            told_of = tuple(self._desk.incidents())
         except CouldNotLook:
             return
+        yield left
+        yield from self._of_incidents(told_of, now)
+        yield from _of_evidence(told_of)
 
     def _of_incidents(self, incidents: Iterable[Incident], now: datetime) -> Iterable[Metric]:
-        opened = _gauge("waterline_open_incidents")
+        opened, age = _gauge("waterline_open_incidents"), _gauge("waterline_incident_open_seconds")
         waits = _gauge("waterline_proposal_waiting_seconds")
         counts = dict.fromkeys(self._desk.setups, 0)
         for each in (each for each in incidents if each.is_open):
-            counts[each.opened.table] = counts.get(each.opened.table, 0) + 1
+            table = each.opened.table
+            counts[table] = counts.get(table, 0) + 1
+            age.add_metric([table], (now - each.opened_at).total_seconds())
             view = each.current_proposal
             if view is not None and view.state in UNDECIDED:
-                waits.add_metric([each.opened.table], (now - view.proposal.proposed_at).total_seconds())
+                waits.add_metric([table], (now - view.proposal.proposed_at).total_seconds())
         for table, count in counts.items():
             opened.add_metric([table], count)
-        yield from (opened, waits)
+        yield from (opened, age, waits)
+
+
+class BotNumbers(Collector):
+    """Read anew at each scrape."""
+
+    def __init__(self, gauges: Mapping[str, Callable[[], float]]) -> None:
+        self._gauges = gauges
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing is read only to be registered."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        """What could not be read is NaN."""
+        for name, read in self._gauges.items():
+            gauge = _gauge(name)
+            try:
+                gauge.add_metric([], read())
+            except (CouldNotLook, CouldNotKeep):
+                gauge.add_metric([], math.nan)
+            yield gauge
+
+
+def _first_of_each(deadline: RecoveryDeadline | None) -> dict[str, datetime]:
+    """The first moment of each kind that does not depend on what somebody may do."""
+    limits = () if deadline is None else deadline.limits
+    certain = [each for each in limits if not each.is_conditional and each.kind is not None]
+    return {str(each.kind): each.at for each in sorted(certain, key=lambda each: each.at, reverse=True)}
+
+
+def _of_evidence(incidents: Iterable[Incident]) -> Iterable[Metric]:
+    """From the record, so they go on after a restart."""
+    names = ("waterline_evidence_seconds", "waterline_evidence_read_bytes")
+    seconds, read = (SummaryMetricFamily(name, NUMBERS[name].meaning, labels=NUMBERS[name].labels) for name in names)
+    sums: dict[str, tuple[int, float, int]] = {}
+    for each in (run.evidence for incident in incidents for run in incident.runs.values()):
+        if each is not None:
+            count, took_s, size = sums.get(each.task, (0, 0.0, 0))
+            sums[each.task] = count + 1, took_s + each.took_ms / 1000, size + each.bytes_read
+    for task, (count, took_s, size) in sorted(sums.items()):
+        seconds.add_metric([task], count, took_s)
+        read.add_metric([task], count, size)
+    yield from (seconds, read)
 
 
 def _gauge(name: str) -> GaugeMetricFamily:
-    return GaugeMetricFamily(name, NUMBERS[name], labels=["table"])
+    return GaugeMetricFamily(name, NUMBERS[name].meaning, labels=NUMBERS[name].labels)

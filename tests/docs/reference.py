@@ -98,9 +98,15 @@ def addresses() -> str:
     lines += ["", "## Models"]
     for name, schema in document["components"]["schemas"].items():
         lines += _model(name, schema, document["components"]["schemas"])
-    lines += ["", "## Metrics", "", "`GET /metrics` has these gauges for Prometheus, each with the label `table`.", ""]
-    lines += ["| name | meaning |", "|---|---|"]
-    lines += [f"| `{name}` | {_cell(meaning)} |" for name, meaning in NUMBERS.items()]
+    lines += [
+        "",
+        "## Metrics",
+        "",
+        "`GET /metrics` has these numbers for Prometheus: gauges, unless they say otherwise.",
+        "",
+    ]
+    lines += ["| name | labels | meaning |", "|---|---|---|"]
+    lines += [f"| `{name}` | {', '.join(each.labels)} | {_cell(each.meaning)} |" for name, each in NUMBERS.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -19,6 +19,7 @@ from bot.domain.errors import BadConfiguration
 from bot.settings import SlackSecrets
 from bot.slack.app import build_app
 from bot.slack.form_opener import FormOpener
+from bot.slack.front_door import acknowledgement_times
 from bot.slack.http import http_app
 
 __all__ = ["post", "store"]
@@ -54,7 +55,7 @@ def post(store: Store) -> Iterator[Post]:
         on_stored=woken.set,
         signing_secret=SECRET,
     )
-    with TestClient(http_app(app, lambda: True)) as server:
+    with TestClient(http_app(app, lambda: True, acknowledgement_times())) as server:
 
         def send(body: str = BODY, **headers: str) -> int:
             sent = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -108,7 +108,7 @@ def test_what_people_say_is_kept_only_where_it_mentions_the_bot(
 def test_the_health_page_says_whether_anybody_works(door: FrontDoor) -> None:
     """A deployment that waits for it keeps the old bot until the new one is there."""
     is_ready = False
-    with TestClient(http_app(door.app, lambda: is_ready)) as client:
+    with TestClient(http_app(door.app, lambda: is_ready, door.took)) as client:
         before = client.get("/health").status_code
         is_ready = True
 

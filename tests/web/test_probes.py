@@ -11,11 +11,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.domain.errors import CouldNotLook
-from bot.domain.findings import RecoveryDeadline
+from bot.domain.findings import Limit, RecoveryDeadline
 from bot.service.record import Records
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.app import serving, web_app
+from bot.web.probes import NUMBERS
 from tests.tables import ORDERS
 from tests.web.conftest import CONTENT
 from tests.web.scene import REFUNDS, Scene
@@ -27,7 +28,8 @@ def numbers(answer: httpx.Response) -> dict[tuple[str, str], float]:
     """(Name, table) -> value."""
     assert answer.headers["content-type"].startswith("text/plain")
     families = text_string_to_metric_families(answer.text)
-    return {(each.name, each.labels["table"]): each.value for family in families for each in family.samples}
+    samples = [each for family in families for each in family.samples]
+    return {(each.name, each.labels["table"]): each.value for each in samples if "table" in each.labels}
 
 
 def test_a_table_that_nobody_doubts_is_trusted_and_one_that_cannot_be_read_is_not_a_number(web: httpx.Client) -> None:
@@ -46,7 +48,9 @@ def test_alert_rules_name_numbers_that_there_are(scene: Scene, web: httpx.Client
 
     scene.opens()
 
-    assert named <= set(re.findall(r"^# TYPE (\w+) gauge$", web.get("/metrics").text, re.MULTILINE))
+    served = set(re.findall(r"^# TYPE (\w+) ", web.get("/metrics").text, re.MULTILINE))
+    assert served <= set(NUMBERS)
+    assert {re.sub("_(bucket|sum|count)$", "", each) for each in named} <= set(NUMBERS)
 
 
 def test_an_incident_and_the_decision_that_waits_are_in_the_numbers(scene: Scene, web: httpx.Client) -> None:
@@ -71,17 +75,26 @@ def test_of_a_private_incident_only_the_doubt_is_told(scene: Scene, web: httpx.C
 
 
 def test_the_recovery_deadline_counts_down(scene: Scene) -> None:
-    """An alert rule compares it with an hour."""
+    """An alert rule compares it with an hour. Of each kind the first is told; what only somebody may do is not."""
     until = scene.clock.at + timedelta(hours=2)
+    wanted = {"records": (2, False), "files": (1, True)}
+    limits = [
+        Limit(kind=kind, what="", at=scene.clock.at + timedelta(hours=hours), how="", after="", is_conditional=maybe)
+        for kind, (hours, maybe) in wanted.items()
+    ]
+    later = limits[0].model_copy(update={"at": until + timedelta(hours=1)})
     deadline = RecoveryDeadline(
-        looked_at=scene.clock.at, recoverable_until=until, because="", restore_point=None, limits=()
+        looked_at=scene.clock.at, recoverable_until=until, because="", restore_point=None, limits=(*limits, later)
     )
     desk = scene.desk(deadlines=lambda table: deadline if table == ORDERS else None)
     app = web_app(desk, scene.restores(), Records(CONTENT), CONTENT, Access(WebSettings(), None), lambda _users: {})
     with serving(app, "127.0.0.1", 0) as address:
         scene.clock.at += timedelta(minutes=90)
-        found = numbers(httpx.get(f"{address}/metrics"))
+        answer = httpx.get(f"{address}/metrics")
+        found = numbers(answer)
 
+    assert answer.text.count("waterline_recovery_deadline_seconds{") == 1
+    assert 'limit="records"' in answer.text
     assert found["waterline_recovery_deadline_seconds", ORDERS] == 1800
     assert ("waterline_recovery_deadline_seconds", REFUNDS) not in found
 

@@ -8,10 +8,10 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Engine, insert, or_, select, update
+from sqlalchemy import Engine, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from bot.adapters.journal_sql.engine import writing
+from bot.adapters.journal_sql.engine import reading, writing
 from bot.adapters.journal_sql.journal import TIED_TO
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.schema import INBOX
@@ -68,6 +68,12 @@ class SqlInbox:
         except IntegrityError:
             return False
         return True
+
+    def waits_since(self) -> datetime | None:
+        waiting = select(func.min(INBOX.c.received_at)).where(INBOX.c.state != "done")
+        with reading(self._engine) as connection:
+            oldest: datetime | None = connection.scalar(waiting)
+        return oldest
 
     def claim(self, now: datetime) -> Delivery | None:
         """The oldest delivery that nobody works on; after all others one that was begun often, which may be what ends

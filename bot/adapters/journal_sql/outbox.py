@@ -3,14 +3,29 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Row, and_, case, exists, insert, null, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Engine,
+    Row,
+    and_,
+    case,
+    exists,
+    func,
+    insert,
+    literal,
+    null,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from bot.adapters.journal_sql.engine import put_row, reading, writing
 from bot.adapters.journal_sql.membership import Presence
-from bot.adapters.journal_sql.schema import OUTBOX, PAUSES
+from bot.adapters.journal_sql.schema import OUTBOX, PAUSES, Moment
 from bot.domain.ids import IncidentId, UserId
-from bot.ports import LONGEST_WAIT, Post
+from bot.ports import LONGEST_WAIT, Clock, Post
 
 _FIELDS = (
     "key", "channel", "thread_of", "text", "ts", "wanted", "shown", "state", "tries", "problem",
@@ -18,6 +33,7 @@ _FIELDS = (
 _ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7230116)")
 """Of two replicas that look for the next post at once, the second one sees what the first has taken."""
 
+_IS_OVER = OUTBOX.c.state.in_(["sent", "failed"])
 _WITHOUT_THE_LAST = case((OUTBOX.c.tries > 0, OUTBOX.c.tries - 1), else_=0)
 """A try that was refused left nothing behind; those before it may have."""
 
@@ -25,16 +41,17 @@ _WITHOUT_THE_LAST = case((OUTBOX.c.tries > 0, OUTBOX.c.tries - 1), else_=0)
 class SqlOutbox:
     """The port `Outbox` on a SQL database."""
 
-    def __init__(self, engine: Engine, presence: Presence) -> None:
+    def __init__(self, engine: Engine, presence: Presence, clock: Clock) -> None:
         self._engine = engine
         self._presence = presence
+        self._clock = clock
         self._claims: dict[str, str] = {}
         """Of each post that is being sent here, by its key."""
 
     def put(self, post: Post) -> bool:
         """Add a message; False if its key exists (then nothing changes)."""
         row = {name: getattr(post, name) for name in _FIELDS}
-        row |= {"incident": post.incident, "recipient": post.user}
+        row |= {"incident": post.incident, "recipient": post.user, "queued_at": self._clock.now()}
         try:
             with writing(self._engine) as connection:
                 connection.execute(insert(OUTBOX).values(row))
@@ -52,7 +69,8 @@ class SqlOutbox:
                 .where(OUTBOX.c.key == key, OUTBOX.c.recipient.is_(None), or_(~is_failed, OUTBOX.c.ts.is_not(None)))
                 .values(
                     wanted=OUTBOX.c.wanted + 1,
-                    state=case((OUTBOX.c.state.in_(["sent", "failed"]), "queued"), else_=OUTBOX.c.state),
+                    state=case((_IS_OVER, "queued"), else_=OUTBOX.c.state),
+                    queued_at=case((_IS_OVER, self._now()), else_=OUTBOX.c.queued_at),
                     tries=case((is_failed, _WITHOUT_THE_LAST), else_=OUTBOX.c.tries),
                     due_at=case((is_failed, null()), else_=OUTBOX.c.due_at),
                 )
@@ -118,6 +136,7 @@ class SqlOutbox:
                     shown=revision,
                     ts=OUTBOX.c.ts if ts is None else ts,
                     state=case((OUTBOX.c.wanted > revision, "queued"), else_="sent"),
+                    queued_at=case((OUTBOX.c.wanted > revision, self._now()), else_=OUTBOX.c.queued_at),
                     due_at=None,
                     tries=0,
                     problem=None,
@@ -165,13 +184,23 @@ class SqlOutbox:
             connection.execute(
                 update(OUTBOX)
                 .where(OUTBOX.c.key == key, OUTBOX.c.state == "failed")
-                .values(state="queued", tries=_WITHOUT_THE_LAST, due_at=None)
+                .values(state="queued", tries=_WITHOUT_THE_LAST, due_at=None, queued_at=self._clock.now())
             )
+
+    def waits_since(self) -> datetime | None:
+        waiting = select(func.min(OUTBOX.c.queued_at)).where(~_IS_OVER)
+        with reading(self._engine) as connection:
+            oldest: datetime | None = connection.scalar(waiting)
+        return oldest
 
     def find(self, key: str) -> Post | None:
         with reading(self._engine) as connection:
             row = connection.execute(select(OUTBOX).where(OUTBOX.c.key == key)).first()
         return None if row is None else _post(row)
+
+    def _now(self) -> ColumnElement[datetime]:
+        """With its type, which PostgreSQL does not guess within a CASE."""
+        return literal(self._clock.now(), Moment())
 
     def _pause(self, channel: str, until: datetime) -> None:
         """A longer one that is believed stays: what passes it by must not end it."""

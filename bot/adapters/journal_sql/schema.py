@@ -117,6 +117,7 @@ OUTBOX = Table(
     Column("shown", Integer, nullable=False),
     Column("state", String(16), nullable=False, comment="queued | sending | sent | failed"),
     Column("worker", String(64), nullable=True),
+    Column("queued_at", Moment, nullable=False, comment="Since when this revision waits."),
     Column("due_at", Moment, nullable=True, comment="Not before."),
     Column("tries", Integer, nullable=False),
     Column("problem", Text, nullable=True),

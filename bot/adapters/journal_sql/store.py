@@ -169,8 +169,8 @@ class MaskedInbox(SqlInbox):
 class MaskedOutbox(SqlOutbox):
     """Sends no secret: an answer may quote the error of a library."""
 
-    def __init__(self, engine: Engine, presence: Presence, masking: Masking) -> None:
-        super().__init__(engine, presence)
+    def __init__(self, engine: Engine, presence: Presence, clock: Clock, masking: Masking) -> None:
+        super().__init__(engine, presence, clock)
         self._masking = masking
 
     def put(self, post: Post) -> bool:
@@ -234,15 +234,16 @@ def open_store(url: str, masking: Masking | None = None, machine: Clock | None =
         engine.dispose()
         raise
     presence, masked = Presence(engine), masking or Masking()
+    clock = clock_on(engine, machine or SystemClock())
     return Store(
         journal=MaskedJournal(engine, masked),
         inbox=MaskedInbox(engine, presence, masked),
-        outbox=MaskedOutbox(engine, presence, masked),
+        outbox=MaskedOutbox(engine, presence, clock, masked),
         cursor=SqlCursor(engine),
         watched=SqlWatchNotes(engine, masked),
         starts=SqlSeenStarts(engine, masked),
         presence=presence,
-        clock=clock_on(engine, machine or SystemClock()),
+        clock=clock,
         engine=engine,
     )
 

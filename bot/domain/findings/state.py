@@ -146,6 +146,11 @@ class Limit(Record):
     """Why it may happen earlier, a sentence; None: nothing is known that would make it."""
     is_conditional: bool = Field(default=False, exclude_if=lambda told: not told)
     """Whether it happens only if somebody does it, of whom nothing is known."""
+    kind: Literal["records", "snapshots", "checkpoints", "files"] | None = Field(
+        default=None, exclude_if=lambda told: told is None
+    )
+    """Of what: records of the source, snapshots of the table, checkpoints of the job, or files that only its state
+    names."""
 
 
 class RecoveryDeadline(Record):

@@ -69,6 +69,7 @@ def upgrade() -> None:
         sa.Column("shown", sa.Integer, nullable=False),
         sa.Column("state", sa.String(16), nullable=False, comment="queued | sending | sent | failed"),
         sa.Column("worker", sa.String(64), nullable=True),
+        sa.Column("queued_at", sa.String(32), nullable=False, comment="Since when this revision waits."),
         sa.Column("due_at", sa.String(32), nullable=True, comment="Not before."),
         sa.Column("tries", sa.Integer, nullable=False),
         sa.Column("problem", sa.Text, nullable=True),

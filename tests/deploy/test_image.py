@@ -1,0 +1,146 @@
+"""The image, built and run for real: small, restricted, and a whole bot."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from ruamel.yaml import YAML
+
+from bot.adapters.spark_server import SparkServer
+from bot.workspace import Workspace
+from tests.adapters.lake import Lake
+from tests.adapters.serving import unused_address
+from tests.deploy.image import PROJECT, USER, build, file_of, running, unpacked
+from tests.slack.people import eventually
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+LARGEST = 800
+"""Megabytes of the unpacked image that asks a Spark elsewhere."""
+EVIDENCE = ("waterline", "evidence", "duplicate_rows", "sales.orders", "--config", "/etc/waterline/waterline.yaml")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpacked(build("client"), tmp_path_factory.mktemp("client"))
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    """Its folder is at the same path in the container, and the container's user may write there."""
+    made = Lake(tmp_path)
+    made.append(1, 2, 2)
+    yield made
+    made.close()
+
+
+def configured(folder: Path, lake: Lake, pages: str, slack: str = "https://slack.com/api/") -> dict[str, Path]:
+    """The configuration at its place, and what else is mounted."""
+    content = {
+        "home": "/var/lib/waterline",
+        "catalog": {"name": "lake", "properties": lake.properties},
+        "tables": {
+            "sales.orders": {
+                "contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}
+            }
+        },
+        "slack": {"base_url": slack, "pace": 0},
+        "web": {"port": int(pages.rpartition(":")[2])},
+    }  # fmt: skip
+    for name in ("etc", "home"):
+        (folder / name).mkdir()
+    with (folder / "etc/waterline.yaml").open("w") as file:
+        YAML().dump(content, file)
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, USER, USER)
+    return {
+        "/etc/waterline": folder / "etc", "/etc/hosts": Path("/etc/hosts"), "/var/lib/waterline": folder / "home",
+        str(folder): folder,
+    }  # fmt: skip
+
+
+def test_it_is_small_and_nobody_special_runs_it(client: Path) -> None:
+    """What the tests, the build and Java need is not in it."""
+    config = json.loads((client / "config.json").read_text())
+    packages = {each.name for each in client.glob("rootfs/opt/waterline/lib/python3*/site-packages/*")}
+    size = int(subprocess.run(["du", "-sm", client], capture_output=True, check=True, text=True).stdout.split()[0])
+
+    assert config["process"]["user"]["uid"] == USER
+    assert size < LARGEST
+    assert {"bot", "spark_tasks", "pyspark"} <= packages
+    assert not {"pip", "pytest", "mypy", "moto", "hatchling"} & packages
+    assert not list(client.glob("rootfs/opt/waterline/lib/python3*/site-packages/pyspark/jars"))
+
+
+def test_the_bot_runs_in_it_on_a_read_only_root_and_ends_in_good_order(
+    client: Path, tmp_path: Path, lake: Lake
+) -> None:
+    """It gets ready, answers a person, and ends by itself when it is told to."""
+    pages, log = unused_address(), tmp_path.parent / f"{tmp_path.name}.log"
+    with Workspace().serve() as slack:
+        mounts = configured(tmp_path, lake, pages, slack.api_url)
+        env = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+        serve = ("waterline", "serve", "--no-warm", "--config", "/etc/waterline/waterline.yaml")
+        with running(client, serve, mounts=mounts, env=env, log=log) as process:
+            eventually(lambda: is_ready(pages) or process.poll() is not None, timeout_s=120)
+            running_log = log.read_text()
+            assert process.poll() is None, running_log
+            ana = slack.person("ana")
+            ana.types("/waterline help")
+            answer = ana.waits_for("/waterline open", timeout=60).plain
+            process.send_signal(signal.SIGTERM)  # runc hands it on
+            code = process.wait(timeout=90)
+
+    assert "open an incident on a table" in answer
+    assert code == 0
+    assert "Traceback" not in log.read_text()
+
+
+def is_ready(pages: str) -> bool:
+    try:
+        return httpx.get(f"{pages}/readyz", timeout=20, trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def test_without_java_it_collects_evidence_by_a_spark_elsewhere(
+    client: Path, tmp_path: Path, lake: Lake, server: SparkServer
+) -> None:
+    """The client of Spark Connect alone is enough."""
+    mounts, log = configured(tmp_path, lake, unused_address()), tmp_path.parent / f"{tmp_path.name}.log"
+    with running(client, EVIDENCE, mounts=mounts, env={"SPARK_REMOTE": server.url}, log=log) as process:
+        code = process.wait(timeout=300)
+
+    assert code == 0, log.read_text()
+    assert "o-2" in log.read_text()
+
+
+def test_with_java_it_brings_a_spark_of_its_own(tmp_path: Path, lake: Lake) -> None:
+    """Its jars are in the image: nothing is fetched into the read-only root."""
+    (tmp_path / "image").mkdir()
+    bundle = unpacked(build("spark"), tmp_path / "image")
+    (tmp_path / "run").mkdir()
+    mounts = configured(tmp_path / "run", lake, unused_address()) | {str(tmp_path): tmp_path}
+    log = tmp_path / "it.log"
+    with running(bundle, EVIDENCE, mounts=mounts, env={}, log=log) as process:
+        code = process.wait(timeout=600)
+
+    assert code == 0, log.read_text()
+    assert "o-2" in log.read_text()
+
+
+def test_the_list_of_packages_is_that_of_the_lock() -> None:
+    """Each one with its version, and Waterline itself; in CycloneDX."""
+    listed = json.loads(file_of(build("sbom"), "sbom.json"))
+    locked = re.findall(r"^([a-z0-9.-]+)==(\S+)", (PROJECT / "deploy/requirements.lock").read_text(), re.MULTILINE)
+
+    names = {(re.sub("[-_.]+", "-", each["name"].lower()), each["version"]) for each in listed["components"]}
+
+    assert listed["bomFormat"] == "CycloneDX"
+    assert names - {("waterline", "0.1.0")} == set(locked)
+    assert listed["metadata"]["component"]["name"] == "waterline"

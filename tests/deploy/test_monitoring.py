@@ -1,0 +1,166 @@
+"""Alert rules and dashboard: tried by Prometheus itself, on what Waterline serves."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from bot.domain.entries import EvidenceRecorded, EvidenceRequested
+from bot.domain.findings import Limit, RecoveryDeadline
+from bot.domain.ids import EvidenceId
+from bot.service.record import Records
+from bot.settings import WebSettings
+from bot.web.access import Access
+from bot.web.app import serving, web_app
+from bot.web.probes import NUMBERS
+from bot.workspace import Workspace
+from tests.adapters.lake import Lake
+from tests.adapters.serving import unused_address
+from tests.decisions import ANA
+from tests.found import evidence
+from tests.serve.test_health import serving as bot_serving
+from tests.slack.people import eventually
+from tests.tables import ORDERS
+from tests.web.conftest import CONTENT
+from tests.web.scene import Scene
+
+PROJECT = Path(__file__).parents[2]
+ALERTS = PROJECT / "deploy/prometheus/alerts.yaml"
+PANELS = [
+    (panel["title"], target["expr"])
+    for panel in json.loads((PROJECT / "deploy/grafana/waterline.json").read_text())["panels"]
+    for target in panel.get("targets", ())
+]
+
+
+def test_the_alert_rules_fire_when_they_should_and_not_before() -> None:
+    """Each one is tried on series of numbers; `alerts_test.yaml` has them."""
+    if shutil.which("promtool") is None:
+        pytest.skip("promtool is not installed. Install it: apt-get install prometheus")
+    tests = Path(__file__).with_name("alerts_test.yaml")
+    told = subprocess.run(["promtool", "test", "rules", str(tests)], capture_output=True, text=True, check=False)
+    tried = re.findall(r"alertname: (\w+)\n\s+exp_alerts", re.sub(r" +#.*", "", tests.read_text()))
+
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert {rule["alert"] for rule in rules()} == set(tried)
+
+
+def rules() -> list[dict[str, Any]]:
+    return [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
+
+
+def test_every_alert_says_where_to_read_on() -> None:
+    """The page of its table, or its line in the page about operations."""
+    page = (PROJECT / "deploy/README.md").read_text()
+    for rule in rules():
+        address = rule["annotations"]["runbook_url"]
+        if not address.startswith("https://waterline.example.com/tables/"):
+            assert address == f"https://waterline-docs.example.com/deploy/#{rule['alert'].lower()}"
+            assert f"\n#### {rule['alert']}\n" in page
+
+
+def test_rules_and_panels_name_numbers_that_there_are() -> None:
+    """And no number is left out of the dashboard."""
+    in_panels = named(expression for _, expression in PANELS)
+
+    assert named(rule["expr"] for rule in rules()) <= set(NUMBERS)
+    assert in_panels == set(NUMBERS)
+
+
+def named(expressions: Iterator[str]) -> set[str]:
+    found = {name for each in expressions for name in re.findall(r"waterline_\w+", each)}
+    return {re.sub("_(bucket|sum|count)$", "", name) for name in found}
+
+
+@contextmanager
+def prometheus(folder: Path, targets: Sequence[str]) -> Iterator[str]:
+    """A real one that asks these addresses every second."""
+    if shutil.which("prometheus") is None:
+        pytest.skip("Prometheus is not installed. Install it: apt-get install prometheus")
+    config = {
+        "global": {"scrape_interval": "1s"},
+        "scrape_configs": [{"job_name": "waterline", "static_configs": [{"targets": list(targets)}]}],
+    }
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    address = unused_address()
+    told = (f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data")
+    own = (f"--web.listen-address={address.removeprefix('http://')}", "--log.level=warn")
+    with (folder / "prometheus.log").open("w") as log:
+        process = subprocess.Popen(["prometheus", *told, *own], stdout=log, stderr=subprocess.STDOUT)
+        try:
+            yield address
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def asked(address: str, expression: str) -> list[dict[str, Any]]:
+    """The series that a query gives now; as Grafana asks it, for every table."""
+    query = expression.replace("$table", ".*").replace("$__rate_interval", "20s")
+    answer = httpx.get(f"{address}/api/v1/query", params={"query": query}, trust_env=False, timeout=20).json()
+    assert answer["status"] == "success", (query, answer)
+    return list(answer["data"]["result"])
+
+
+@pytest.mark.slow
+def test_every_panel_shows_something_of_a_bot_that_works(tmp_path: Path) -> None:
+    """One process serves tables and an incident, another one is a whole bot that is clicked."""
+    for name in ("scene", "lake", "bot", "prometheus"):
+        (tmp_path / name).mkdir()
+    scene, lake = Scene(tmp_path / "scene"), Lake(tmp_path / "lake")
+    lake.append(1, 2)
+    limit = Limit(kind="records", what="", at=scene.clock.at + timedelta(hours=2), how="", after="")
+    deadline = RecoveryDeadline(
+        looked_at=scene.clock.at, recoverable_until=limit.at, because="", restore_point=None, limits=(limit,)
+    )
+    scene.opens().diagnoses(deadline).proposes()
+    run = EvidenceId("e1")
+    found = evidence("duplicate_rows", scene.incidents.get(scene.id).opened.window, scene.clock.at, id=run)
+    entries = EvidenceRequested(run=run, task=found.task, step=None), EvidenceRecorded(run=run, evidence=found)
+    scene.incidents.write(scene.id, by=ANA, decide=lambda _incident: entries)
+    app = web_app(
+        scene.desk(), scene.restores(), Records(CONTENT), CONTENT, Access(WebSettings(), None), lambda _users: {}
+    )
+    with (
+        serving(app, "127.0.0.1", 0) as tables,
+        Workspace().serve() as slack,
+        bot_serving(tmp_path / "bot", slack, lake, "socket") as bot,
+    ):
+        eventually(lambda: bot.ready()[0] == 200, timeout_s=60)
+        targets = [each.removeprefix("http://") for each in (tables, bot.pages)]
+        with prometheus(tmp_path / "prometheus", targets) as up:
+            eventually(lambda: is_up(up), timeout_s=60)
+            ana = slack.person("ana")
+            slow, until = next(each for _, each in PANELS if "0.99" in each), time.monotonic() + 60
+            while time.monotonic() < until:
+                ana.types("/waterline help")
+                time.sleep(0.5)
+                empty = [title for title, each in PANELS if not asked(up, each)]
+                if not empty and asked(up, slow)[0]["value"][1] != "NaN":
+                    break
+            trusted = asked(up, f'min by (table) (waterline_table_trusted{{table="{ORDERS}"}})')
+            slowest = asked(up, slow)
+    scene.close()
+    lake.close()
+
+    assert not empty
+    assert trusted[0]["value"][1] == "0"
+    assert 0 < float(slowest[0]["value"][1]) < 3
+
+
+def is_up(address: str) -> bool:
+    """Whether both targets were asked."""
+    try:
+        return [each["value"][1] for each in asked(address, "up")] == ["1", "1"]
+    except httpx.TransportError:
+        return False
