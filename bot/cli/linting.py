@@ -20,7 +20,9 @@ from bot.runbook.parse import files_of, read_text, shared_of
 
 
 def lint(
-    content: Annotated[Path, typer.Option(help="Folder with runbooks/ and messages/.")] = CONTENT,
+    content: Annotated[
+        Path, typer.Option(help="Folder with runbooks/ and messages/.", show_default="those that are installed")
+    ] = CONTENT,
     action: Annotated[list[str] | None, typer.Option(help="Module of your own action. Repeat it for several.")] = None,
 ) -> None:
     """Check runbooks, messages and extensions. Exit code 1: there are problems."""

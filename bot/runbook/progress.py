@@ -104,8 +104,6 @@ def because(step: Step, outcome: StepOutcome) -> str:
 class Passed(Record):
     step: StepId
     outcome: StepOutcome
-    went_to: StepId
-    """The next step, or `end`."""
     reason: str
     """One sentence: `Went to “Propose the rewind” because the diagnosis is F2.`"""
 
@@ -141,7 +139,7 @@ def position(runbook: Runbook, outcomes: Mapping[StepId, StepOutcome]) -> Positi
             break
         where = "Came to the end" if target == END else f"Went to “{steps[target].title}”"
         reason = f"{where} because {because(step, outcome)}."
-        passed.append(Passed(step=step.id, outcome=outcome, went_to=target, reason=reason))
+        passed.append(Passed(step=step.id, outcome=outcome, reason=reason))
         current = target
     return Position(passed=tuple(passed), current=None if current == END else current, stuck=stuck)
 

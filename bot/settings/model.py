@@ -37,11 +37,6 @@ class CatalogSettings(Record):
         "the catalog's own snapshot expiry, as in S3 Tables. With `none`, only the trust API and notices name it.",
         examples=["property"],
     )
-    note: str | None = Field(
-        default=None,
-        description="A note for `waterline doctor`, such as who runs it.",
-        examples=["Run by team lakehouse."],
-    )
 
 
 class SparkSettings(Record):

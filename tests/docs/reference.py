@@ -78,6 +78,8 @@ def _variable(each: Any) -> str:
 def _default(each: Any) -> str:
     if each.required:
         return "required"
+    if isinstance(each.show_default, str):
+        return each.show_default
     return "" if each.default in (None, False, (), []) or callable(each.default) else f"`{each.default}`"
 
 
