@@ -54,7 +54,6 @@ def known(
     tale, commits = Tale(), [re.fullmatch(r"(\w)(\d*)@?(\d*)(!?)", each) for each in history.split()]
     places = []
     for commit in commits:
-        assert commit is not None
         tale.commits(commit[1] if commit[2] else None, *([int(commit[2])] if commit[2] else []))
         if commit[4] or commit[1] == "e":
             tale.by_sink(OperatorId("ee" * 16))
@@ -66,7 +65,6 @@ def known(
         if run in tale.runs:
             tale.becomes(run, "FINISHED")
     case = tale.case()
-    assert case.ledger is not None
     rows = list(case.ledger.rows)
     for n, low in enumerate(places):
         ends = {"position_from": low, "position_until": low + 9} if told and low is not None else {}
@@ -185,7 +183,6 @@ def test_whether_further_copies_may_have_come(history: str, so: dict[str, Any], 
 def test_where_nobody_found_copies_or_main_has_lost_what_was_counted_none_come() -> None:
     """No ledger is needed for it; a head that is not on main makes evidence stale anyway."""
     case = known(f"{A} a4@30 a5@40", told=False)
-    assert case.extra_copies is not None
     none = case.extra_copies.model_copy(update={"keys": 0, "rows": 0, "hidden": 0})
 
     assert not may_have_come_since(

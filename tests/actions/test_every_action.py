@@ -247,7 +247,6 @@ def planned(scene: Scene, **found: object) -> Plan:
 def told(proposal: Proposal) -> tuple[str, int, int]:
     """All sentences, and how many files with how many rows go."""
     change = next(each for each in proposal.effects if isinstance(each, ChangeFiles))
-    assert change.remove is not None
     return " ".join(proposal.preview.sentences), change.remove.files, change.remove.rows
 
 

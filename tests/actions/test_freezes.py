@@ -124,7 +124,6 @@ def test_a_table_that_is_dropped_is_waited_for_an_hour(scene: Scene) -> None:
     assert any("There is no table sales.orders." in note for note in noted), noted
     result = scene.view(made).result
     assert scene.view(made).state is ProposalState.REFUSED
-    assert result is not None
     assert "Not done: Start from where run aaaaaa stopped" in result.sentence
 
 

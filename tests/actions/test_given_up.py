@@ -100,7 +100,6 @@ def test_nothing_is_started_over_commits_with_which_nothing_pairs(scene: Scene) 
     assert "stays down" in view.proposal.preview.sure
     assert view.proposal.preview.replayed_from is None
     stands = standing_job(scene.store.get(scene.incident))
-    assert stands is not None
     assert stands.settled == "given up"
 
 

@@ -291,7 +291,6 @@ def test_what_a_repair_that_is_given_up_goes_on_from_is_the_stopped_runs(scene: 
 
     point = for_start(knowing(scene.plan().case, job("a"))).best
 
-    assert point is not None
     assert point.snapshot_id == scene.snapshot("a", 6)
 
 
@@ -349,5 +348,4 @@ def test_the_jobs_columns_are_not_told_by_a_guests_savepoint(scene: Scene) -> No
     [written] = scene.plan().case.observation.written.values
 
     assert written.job_id == job("a")
-    assert written.restore_point is not None
     assert written.restore_point.endswith(own.name)

@@ -117,7 +117,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "own_actions"
     folder.mkdir()
     (folder / "__init__.py").touch()
-    assert EXAMPLE is not None
     (folder / "restore_nothing.py").write_text(EXAMPLE[1], encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     invalidate_caches()

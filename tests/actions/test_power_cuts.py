@@ -57,7 +57,6 @@ def test_each_effect_is_in_the_world_exactly_once(tmp_path: Path, cut_at: int) -
     scene = Scene(tmp_path)
     view = scene.store.get(scene.incident).current_proposal
     table, calls, positions = scene.table, scene.calls, scene.positions()
-    assert view is not None
     assert view.state is ProposalState.APPLIED
     assert calls == ["stop", "start"]
     assert positions == list(range(50))

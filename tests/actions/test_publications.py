@@ -58,7 +58,6 @@ def proven(scene: Scene, rehearsal: ProposalView) -> Plan:
     incident, branch = scene.store.get(scene.incident), rehearsal.proposal.rehearses_on
     past = past_of_rehearsal(incident)
     head = scene.table.ref(branch or "")
-    assert past is not None
     assert head is not None
     proof = Verified(
         proposal=rehearsal.proposal.id, passed=True, checks=(), evidence=(), head=head, moves_waterline="no",
@@ -138,7 +137,6 @@ def test_over_a_run_that_began_anew_under_its_job_id_nothing_is_started(scene: S
     assert "The job stays down" in view.proposal.preview.sure
     assert view.proposal.preview.replayed_from is None
     stands = standing_job(scene.store.get(scene.incident))
-    assert stands is not None
     assert stands.settled == "published"
 
 
@@ -241,9 +239,7 @@ def test_the_refusal_says_how_the_job_is_started_and_the_undo_does_it(scene: Sce
     plan = scene.plan(number=2, undoes=view.proposal.id)
     undone = scene.carries_out(undo_proposal.propose(plan), plan)
 
-    assert view.result is not None
     assert "`/waterline undo` starts it again from the state that the stop left, if that pairs" in view.result.sentence
-    assert stands is not None
     assert (JOB, "refused", None) == (stands.job, stands.settled, stands.waits_for)
     assert undone.state is ProposalState.APPLIED
     assert len(scene.alive) == 1
@@ -267,8 +263,6 @@ def test_a_later_rehearsal_takes_it_over_and_its_publication_starts_it(
     assert not any(isinstance(effect, StopJob) for effect in second.effects)
     assert f"stopped run {stopped[:6]}, and the job has been stopped since" in said(second)
     assert "The job stays stopped until the repair is published or dropped" in said(second)
-    assert waits is not None
-    assert waits.waits_for is not None
     assert (None, second.id) == (waits.settled, waits.waits_for.proposal.id)
     [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
     assert f"savepoint-{stopped[:6]}" in start.path
@@ -319,7 +313,6 @@ def test_what_another_run_committed_meanwhile_is_not_brought_a_second_time(scene
     stands = standing_job(scene.store.get(scene.incident))
     assert scene.alive == []
     assert "the job stays down" in said(view.proposal)
-    assert stands is not None
     assert stands.settled == "published"
 
 

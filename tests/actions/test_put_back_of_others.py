@@ -23,7 +23,6 @@ SPARK = {"engine-name": "spark", "spark.app.id": "local-18"}
 def with_apart(plan: Plan) -> Plan:
     """The ledger tells of each Spark commit a source range of its own."""
     told = with_ledger(plan)
-    assert told.case.ledger is not None
     apart = tuple(
         row
         if row.checkpoint_id
@@ -153,7 +152,6 @@ def test_keys_go_with_it_only_if_the_run_commits_nothing_until_it_stands_still(s
     [change] = [each for each in proposal.effects if isinstance(each, ChangeFiles)]
 
     assert change.carries["flink.max-committed-checkpoint-id"] == "5"
-    assert change.gone_on is not None
     assert change.gone_on.above == scene.table.head
     assert WRITTEN_FROM in change.gone_on.carries
     assert not any(key.startswith("flink.") for key in change.gone_on.carries)

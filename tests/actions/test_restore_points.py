@@ -284,7 +284,6 @@ def test_the_table_stays_where_the_stop_has_deleted_the_way_back(scene: Scene, c
     assert view.state is ProposalState.REFUSED
     assert scene.table.head == head
     assert scene.calls == ["stop", "stop"]
-    assert view.result is not None
     assert "no longer as it was approved" in view.result.sentence
     assert "/waterline undo" in view.result.sentence
     again = scene.plan(undoes=view.proposal.id, number=2)
@@ -342,7 +341,6 @@ def test_a_start_on_the_head_looks_once_more_as_well(scene: Scene) -> None:
 def test_what_a_run_may_own(scene: Scene, claimed_older: Path, restored: str | None, dropped: bool, owns: bool) -> None:
     """After a failover Flink tells no more what the run was restored from at first."""
     run = _run(scene, job("b"))
-    assert run.restored is not None
     checkpoint = CompletedCheckpoint(
         checkpoint_id=CheckpointId(4), kind=CheckpointKind.CHECKPOINT, status="COMPLETED",
         triggered_at=run.started_at, path=None, discarded=dropped,
@@ -374,5 +372,4 @@ def test_savepoints_that_the_operator_may_not_list_are_not_taken_for_none(scene:
     assert (first.is_unread, first.path) == (True, "savepoints of FlinkStateSnapshots")
     assert "refused to list them" in (first.problem or "")
     assert "Give the rights." in (beside(seen) or "")
-    assert found is not None
     assert found.pairings[0].verdict is PairVerdict.UNREADABLE

@@ -23,7 +23,6 @@ def planned(scene: Scene, kept: bool | None) -> Plan:
     if scene.flink.retained is None:
         scene.flink.retained = scene.flink.savepoint(job("a"))
     plan = scene.plan()
-    assert plan.case.pairing is not None
     assert plan.case.observation.jobs.state == "seen"
     checkpoint = {"is_durable": False, "checkpoint_kind": CheckpointKind.CHECKPOINT}
     pairings = tuple(each.model_copy(update=checkpoint) for each in plan.case.pairing.pairings)

@@ -143,7 +143,6 @@ def test_where_a_repair_is_given_up_the_job_goes_on_from_an_idle_run(idle: Scene
     idle.flink.checkpoints(job("c"), 1)
     after_another_commit = left_idle(idle)
 
-    assert left is not None
     assert left.checkpoint_id == 8
     assert after_another_commit is None
 
@@ -159,7 +158,6 @@ def test_a_run_whose_savepoint_fails_goes_on(scene: Scene, action) -> None:  # t
     assert view.state is ProposalState.REFUSED
     assert scene.alive == [job("a")]
     assert scene.calls == []
-    assert view.result is not None
     assert "folder cannot be written. It goes on." in view.result.sentence
 
 
@@ -190,7 +188,6 @@ def test_a_wrong_run_is_stopped_without_its_state(scene: Scene) -> None:
 def test_a_stop_that_may_delete_checkpoints_says_so(scene: Scene, kept: bool | None, said: str | None) -> None:
     """A run that cannot take a savepoint any more is cancelled, and its state goes unless Flink keeps it."""
     run = scene.flink.run(job("a"))
-    assert run is not None
     settings = CheckpointSettings(mode="exactly_once", survives_cancel=kept)
     live = run.model_copy(update={"settings": settings})
 
@@ -274,7 +271,6 @@ def test_a_name_that_is_found_taken_after_the_stop_says_how_the_job_goes_on(scen
     view = scene.carries_out(unasked(plan), plan)
 
     assert view.state is ProposalState.REFUSED
-    assert view.result is not None
     assert f"Expected no tag {taken}" in view.result.sentence
     assert "`/waterline undo` starts the job again from exactly this savepoint" in view.result.sentence
     assert scene.alive == []

@@ -96,7 +96,6 @@ def test_a_record_that_does_not_tell_what_was_removed_is_not_taken_for_one_that_
     done = protected(scene)
     undo = undone(scene, done.proposal.id, 2)
     plan = scene.plan(undoes=undo.proposal.id, number=3)
-    assert plan.undoes is not None
     older = {index: intent.model_copy(update={"before": {}}) for index, intent in plan.undoes.started.items()}
     past = plan.undoes.model_copy(update={"started": older})
 

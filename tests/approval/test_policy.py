@@ -75,7 +75,6 @@ def test_reminders_come_until_somebody_decides_and_never_in_a_heap() -> None:
 def test_the_glass_is_broken_alone_with_a_reason_and_never_by_the_proposer() -> None:
     """It replaces number, teams and hold, not the second person; whom it pages is in the entry."""
     rule = HELD.break_glass
-    assert rule is not None
     policy = HELD.model_copy(update={"required": 3, "break_glass": rule.model_copy(update={"users": (ANA, EVE)})})
     desk = Desk(policy)
     act = BreakGlass(digest=desk.proposal.digest, reason="Consumers pay out wrongly.")
@@ -96,7 +95,6 @@ def test_the_glass_is_broken_alone_with_a_reason_and_never_by_the_proposer() -> 
 def test_who_approved_and_then_breaks_the_glass_is_one_person() -> None:
     """One person in two roles counts once."""
     rule = POLICY.break_glass
-    assert rule is not None
     desk = Desk(POLICY.model_copy(update={"required": 2, "break_glass": rule.model_copy(update={"users": (BEN,)})}))
     desk.does(Approve(digest=desk.proposal.digest), BEN)
 

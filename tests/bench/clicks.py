@@ -45,7 +45,6 @@ def burst(workspace: Workspace, server: WorkspaceServer, message: SeenMessage, l
     timed begins when an envelope is written to the socket and ends when its acknowledgement is read.
     """
     control = message.control(label)
-    assert control is not None
     assert server.loop is not None
     at = Click(
         block_id=control.block_id, action_id=control.action_id, channel=message.channel, ts=message.ts, rev=message.rev

@@ -11,7 +11,6 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Observation
-from bot.domain.findings import DuplicatesFinding
 from bot.domain.looked import Seen
 from bot.domain.table import Window
 from spark_tasks import duplicate_rows
@@ -48,7 +47,6 @@ def row_costs(spark: SparkSession, rows: int, *, text_key: bool = False) -> RowC
     ask = Ask(observation=world, window=window, contract=_CONTRACT)
     answer, ours_s = best_of(3, partial(duplicate_rows.answer, spark, ask))
     theirs, group_by_s = best_of(1, partial(_group_by, spark, table.metadata_location))
-    assert isinstance(answer.finding, DuplicatesFinding)
     assert (answer.finding.keys, answer.finding.extra_rows) == theirs
     return RowCosts(rows, "spread text" if text_key else "number", answer.finding.extra_rows, ours_s, group_by_s)
 
@@ -58,5 +56,4 @@ def _group_by(spark: SparkSession, metadata: str) -> tuple[int, int]:
     rows = spark.read.format("iceberg").load(metadata)
     keys = rows.groupBy("order_id").agg(F.count("*").alias("copies")).where("copies > 1")
     found = keys.agg(F.count("*").alias("keys"), F.sum(F.col("copies") - 1).alias("extra")).first()
-    assert found is not None
     return int(found["keys"]), int(found["extra"] or 0)

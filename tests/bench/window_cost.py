@@ -28,7 +28,6 @@ from bot.adapters.spark_repairs import spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import open_session
 from bot.domain.evidence import Answer, Ask, Observation
-from bot.domain.findings import DuplicateCommitsFinding, DuplicateFilesFinding, LedgerFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.table import TableState, Window
@@ -183,9 +182,6 @@ def _told(found: Mapping[str, object]) -> tuple[Counts, frozenset[str], Shared]:
     """(Counts by commit, paths that are live more than once, commits that share one), as Waterline says."""
     answers = [found[name] for name in TASKS]
     ledger, files, commits = (answer.finding for answer in answers if isinstance(answer, Answer))
-    assert isinstance(ledger, LedgerFinding)
-    assert isinstance(files, DuplicateFilesFinding)
-    assert isinstance(commits, DuplicateCommitsFinding)
     assert len(commits.repeated) == REPLAYED
     rows = {row.snapshot_id: (row.added_files, row.added_rows) for row in ledger.ledger.rows}
     shared = frozenset(tuple(sorted((each.first, each.again))) for each in commits.repeated)

@@ -123,8 +123,6 @@ def commit_newest_again(folder: Path) -> None:
     with closing(open_catalog(folder)) as catalog:
         table = catalog.load_table(ORDERS)
         newest = table.current_snapshot()
-        assert newest is not None
-        assert newest.summary is not None
         mine = (m for m in newest.manifests(table.io) if m.added_snapshot_id == newest.snapshot_id)
         files = [entry.data_file for manifest in mine for entry in manifest.fetch_manifest_entry(table.io)]
         said = newest.summary.additional_properties

@@ -32,13 +32,10 @@ class Bots:
         self._warm = subprocess.Popen(
             command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True
         )
-        assert self._warm.stdout is not None
         assert self._warm.stdout.readline() == "ready\n"
 
     def start(self, line: str) -> int:
         """The process id of a new bot: a fork of one that has imported everything."""
-        assert self._warm.stdin is not None
-        assert self._warm.stdout is not None
         self._warm.stdin.write(line + "\n")
         self._warm.stdin.flush()
         return int(self._warm.stdout.readline())
@@ -139,7 +136,6 @@ def chaos_world(folder: Path, record: str, bots: Bots, together: int = 1) -> Ite
         command = [sys.executable, "-m", "tests.chaos.flink_process", str(folder)]
         flink = stack.enter_context(subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True))
         stack.callback(flink.kill)
-        assert flink.stdout is not None
         address = flink.stdout.readline().strip()
         slack = stack.enter_context(Workspace().serve())
         world = World(folder, slack, address, record, bots, together)

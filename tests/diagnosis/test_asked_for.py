@@ -21,7 +21,7 @@ from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Diagnosis, Matches
 from bot.domain.entries import EvidenceEnded, EvidenceRecorded, EvidenceRequested
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed, Refused
 from bot.domain.evidence import Answer, Ask, Evidence, Observation, Task, Verdict
-from bot.domain.findings import LedgerFinding, PairingFinding, ReplayedRowsFinding
+from bot.domain.findings import LedgerFinding, ReplayedRowsFinding
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, SnapshotId, StepId, TableName
 from bot.domain.incident import EvidenceRun
@@ -296,7 +296,6 @@ class Incident(OneIncident):
 def lasting(incident: Incident) -> list[bool]:
     """Of each restore point, whether it stays by the newest evidence."""
     found = incident.get(WL_1).latest["checkpoint_pairing"].evidence.finding
-    assert isinstance(found, PairingFinding)
     return [each.is_durable for each in found.pairings]
 
 

@@ -108,7 +108,6 @@ def fails_over(tale: Tale, run: str, checkpoint: int) -> Tale:
     """Flink goes on listing what the run completed before."""
     listed = tale.runs[run].checkpoints
     point = tale.flink_runs(run, restored=checkpoint).runs[run].restored
-    assert point is not None
     told = {"checkpoints": listed, "restored": point.model_copy(update={"is_savepoint": False})}
     tale.runs[run] = tale.runs[run].model_copy(update=told)
     return tale
@@ -140,7 +139,6 @@ def test_a_gap_elsewhere_than_a_rollback_that_was_filled_is_the_sources() -> Non
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).commits("a", 4, 5, 6)
     gaps = GapsFinding(lowest=0, highest=69, positions=60, missing=10, gaps=(PositionGap(first=50, last=59),))
     case = tale.looked_at(gaps=gaps)
-    assert case.ledger is not None
     lost = {tale.at("a", 2): (10, 19), tale.at("a", 3): (20, 29)}
     told = tuple(
         row.model_copy(update=dict(zip(("position_from", "position_until"), lost[row.snapshot_id], strict=True)))

@@ -50,7 +50,6 @@ def test_the_first_that_goes_is_the_deadline_of_all() -> None:
 
     found = on_broker(of(partition(), older), [gap(75, 80), gap(100, 105, "1")])
 
-    assert found is not None
     assert found.until == NOON + timedelta(minutes=50, hours=1)
 
 
@@ -78,7 +77,6 @@ def test_without_a_partition_the_only_one_of_the_only_topic_is_meant() -> None:
     """A topic of one partition needs no column for it."""
     found = on_broker(of(partition()), [gap(10, 20, None)])
 
-    assert found is not None
     assert (found.lost_positions, found.held) == (11, 0)
 
 
@@ -98,7 +96,6 @@ def test_what_may_go_earlier_and_what_has_no_known_time(
     """A limit of size or compaction, and a broker that does not tell its rules or its times."""
     found = on_broker(of(partition(**told)), [gap(75, 80)])
 
-    assert found is not None
     assert (found.is_limited, found.until is not None) == (is_limited, is_timed)
 
 

@@ -397,7 +397,6 @@ def test_health_decides_beside_a_note() -> None:
 
     decisive = Diagnosis(results=(note, health)).decisive
 
-    assert decisive is not None
     assert recovered_by_itself.MODE == decisive[0]
 
 
@@ -407,7 +406,6 @@ def test_right_rows_are_no_all_clear_where_consumers_must_be_told() -> None:
 
     decisive = Diagnosis(results=(late, health)).decisive
 
-    assert decisive is not None
     assert event_time_stuck.MODE == decisive[0]
 
 
@@ -415,7 +413,6 @@ def test_a_note_that_asks_for_something_is_followed() -> None:
     """Where nothing else holds, consumers are told what is known."""
     decisive = Diagnosis(results=(said(checkpoints_failed.MODE, Remedy.TELL_CONSUMERS), UNSURE)).decisive
 
-    assert decisive is not None
     assert Remedy.TELL_CONSUMERS == decisive[1].remedy
 
 

@@ -41,7 +41,6 @@ def failed_over(*, commit_s: float, triggered_s: float | None = None, commits_on
     restore (below zero: before); Flink triggered 4 so long after it, or does not list it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_runs("a", restored=3)
     restored = tale.runs["a"].restored
-    assert restored is not None
     tale.commits("a", 4)
     stamped = tale.snapshots[-1].model_copy(update={"committed_at": restored.at + timedelta(seconds=commit_s)})
     tale.snapshots[-1] = stamped
@@ -120,7 +119,6 @@ def test_wrong_is_what_came_after_the_last_good_commit() -> None:
     found = rolled_back_while_running.examine(tale.looked_at(missing=50))
     assert isinstance(found, Matches)
     ledger = tale.looked_at().ledger
-    assert ledger is not None
     shown = found.model_copy(update={"rows": tuple(row.snapshot_id for row in ledger.rows), "wrong_run": job_id("a")})
 
     wrong = _wrong_rows(ledger.rows, shown)
@@ -257,7 +255,6 @@ def restored(tale: Tale, path: str | None) -> Tale:
     """Run b goes on from run a's 3."""
     tale.flink_runs("b", restored=3)
     point = tale.runs["b"].restored
-    assert point is not None
     tale.runs["b"] = tale.runs["b"].model_copy(update={"restored": point.model_copy(update={"path": path})})
     return tale
 

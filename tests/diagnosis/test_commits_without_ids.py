@@ -66,7 +66,6 @@ def test_the_run_that_lived_when_main_went_back_went_on_above_the_hole() -> None
     (lost,) = rollbacks(case.observation.table)
     found = who_went_on(case, lost)
 
-    assert found is not None
     assert found[0].job_id == job_id("a")
     assert found[1] == case.observation.table.chain[1]
 

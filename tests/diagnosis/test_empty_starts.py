@@ -319,7 +319,6 @@ def taken_over(*, restored: int = 2, is_savepoint: bool = False, path: str | Non
     began = tale.now + timedelta(seconds=later_s)
     tale.flink_runs("a", restored=restored)
     point = tale.runs["a"].restored
-    assert point is not None
     point = point.model_copy(update={"at": began, "is_savepoint": is_savepoint, "path": path})
     tale.runs["a"] = tale.runs["a"].model_copy(update={"started_at": began, "restored": point})
     tale.now = began

@@ -308,7 +308,6 @@ def test_the_watch_tells_of_it() -> None:
 
     sign = leaked(tale.looked_at(leaked=unread(tale)))
 
-    assert sign is not None
     assert UNKNOWN in sign.reasons[0]
 
 
@@ -376,7 +375,6 @@ def test_untold_deletes_may_be_what_is_missing_and_the_watch_tells_lost_ones() -
     sign = leaked(tale.looked_at(leaked=lost))
 
     assert untold.manifests == may_be_missing(tale.looked_at(leaked=untold, missing=3))
-    assert sign is not None
     assert "wrote deletes that no commit contains" in sign.headline
     assert "0 rows and 12 deletes never committed; their files are all there" in in_words(lost.manifests)
     assert not can_be_appended(tale.looked_at(), lost.manifests)

@@ -130,7 +130,6 @@ def test_how_far_back_the_table_is_known_to_be_complete_is_said(expired: int) ->
 def test_rows_of_other_branches_are_not_vouched_for() -> None:
     """The table is complete as main has it: who reads an audit branch is not told that its rows are right."""
     case = healthy().looked_at()
-    assert case.ledger is not None
     audit = BesideMain(
         branch="audit", snapshot_id=SnapshotId(77), commits=2, added_rows=30, removed_rows=0, job_ids=(),
         engines=("spark",), last_at=case.observation.table.read_at,
@@ -202,7 +201,6 @@ def failed_over() -> Tale:
 def _looked(tale: Tale, *, ledger_until: int, until: int = 4, highest: int) -> Case:
     """Positions were looked for up to run a's checkpoint `until`, the head; the ledger covers up to the other one."""
     case = tale.looked_at(gaps=GapsFinding(lowest=0, highest=highest, positions=highest + 1, missing=0, gaps=()))
-    assert case.ledger is not None
     edge = case.observation.table.place_of(tale.at("a", ledger_until))
     listed = [row for row in case.ledger.rows if case.observation.table.place_of(row.snapshot_id) <= edge]
     rows = tuple(
@@ -244,7 +242,6 @@ def test_it_shows_nothing_of_rows_that_main_lost_above_all_that_live() -> None:
     world.rolls_back_to(world.chain()[0].snapshot_id)
     commits_nothing(world)
     case = case_of(world, look(world))
-    assert case.gaps is not None
     case = case.model_copy(update={"gaps": case.gaps.model_copy(update={"to_come": 0})})
 
     found = recovered_by_itself.examine(case)

@@ -198,7 +198,6 @@ def rewound() -> Tale:
 
 def placed(case: Case, *begins: int) -> Case:
     """The case whose ledger knows that these commits, oldest first, brought ten positions each from here on."""
-    assert case.ledger is not None
     places = zip(case.ledger.rows, begins, strict=True)
     rows = (row.model_copy(update={"position_from": low, "position_until": low + 9}) for row, low in places)
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(rows)})})

@@ -77,7 +77,6 @@ def followed() -> Tale:
 
 def bounds(case: Case, first: SnapshotId, begins: int) -> Case:
     """Each commit holds the ten positions up to ten times its id; this one those from `begins` on."""
-    assert case.ledger is not None
     told = [
         row.model_copy(
             update={
@@ -169,7 +168,6 @@ def rewound_to_an_id_of_two() -> Tale:
 def looked_at(tale: Tale, gaps: GapsFinding, standing: LeakStanding, rows: int = 10) -> Case:
     """With positions of each commit, ten a commit from 0 on."""
     case = tale.looked_at(gaps=gaps, leaked=leaks(*tale.manifests, standing=standing, rows=rows))
-    assert case.ledger is not None
     ends = [row.model_copy(update={"position_from": 10 * place, "position_until": 10 * place + 9})
             for place, row in enumerate(case.ledger.rows)]  # fmt: skip
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(ends)})})
@@ -193,7 +191,6 @@ def test_a_manifest_that_tells_of_no_second_count_makes_no_doubt(standing: LeakS
     """The rewind was right, as far as anybody sees."""
     case = looked_at(rewound_to_an_id_of_two().keeps_point("a", 1), TO_COME, standing, rows)
     files = 1 if rows else 0
-    assert case.leaked is not None
     told = tuple(leak.model_copy(update={"files": files}) for leak in case.leaked.manifests)
     case = case.model_copy(update={"leaked": case.leaked.model_copy(update={"manifests": told})})
 
@@ -234,7 +231,6 @@ def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missi
     tale.flink_runs("b").came_from("b", 1, f"s3://state/{job_id('a')}/chk-1").commits("b", 2)
     gaps = GapsFinding(lowest=0, highest=39, positions=30, missing=10, gaps=(PositionGap(first=10, last=19),))
     case = looked_at(tale, gaps if missing else WHOLE, LeakStanding.UNTOLD)
-    assert case.ledger is not None
     unknown = {"position_from": None, "position_until": None}
     rows = tuple(r if r.job_id else r.model_copy(update=unknown) for r in case.ledger.rows)
     case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
@@ -462,7 +458,6 @@ def test_while_flink_shows_the_restore_that_tells() -> None:
 
 def at_positions(case: Case, *bounds: tuple[int, int]) -> Case:
     """The ledger tells what the commits hold."""
-    assert case.ledger is not None
     told = zip(case.ledger.rows, bounds, strict=True)
     rows = tuple(row.model_copy(update={"position_from": low, "position_until": high}) for row, (low, high) in told)
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})

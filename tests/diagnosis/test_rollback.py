@@ -207,7 +207,6 @@ def found_in(tale: Tale, *, missing: tuple[int, int] | None, bounds: bool = True
     lacks = sum(each.last - each.first + 1 for each in gap)
     gaps = GapsFinding(lowest=0, highest=59, positions=60 - lacks, missing=lacks, gaps=gap)
     case = tale.looked_at(gaps=gaps)
-    assert case.ledger is not None
     told = [row.model_copy(update=brought(row.checkpoint_id or 0)) for row in case.ledger.rows]
     ledger = case.ledger.model_copy(update={"rows": tuple(told)})
     return case.model_copy(update={"ledger": ledger}) if bounds else case
@@ -373,7 +372,6 @@ def looked_at_both(*gaps: tuple[int, int], lowest: int = 0, missing: int | None 
     """Evidence has looked after the second hole, and misses these positions. Commit n holds 10 n - 10 to 10 n - 1."""
     world, _, _ = lost_again(goes_on=True)
     case = case_of(world, look(world))
-    assert case.ledger is not None
     numbers = {s.snapshot_id: s.checkpoint_id or 0 for s in world.tale.snapshots}
     rows = tuple(
         row.model_copy(
@@ -485,7 +483,6 @@ def test_commits_that_were_expired_may_have_held_the_rows() -> None:
 def test_what_a_rolled_back_commit_had_brought_was_not_skipped() -> None:
     """Also where table and job were rewound together, and the run then left these rows out."""
     case = restored_at(3, 4).looked_at(missing=50)
-    assert case.ledger is not None
     bounds = {"on_main": False, "position_from": 0, "position_until": 99}
     rows = (*case.ledger.rows, case.ledger.rows[0].model_copy(update=bounds))
     ledger = case.ledger.model_copy(update={"rows": rows})

@@ -24,7 +24,6 @@ def jumped() -> Tale:
 
 def with_bounds(case: Case) -> Case:
     """The ledger's rows hold 25 positions each, with 20 left out in the middle."""
-    assert case.ledger is not None
     starts = (0, 25, 70, 95)
     rows = tuple(
         row.model_copy(update={"position_from": start, "position_until": start + 24})
@@ -92,7 +91,6 @@ def test_before_manifests_were_listed_it_stays_open() -> None:
 
 def by_key(case: Case, starts: tuple[int, ...]) -> Case:
     """The same of an upsert table whose commits begin at these positions, 25 in each."""
-    assert case.ledger is not None
     rows = tuple(
         row.model_copy(update={"position_from": start, "position_until": start + 24})
         for row, start in zip(case.ledger.rows, starts, strict=True)
@@ -164,7 +162,6 @@ def test_a_deleted_key_leaves_no_position_either(counts: tuple[tuple[int, int], 
 def of_changelog(*counts: tuple[int, int], bounds: tuple[tuple[int, int] | None, ...]) -> Case:
     """The job writes by key without upserts."""
     case = deleting(*counts).looked_at(gaps=GAP)
-    assert case.ledger is not None
     told = [{} if each is None else {"position_from": each[0], "position_until": each[1]} for each in bounds]
     rows = tuple(row.model_copy(update=its) for row, its in zip(case.ledger.rows, told, strict=True))
     return case.model_copy(update={"ledger": Ledger(rows=rows, readers_known=False)})
@@ -257,7 +254,6 @@ def of_partitions(
     case: Case, bounds: tuple[tuple[int, int] | None, ...], *gaps: PositionGap, missing: int | None = None
 ) -> Case:
     """The source has several partitions, whose positions the bounds of each commit's files hold together."""
-    assert case.ledger is not None
     told = [{} if each is None else {"position_from": each[0], "position_until": each[1]} for each in bounds]
     rows = tuple(row.model_copy(update=its) for row, its in zip(case.ledger.rows, told, strict=True))
     count = sum(gap.size for gap in gaps) if missing is None else missing

@@ -42,7 +42,6 @@ def scaled(before: int, after: int) -> Tale:
 
 def with_subtasks(case: Case, *subtasks: int) -> Case:
     """The first commit's files were written by these subtasks."""
-    assert case.ledger is not None
     first, *rest = case.ledger.rows
     rows = (first.model_copy(update={"subtasks": subtasks}), *rest)
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
@@ -312,7 +311,6 @@ def test_a_job_that_fails_so_is_not_restored_before_that_is_mended() -> None:
 
     assert isinstance(found, Matches)
     assert found.headline.endswith("a disk is full. Free space on that disk first.")
-    assert found.how is not None
     assert found.how.startswith("free space on that disk; then restore the job")
     assert found.remedy is Remedy.RESTORE_JOB_ONLY
     assert "No space left on device" in found.reasons[0]

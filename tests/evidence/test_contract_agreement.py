@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 from bot.domain.contract import ContractColumn, TableContract
 from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import ContractAgreementFinding
 from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from tests.evidence.conftest import Asks
@@ -21,7 +20,6 @@ PROMISE = TableContract(
 
 def terms_of(answer: Answer) -> dict[str, bool | None]:
     """Every promise, and whether it holds."""
-    assert isinstance(answer.finding, ContractAgreementFinding)
     return {term.promise: term.holds for term in answer.finding.terms}
 
 

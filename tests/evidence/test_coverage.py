@@ -3,7 +3,7 @@
 import pytest
 
 from bot.domain.evidence import Verdict
-from bot.domain.findings import GapsFinding, PositionGap, ReplayedRowsFinding
+from bot.domain.findings import PositionGap, ReplayedRowsFinding
 from spark_tasks import missing_positions, replayed_rows
 from spark_tasks._coverage import Edge, Part, Partition, is_apart, spans_of
 from spark_tasks._positions import Edges, Positions, by_ranges
@@ -24,7 +24,6 @@ def edges(*each: Edge) -> Edges:
 
 def gaps(found: Positions | None) -> list[tuple[Partition, int, int]]:
     """(partition, first, last) of each."""
-    assert found is not None
     return [(gap.partition, gap.first, gap.last) for gap in found.gaps.first]
 
 
@@ -54,7 +53,6 @@ def test_gaps_lie_between_the_ranges(
     found = by_ranges(edges(Edge("0", lowest, below)), main, lost, 20)
 
     assert gaps(found) == expected
-    assert found is not None
     assert (found.inside, found.above) == (inside, above)
     assert found.live == sum(each.rows for each in main)
 
@@ -90,12 +88,10 @@ def test_a_hole_of_one_partition_is_judged_without_spark(orders: OrdersTable) ->
     reach = reach_of(ask)
     assert not isinstance(reach, missing_positions.NotSeen)
     found = by_ranges(edges(Edge(None, 12, 9)), [part(12, 19, of=None)], [], 20)
-    assert found is not None
 
     answer = missing_positions.judge(ask, missing_positions.Facts(reach, found, gaps=found.gaps.first))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert isinstance(answer.finding, GapsFinding)
     assert answer.finding.gaps == (PositionGap(first=10, last=11),)
     assert answer.headline.startswith("2 positions are missing: 10 to 11.")
 

@@ -156,7 +156,6 @@ def test_what_a_listing_leaves_out_is_not_called_missing(
 
     def incomplete(*asked: object) -> DataFrame:
         listed = whole(*asked)  # type: ignore[arg-type]
-        assert listed is not None
         return listed.where("path not like '%parquet'")
 
     monkeypatch.setattr(missing_files, "files_under", incomplete)
@@ -211,7 +210,6 @@ def test_hidden_names_of_the_window_are_not_asked_for(orders: OrdersTable, asks:
     answer = asks("unreadable_files", orders.ask(before))
 
     found = answer.finding
-    assert isinstance(found, UnreadableFilesFinding)
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert (found.count, found.not_asked) == (0, 3)
     assert answer.could_not_look[0].source.startswith("3 files of sales.orders with a name that Spark passes over")
@@ -238,7 +236,6 @@ def test_what_is_not_asked_for_in_a_hidden_folder_is_not_called_missing(
 
     found = asks("missing_files", orders.ask(head)).finding
 
-    assert isinstance(found, MissingFilesFinding)
     assert (found.count, found.not_asked) == (2, 1)
 
 

@@ -384,7 +384,6 @@ def test_what_kafka_has_lost_is_named_with_the_event_times_beside_it(orders: Ord
     answer = asks("missing_positions", asked.model_copy(update={"observation": world}))
 
     told = gaps_of(answer).on_broker
-    assert told is not None
     times = {"event_from": asked_at(9), "event_until": asked_at(20)}
     assert told.lost == (PositionGap(first=10, last=19, partition="0").model_copy(update=times),)
     assert "lost for good" in answer.headline

@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Verdict
-from bot.domain.findings import CorrectedRowsFinding, GapsFinding, PositionGap, ReplayedRowsFinding
+from bot.domain.findings import PositionGap
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.table import Window
 from spark_tasks._reading import may_become
@@ -65,7 +65,6 @@ def test_a_position_that_was_added_in_the_window_tells_of_later_rows_alone(order
 
     assert fresh.verdict is Verdict.INCONCLUSIVE
     assert "Column place was added after the window begins" in fresh.headline
-    assert isinstance(again.finding, ReplayedRowsFinding)
     assert (again.verdict, again.finding.replayed) == (Verdict.CONFIRMED, 10)
 
 
@@ -111,7 +110,6 @@ def test_a_position_that_was_renamed_after_the_last_commit_is_still_the_position
 
     answer = asks("missing_positions", orders.ask(before, contract=BY_PLACE))
 
-    assert isinstance(answer.finding, GapsFinding)
     assert (answer.verdict, answer.finding.missing) == (Verdict.CONFIRMED, 10)
 
 
@@ -183,9 +181,7 @@ def test_what_came_again_and_what_is_gone_is_told_whatever_columns_are_called(
         for task in ("replayed_rows", "corrected_rows", "duplicate_rows", "missing_positions", "late_rows")
     )
 
-    assert isinstance(again.finding, ReplayedRowsFinding)
     assert (again.finding.replayed, again.finding.first, again.finding.last) == (5, 15, 19)
-    assert isinstance(gone.finding, CorrectedRowsFinding)
     assert (gone.finding.keys, gone.finding.gone) == (0, 1)
     assert duplicates_of(copies).keys == 5
     assert [(gap.first, gap.last) for gap in gaps_of(missing).gaps] == [(7, 7)]
@@ -347,7 +343,6 @@ def test_no_key_was_changed_by_its_wider_type(orders: OrdersTable, asks: Asks) -
 
     answer = asks("corrected_rows", orders.ask(before, contract=BY_SHOP))
 
-    assert isinstance(answer.finding, CorrectedRowsFinding)
     assert (answer.finding.keys, answer.finding.gone) == (0, 1)
 
 
@@ -357,7 +352,6 @@ def test_records_of_a_key_that_was_widened_came_again(orders: OrdersTable, asks:
 
     answer = asks("replayed_rows", orders.ask(before, contract=BY_SHOP))
 
-    assert isinstance(answer.finding, ReplayedRowsFinding)
     assert (answer.finding.replayed, answer.finding.changed) == (5, 0)
     assert answer.could_not_look == ()
 
@@ -374,7 +368,6 @@ def test_positions_beyond_what_an_int_can_hold_are_looked_for_among_older_rows(o
         asks(task, orders.ask(before, contract=by_shop)) for task in ("replayed_rows", "missing_positions")
     )
 
-    assert isinstance(again.finding, ReplayedRowsFinding)
     assert again.finding.replayed == 2
     assert "2,999,999,950 positions are missing: 50 to 2999999999" in missing.headline
 
@@ -409,7 +402,6 @@ def test_wider_amounts_are_the_same_amounts(
     )
 
     assert duplicates_of(copies).keys == 5
-    assert isinstance(again.finding, ReplayedRowsFinding)
     assert (again.finding.replayed, again.finding.changed, again.could_not_look) == (5, 0, ())
     assert changed.verdict is Verdict.RULED_OUT
 
@@ -440,9 +432,7 @@ def test_structs_that_got_a_field_are_compared_by_what_they_had(orders: OrdersTa
 
     changed, replayed = (asks(task, orders.ask(before)) for task in ("corrected_rows", "replayed_rows"))
 
-    assert isinstance(changed.finding, CorrectedRowsFinding)
     assert changed.finding.columns == {"line": 1, "lines": 1}
-    assert isinstance(replayed.finding, ReplayedRowsFinding)
     assert (replayed.finding.replayed, replayed.finding.changed) == (5, 1)
 
 

@@ -227,7 +227,6 @@ def test_counts_agree_with_the_positions_themselves() -> None:
 def kept() -> tuple[Ask, dict[SnapshotId, list[DataFile]]]:
     """A run went on to position 80, and was restored from a savepoint at 40: the other one repeated 41 to 80."""
     case = read_case(KEPT).case
-    assert case.ledger is not None
     rows = {row.snapshot_id: row for row in case.ledger.rows}
     brought = {
         s.snapshot_id: [file(s, rows[s.snapshot_id].position_from, rows[s.snapshot_id].position_until,

@@ -197,7 +197,6 @@ def test_nothing_outlives_a_bot_that_is_killed(tmp_path: Path) -> None:
         "time.sleep(60)"
     )
     bot = subprocess.Popen([sys.executable, "-c", code, str(scratch)], stdout=subprocess.PIPE)
-    assert bot.stdout is not None
     server = psutil.Process(int(bot.stdout.readline()))
 
     bot.kill()
@@ -232,8 +231,6 @@ def test_a_killed_keeper_takes_the_server_along(tmp_path: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert keeper.stdout is not None
-    assert keeper.stdin is not None
     kept = psutil.Process(int(keeper.stdout.readline()))
 
     keeper.kill()

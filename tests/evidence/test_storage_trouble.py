@@ -23,7 +23,6 @@ def test_each_broken_way_has_one_line_of_its_own(trace: str) -> None:
     """Neither the file nor the table is blamed, and no other task is suggested."""
     told = storage_trouble(RuntimeError(trace), "the evidence task ledger")
 
-    assert told is not None
     assert TRACES[trace] in told.happened
     assert "run " not in told.remedy.lower()
 

@@ -48,7 +48,6 @@ def an_action(folder: Path, cut: CutAtDeed) -> dict[str, object]:
         cut.around(scene.catalog, *_OF_CATALOG)
         cut.around(scene.flink, *_OF_FLINK)
         view = scene.store.get(scene.incident).current_proposal
-        assert view is not None
         carried_on(scene.executions, scene.store, view.proposal.id)
         folders = sorted(file.parent.name for file in folder.glob("lake/sales/orders/**/*.parquet"))
         return {**shown(scene, view.proposal.id), "files": folders}

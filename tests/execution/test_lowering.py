@@ -83,7 +83,6 @@ def added_twice(commit: SnapshotId) -> DuplicateFilesFinding:
 def mark(story: Story) -> tuple[SnapshotId | None, str]:
     """What is owed; and what is owed once it is done is the same."""
     owed = owed_mark(story.incident, orders.table_state())
-    assert owed is not None
     story.says(owed)
     assert owed_mark(story.incident, orders.table_state()) == owed
     return owed.snapshot, owed.status
@@ -337,7 +336,6 @@ def test_an_undo_that_touches_neither_main_nor_the_job_takes_no_trust(
 
     owed = owed_waterline(waterline_story.incident)
 
-    assert owed is not None
     assert owed.status == status
 
 

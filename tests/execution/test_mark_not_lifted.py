@@ -50,7 +50,6 @@ class Told:
 
     def _moved(self, story: Story) -> SnapshotId | None:
         moved = owed_mark(story.incident, self.tale.table)
-        assert moved is not None
         story.says(moved)
         return moved.snapshot
 

@@ -344,7 +344,6 @@ def gaps(*spans: tuple[int, int], missing: int | None = None, partition: str | N
 def hidden(*spans: tuple[int, int]) -> GapsFinding:
     """The same, as the record keeps it where the contract hides the positions."""
     told = kept(gaps(*spans), TableContract(position="source_position", redacted=("source_position",)))
-    assert isinstance(told, GapsFinding)
     assert told.is_hidden
     return told
 

@@ -42,7 +42,6 @@ def test_what_can_be_seen_of_a_forgotten_run_is_told(scene: Scene) -> None:
     scene.carries_on()
 
     assert scene.view.state is ProposalState.UNKNOWN
-    assert scene.view.result is not None
     told = scene.view.result.sentence
     assert "Flink does not know run bbbbbb any more, and no history server is configured." in told
     assert f"Alive under the name {JOB}: no run. Run bbbbbb committed last at" in told

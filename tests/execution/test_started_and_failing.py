@@ -78,7 +78,6 @@ def test_a_run_that_fails_on_its_restore_is_not_proven(scene: Scene) -> None:
 
     view = restored(scene)
     run = scene.flink.run(scene.alive[0])
-    assert run is not None
     cause = Failure(at=run.started_at, exception="NotFoundException", message=LOST, task=None, attempt=1)
     scene.flink.run = lambda _id: run.model_copy(update={"failures": (cause,)})  # type: ignore[method-assign]
     checks = found(scene, view)

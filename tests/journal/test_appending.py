@@ -83,11 +83,9 @@ def test_only_one_of_many_processes_starts_an_execution(store: Store, url: str) 
     command = [sys.executable, "-m", "tests.journal.writers", url, "execute"]
     racers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     for racer in racers:
-        assert racer.stdout is not None
         assert racer.stdout.readline() == "ready\n"
 
     for racer in racers:
-        assert racer.stdin is not None
         racer.stdin.write("go\n")
         racer.stdin.flush()
     said = sorted(racer.communicate(timeout=150)[0].strip() for racer in racers)

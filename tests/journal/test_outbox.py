@@ -31,7 +31,6 @@ def card(key: str = "wl-1/card", **changes: object) -> Post:
 def sends(store: Store, ts: str | None = "1.1") -> Post:
     """The next message that is due arrives in Slack."""
     post = store.outbox.claim(NINE)
-    assert post is not None
     store.outbox.sent(post.key, post.wanted, ts)
     return post
 
@@ -39,7 +38,6 @@ def sends(store: Store, ts: str | None = "1.1") -> Post:
 def state(store: Store, key: str = "wl-1/card") -> str:
     """How it stands with this message."""
     post = store.outbox.find(key)
-    assert post is not None
     return post.state
 
 
@@ -70,7 +68,6 @@ def test_what_was_refused_is_sent_again_only_when_it_is_asked_for(store: Store, 
 
     post = store.outbox.claim(LATER)
     assert before is None
-    assert post is not None
     assert post.tries == tries
     store.outbox.sent("wl-1/card", post.wanted, "1.1")
     store.outbox.again("wl-1/card")
@@ -86,7 +83,6 @@ def test_what_is_wanted_again_while_its_refusal_is_written_is_not_lost(store: St
     store.outbox.failed("wl-1/card", 1, "not_in_channel")
 
     post = store.outbox.claim(LATER)
-    assert post is not None
     assert post.tries == 1
 
 
@@ -108,14 +104,12 @@ def test_a_touch_while_sending_is_sent_afterwards(store: Store) -> None:
     store.outbox.put(card())
     claimed = store.outbox.claim(NINE)
     store.outbox.touch("wl-1/card")
-    assert claimed is not None
     assert store.outbox.claim(NINE) is None
 
     store.outbox.sent("wl-1/card", claimed.wanted, "1.1")
     store.outbox.sent("wl-1/card", claimed.wanted, "1.1")
 
     following = store.outbox.claim(NINE)
-    assert following is not None
     assert (following.wanted, following.shown) == (2, 1)
 
 
@@ -129,7 +123,6 @@ def test_a_late_word_of_an_old_revision_changes_nothing(store: Store) -> None:
     store.outbox.sent("wl-1/card", 1, "9.9")
 
     post = store.outbox.find("wl-1/card")
-    assert post is not None
     assert (post.state, post.shown, post.ts) == ("sending", 1, "1.1")
 
 
@@ -163,7 +156,6 @@ def test_after_a_refused_update_the_next_revision_is_sent(store: Store) -> None:
     store.outbox.touch("wl-1/card")
 
     following = store.outbox.claim(NINE)
-    assert following is not None
     assert (following.wanted, following.shown, following.ts) == (3, 1, "1.1")
 
 
@@ -176,7 +168,6 @@ def test_a_refused_message_is_not_repeated(store: Store) -> None:
     store.outbox.touch("wl-1/card")
 
     post = store.outbox.find("wl-1/card")
-    assert post is not None
     assert (post.state, post.problem, post.wanted) == ("failed", "channel_not_found", 1)
     assert store.outbox.claim(LATER) is None
 
@@ -192,7 +183,6 @@ def test_what_was_being_sent_at_a_crash_is_queued_with_its_tries(store: Store, u
     with closing(open_store(url)) as restarted:
         again = restarted.outbox.claim(NINE)
 
-        assert again is not None
         assert (again.key, again.tries, again.problem) == ("b", 2, "interrupted")
 
 
@@ -207,7 +197,6 @@ def test_a_postponed_message_waits_its_time(store: Store) -> None:
     assert sends(store).key == "wl-1/other"
     assert store.outbox.claim(LATER - timedelta(microseconds=1)) is None
     again = store.outbox.claim(LATER)
-    assert again is not None
     assert (again.key, again.tries, again.problem) == ("wl-1/card", 2, "network")
 
 
@@ -220,11 +209,9 @@ def test_a_paused_channel_holds_all_its_posts(store: Store) -> None:
     store.outbox.postpone("a", LATER, "429", whole_channel=True)
 
     elsewhere = store.outbox.claim(NINE)
-    assert elsewhere is not None
     assert elsewhere.key == "c"
     assert store.outbox.claim(LATER - timedelta(microseconds=1)) is None
     claimed = store.outbox.claim(LATER)
-    assert claimed is not None
     assert claimed.key == "a"
     store.outbox.postpone("a", LATER + timedelta(seconds=60), "429", whole_channel=True)
     store.outbox.put(card("d", channel="C1"))
@@ -252,7 +239,6 @@ def test_a_reply_whose_thread_will_never_begin_goes_out_alone(store: Store, root
 
     claimed = store.outbox.claim(NINE)
 
-    assert claimed is not None
     assert claimed.key == "wl-1/reply"
 
 
@@ -267,7 +253,6 @@ def test_one_message_at_a_time_goes_to_a_channel(store: Store) -> None:
     following = store.outbox.claim(NINE)
 
     assert sorted(claimed) == ["a", "c"]
-    assert following is not None
     assert following.key == "b"
 
 
@@ -306,7 +291,6 @@ def test_what_one_person_alone_is_to_see_does_not_wait_for_a_pause(store: Store)
 
     claimed = store.outbox.claim(NINE)
 
-    assert claimed is not None
     assert claimed.key == "answer/1"
 
 
@@ -462,7 +446,6 @@ class OutboxMachine(RuleBasedStateMachine):
         """Every row is what the few lines of Python say."""
         for key, expected in self.expected.items():
             post = self.outbox.find(key)
-            assert post is not None
             assert (post.state, post.wanted, post.shown) == (expected.state, expected.wanted, expected.shown)
 
 

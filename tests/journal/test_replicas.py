@@ -98,8 +98,6 @@ def test_what_a_killed_replica_had_taken_is_taken_over(store: Store, url: str) -
 
     assert taken == ["d00", "p00", "True"]
     assert (while_it_lived, afterwards) == (False, True)
-    assert delivery is not None
-    assert post is not None
     assert (delivery.key, delivery.attempts) == ("d00", 2)
     assert (post.key, post.tries, post.problem) == ("p00", 2, "interrupted")
 
@@ -202,8 +200,6 @@ def test_the_lock_of_a_killed_bot_is_no_hindrance(store: Store, url: str) -> Non
     delivery, post = store.inbox.claim(NINE), store.outbox.claim(NINE)
 
     assert taken == ["d00", "p00", "True"]
-    assert delivery is not None
-    assert post is not None
     assert (delivery.attempts, post.tries) == (2, 2)
 
 
@@ -261,7 +257,6 @@ def test_a_delivery_whose_claim_was_not_answered_is_claimed_again(joined: Store)
 
     delivery = joined.inbox.claim(NINE)
 
-    assert delivery is not None
     assert (delivery.key, delivery.attempts) == ("d00", 2)
 
 
@@ -272,7 +267,6 @@ def test_a_post_whose_claim_was_not_answered_is_claimed_again(joined: Store) -> 
 
     post = joined.outbox.claim(NINE)
 
-    assert post is not None
     assert (post.key, post.tries) == ("p00", 2)
 
 
@@ -286,7 +280,6 @@ def test_what_is_worked_on_is_not_given_back(joined: Store) -> None:
 
     again = joined.inbox.claim(NINE)
 
-    assert again is not None
     assert again.key == "d01"
     assert joined.inbox.claim(NINE) is None
     assert joined.outbox.claim(NINE + timedelta(hours=1)) is None

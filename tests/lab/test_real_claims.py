@@ -27,11 +27,9 @@ def test_what_was_claimed_goes_with_the_run_and_the_bot_waits_for_it(
         first = world.running_job()
         world.await_commits(first, 2)
         savepoint = flink.stop(JOB, JobId(first)).savepoint
-        assert savepoint is not None
         second = world.start_job(from_path=savepoint, properties={MODE: mode})
         world.await_checkpoints(second, above=0, count=2)
         run = flink.run(JobId(second))
-        assert run is not None
         assert run.may_own(savepoint)
 
         flink.stop(JOB, JobId(second))

@@ -42,9 +42,7 @@ def test_the_rows_that_an_older_savepoint_doubles_are_those_that_were_foretold(
 
     assert (right.verdict, right.checkpoint) == (RestoreVerdict.RIGHT, newest.checkpoint_id)
     assert (wrong.verdict, wrong.instead is not None) == (RestoreVerdict.WRONG, True)
-    assert wrong.instead is not None
     assert wrong.instead.endswith(newest.path.rpartition("/")[2])
     assert running.alive == (run,)
     repeated = wrong.tables[0].repeated
-    assert repeated is not None
     assert (before.duplicates, repeated.is_at_most, repeated.rows) == (0, False, after.duplicates)

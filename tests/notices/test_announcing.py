@@ -55,8 +55,6 @@ def test_the_newest_recovery_that_is_not_over_is_the_proposed_one(story: Story) 
     story.approves().rewinds()
     applied = told(story, "update").proposal
 
-    assert proposed is not None
-    assert applied is not None
     assert proposed.state == "proposed"
     assert proposed.title == story.incident.proposals[PROPOSAL].proposal.title
     assert applied.state == "applied"
@@ -83,8 +81,6 @@ def test_the_review_is_told_as_to_what_consumers_were_promised(
 
     facts = told(story, "review_published")
 
-    assert before is not None
-    assert facts.review is not None
     assert (facts.review.looked_at, facts.review.unknown, facts.review.inner) == (1, 0, 3)
     assert [each.is_fixed for each in (*before.broken, *facts.review.broken)] == [False, True]
     text = render(templates["review_published"], facts)

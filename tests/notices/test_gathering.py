@@ -52,7 +52,6 @@ def test_everything_above_the_waterline_is_affected(story: Story) -> None:
 
     facts = _facts(story)
 
-    assert facts.affected is not None
     assert facts.affected.snapshots == tuple(snapshot for _, snapshot, run, _ in orders.COMMITS if run == orders.RUN_B)
     assert (facts.affected.rows, facts.affected.taken_back) == (300, False)
     assert facts.affected.first_at == orders.NINE - timedelta(minutes=4)
@@ -66,8 +65,6 @@ def test_the_trusted_snapshot_says_whether_the_tag_stands_on_it(story: Story) ->
 
     tagged, plain = _facts(story).trusted, _facts(story, table=untagged).trusted
 
-    assert tagged is not None
-    assert plain is not None
     assert (tagged.snapshot_id, tagged.checkpoint_id, tagged.by_tag) == (orders.GOOD, 10, True)
     assert (plain.snapshot_id, plain.by_tag) == (orders.GOOD, False)
 
@@ -181,7 +178,6 @@ def test_after_the_rewind_only_what_was_taken_back_is_affected(story: Story) -> 
 
     facts = _facts(story, _read(orders.HEAD, run="wrong"), _read(HEAD_AFTER, run="right"), table=table_rewound())
 
-    assert facts.affected is not None
     assert facts.affected.taken_back
     assert facts.affected.snapshots == tuple(snapshot for _, snapshot, run, _ in orders.COMMITS if run == orders.RUN_B)
     assert isinstance(facts.reading, ReadAbove)
@@ -204,7 +200,6 @@ def test_an_older_rollback_is_not_this_incident(story: Story) -> None:
 
     facts = _facts(story, table=table)
 
-    assert facts.affected is not None
     assert SnapshotId(77) not in facts.affected.snapshots
 
 

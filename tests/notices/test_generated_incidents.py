@@ -86,7 +86,6 @@ def assert_same_by_other_ways(incident: Incident, notice: Notice) -> None:
     )  # fmt: skip
     mail, payload = mail_of(parcel, "waterline@acme.example"), payload_of(parcel)
     plain = mail.get_body(("plain",))
-    assert plain is not None
     assert plain.get_content().strip()
     assert "\n" not in mail["Subject"]
     assert NoticePayload.model_validate_json(payload.model_dump_json()) == payload

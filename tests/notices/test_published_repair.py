@@ -42,7 +42,6 @@ def test_what_a_published_repair_stands_on_stays_affected(story: Story) -> None:
 
     facts = _facts(story, orders.HEAD)
 
-    assert facts.affected is not None
     assert WRONG == facts.affected.snapshots
     assert (300, False) == (facts.affected.rows, facts.affected.taken_back)
 

@@ -50,6 +50,5 @@ def _expires(gateway: JavaGateway, folder: Path) -> None:
 
 def _jars_of_pyspark() -> Path:
     spec = find_spec("pyspark")
-    assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin).parent / "jars"

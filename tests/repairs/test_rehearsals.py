@@ -84,14 +84,12 @@ def test_leaked_manifests_are_appended_on_a_branch_and_then_published(
     assert positions(scene, "main") == list(range(70))
     [repair] = scene.table.recovering
     assert repair.recovered == {RUN: (4, 4)}
-    assert repair.written is not None
     assert repair.written[1] < repair.committed_at
     assert scene.diagnosed_anew(*LEAKS, "duplicate_rows") == []
     scene.flink.stop(JOB, JobId(scene.alive[0]))
     compacts(scene, writer)
     scene.diagnosed_anew(*LEAKS)
     lost = scene.store.get(scene.incident).latest["leaked_manifests"].evidence
-    assert lost is not None
     assert lost.verdict is Verdict.RULED_OUT, lost.headline
     assert "no commit took along" not in lost.headline
 

@@ -159,8 +159,6 @@ def commits_the_newest_again(scene: RepairScene) -> SnapshotId:
     with closing(open_catalog(scene.folder)) as catalog:
         table = catalog.load_table(ORDERS)
         newest = table.current_snapshot()
-        assert newest is not None
-        assert newest.summary is not None
         keys = {key: value for key, value in newest.summary.additional_properties.items() if key.startswith("flink.")}
         own = (m for m in newest.manifests(table.io) if m.added_snapshot_id == newest.snapshot_id)
         files = [entry.data_file for manifest in own for entry in manifest.fetch_manifest_entry(table.io)]
@@ -293,7 +291,6 @@ def test_the_compaction_is_undone_with_it(scene: RepairScene, writer: SparkSessi
     told = " ".join(proposed.proposal.preview.sentences)
     assert "Add 5 files with 50 rows again" in told
     assert "This removes 10 rows." in told
-    assert rehearsal.result is not None
     assert rehearsal.result.outcome == "applied", rehearsal.result
     assert positions(scene, "main") == sorted([*range(50), *range(20, 30)])
     assert positions(scene, rehearsal.proposal.rehearses_on or "") == list(range(50))

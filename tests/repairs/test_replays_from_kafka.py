@@ -13,7 +13,6 @@ from bot.adapters.kafka import Kafka
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.execution import ProposalState
-from bot.domain.findings import ReplayableFinding
 from bot.domain.replay import PositionRange, ReplayRange, ReplaySettings
 from spark_tasks._kafka import rows_of_topic, topic_trouble
 from tests.kafka_broker import PASSWORD, Broker, kafka_broker
@@ -92,7 +91,6 @@ def test_a_gap_is_read_from_the_broker_proven_on_a_branch_and_published(
     table = scene.table
     rows = spark.read.format("iceberg").option("versionAsOf", str(table.ref(branch))).load(table.metadata_location)
     of_one = rows.where("source_position = 15").selectExpr("*", "cast(event_time AS string) AS at").first()
-    assert of_one is not None
     assert (of_one["order_id"], of_one["source_partition"], of_one["customer"]) == (15, 0, "customer-15")
     assert of_one["at"] == "2026-11-03 00:00:15"
     scene.carries_out(scene.proposes("publish_repair"))
@@ -117,8 +115,6 @@ def test_offsets_without_a_row_are_counted_and_do_not_prevent_a_replay(
     rehearsal = scene.carries_out(scene.proposes("replay_source_range"))
 
     found = scene.store.get(scene.incident).latest["replayable_rows"].evidence
-    assert found is not None
-    assert isinstance(found.finding, ReplayableFinding)
     assert (found.finding.empty, found.finding.not_given) == (3, 0)
     told = " ".join(rehearsal.proposal.preview.sentences)
     assert "At 3 missing positions Kafka has no row" in told
@@ -141,11 +137,9 @@ def test_what_the_broker_has_deleted_is_said_and_nothing_is_written(declares: De
     ended = scene.carries_out(view)
 
     assert ended.state is ProposalState.REFUSED
-    assert ended.result is not None
     assert "no longer has all records of orders-0 from offset 10 to 19" in ended.result.sentence
     scene.services.desk.run_now(scene.incident, "replayable_rows")
     finding = scene.store.get(scene.incident).latest["replayable_rows"].evidence
-    assert finding is not None
     assert finding.verdict == "ruled-out"
     with pytest.raises(Refused, match="no longer has 10 of the 10 missing positions") as refused:
         scene.proposes("replay_source_range")

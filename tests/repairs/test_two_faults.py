@@ -71,7 +71,6 @@ def test_a_gap_that_another_fault_has_left_keeps_a_repaired_table_under_review(
     assert "20 positions are missing in 2 gaps" in failed(dropped)[GAP]
     assert "until these rows are replayed (/waterline propose replay_source_range)" in failed(dropped)[GAP]
     under_review = owed(scene)
-    assert under_review is not None
     assert under_review.status == "under-review"
 
     replayed = published(scene, "replay_source_range")
@@ -100,7 +99,6 @@ def left_by(rehearsal: Verified) -> Check:
 def must_be_under_review(scene: RepairScene) -> None:
     """The table is neither trusted nor told to be."""
     mark, incident = owed(scene), scene.store.get(scene.incident)
-    assert mark is not None
     assert mark.status == "under-review"
     for kind in ("recovered", "no_action_needed"):
         with pytest.raises(Refused, match="You cannot send"):

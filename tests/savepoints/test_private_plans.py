@@ -78,7 +78,6 @@ def test_savepoints_of_other_incidents_are_told_whole_beside_it(world: World) ->
     world.takes_it()
 
     found = world.savepoints.catalogue(ORDERS)
-    assert found.kept[0].plan is not None
     plan = found.kept[0].plan.model_copy(update={"reason": "New pricing."})
     other = found.kept[0].model_copy(update={"proposal": ProposalId("OTHER"), "incident": "wl-9", "plan": plan})
     told = catalogue_text(ORDERS, found._replace(kept=(*found.kept, other)))

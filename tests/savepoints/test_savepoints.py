@@ -139,7 +139,6 @@ def test_the_preview_shows_the_whole_plan(world: World) -> None:
 
     terms = _terms(proposal)
 
-    assert plan.planned is not None
     head = world.scene.snapshot("a", 5)
     day = f"{plan.planned.until:%Y-%m-%d}"
     assert terms == {
@@ -169,7 +168,6 @@ def test_the_digest_covers_the_terms(world: World) -> None:
     """A yes to one reason is no yes to another."""
     world.plans()
     one, plan = world.savepoint()
-    assert plan.planned is not None
 
     other = take_savepoint.propose(
         plan.model_copy(update={"planned": plan.planned.model_copy(update={"reason": "Something else."})})
@@ -191,7 +189,6 @@ def test_a_plan_is_not_changed_under_its_proposal(world: World) -> None:
     world.plans(reason="Another.")
 
     plan = world.scene.store.get(world.scene.incident).plan
-    assert plan is not None
     assert plan.reason == "Another."
 
 
@@ -203,8 +200,6 @@ def test_what_is_kept_has_the_terms_that_were_approved(world: World) -> None:
 
     _kept, counts, _left, _hidden, _not_now = world.savepoints.catalogue(ORDERS)
 
-    assert counts is not None
-    assert counts.plan is not None
     assert counts.plan.reason == "New pricing."
 
 
@@ -300,8 +295,6 @@ def test_what_names_no_time_is_refused_with_what_would(text: str) -> None:
 def test_the_announcement_says_by_when_it_is_over(story: Story) -> None:
     """To people and to programs; a time that has passed is not repeated."""
     plan = story.incident.plan
-    assert plan is not None
-    assert plan.over_by is not None
     facts = facts_told(story, PLANNED)
 
     assert facts.over_by == plan.over_by

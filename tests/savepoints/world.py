@@ -76,7 +76,6 @@ class World:
         """Proposed nine minutes ago, with a plan whose day ended five minutes ago."""
         self.plans()
         planned, now = self.scene.store.get(self.scene.incident).plan, datetime.now(UTC)
-        assert planned is not None
         passed = planned.model_copy(update={"until": now - timedelta(minutes=5)})
         proposal, plan = self.savepoint(planned=passed, at=now - timedelta(minutes=9))
         return self.proposes(proposal, plan.model_copy(update={"at": now}))
@@ -89,7 +88,6 @@ class World:
     def takes_a_newer_one(self, at: str = "file:///newer") -> None:
         """The record tells of one more that was kept for the job, at another path."""
         taken = self.scene.store.get(self.scene.incident).current_proposal
-        assert taken is not None
         newer = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")
         again = taken.proposal.model_copy(update={"id": newer})
         ends = [

@@ -151,7 +151,6 @@ def test_a_delivery_that_quotes_a_secret_stays_what_was_asked(tmp_path: Path, sa
 
     delivery = store.inbox.claim(NINE)
 
-    assert delivery is not None
     request = parse(delivery)
     assert isinstance(request, Command)
     assert request.text == (said + kept).strip()

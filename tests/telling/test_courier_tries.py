@@ -61,7 +61,6 @@ def test_what_does_not_arrive_is_tried_again_later_under_the_same_id(scene: Scen
     due = scene.delivers()
     assert due == scene.clock.at + timedelta(seconds=10)
     delayed = scene.story.incident.notices[key].deliveries[f"webhook:{scene.hook.url}"].delayed
-    assert delayed is not None
     assert "HTTP 503" in delayed.problem
     assert len(scene.box.mails) == 1
     scene.clock.at = due
@@ -83,7 +82,6 @@ def test_after_the_last_try_the_responder_is_asked_to_call(scene: Scene) -> None
 
     [lost] = scene.story.incident.notices[key].unreached
     assert tries + 1 == MOST_TRIES
-    assert lost.ended is not None
     assert lost.ended.asks == ANA
     assert f"Tried {MOST_TRIES} times" in lost.ended.detail
 
@@ -109,7 +107,6 @@ def test_a_defect_of_ours_is_tried_again_by_rule_and_said(scene: Scene) -> None:
 
     [delivery] = scene.story.incident.notices[key].deliveries.values()
     assert due == again == scene.clock.at + timedelta(seconds=10)
-    assert delivery.delayed is not None
     assert "A defect of ours: ValueError" in delivery.delayed.problem
     assert scene.box.mails == []
 
@@ -140,7 +137,6 @@ def test_a_try_that_was_cut_short_may_have_arrived(scene: Scene) -> None:
     [mail] = scene.box.mails
     ended = scene.story.incident.notices[key].deliveries[scene.mail().key].ended
     assert "may have come twice" in str(mail)
-    assert ended is not None
     assert "It may have arrived twice" in ended.detail
 
 
@@ -266,7 +262,6 @@ def test_what_an_earlier_version_queued_is_brought_and_shown_without_its_path(sc
 
     incident = scene.story.incident
     ended = incident.notices[key].deliveries[old.key].ended
-    assert ended is not None
     assert ended.how == "delivered"
     shown = [
         RECORDS.markdown(incident),

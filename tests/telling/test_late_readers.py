@@ -64,8 +64,6 @@ def test_a_run_that_is_seen_late_is_due_until_a_person_sends_the_correction(worl
 
     assert (["recovered"], ["revenue_daily"], [("late",)]) == (before, shown, seen(world))
     correction = world.told[-1]
-    assert correction.data is not None
-    assert correction.data.rerun is not None
     assert (correction.data.rerun.needed, correction.data.rerun.runs) == (True, ("late",))
     assert [] == due(world)
     with pytest.raises(Refused):

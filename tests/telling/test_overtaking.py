@@ -85,7 +85,6 @@ def test_a_severity_that_did_not_arrive_is_told_as_changed_by_the_next_update(st
 
     earlier = earlier_of(story.incident, "revenue_daily", {})
 
-    assert earlier is not None
     assert earlier.severity == "sev2"
 
 
@@ -129,7 +128,6 @@ def test_an_all_clear_that_waits_between_tries_does_not_follow_its_withdrawal(sc
 
     ended = mail_of(scene, cleared).ended
     assert ["correction"] == [mail["Subject"].split("] ")[1] for mail in scene.box.mails]
-    assert ended is not None
     assert (ended.how, ended.asks) == ("overtaken", None)
     assert "“Correction” followed" in ended.detail
 
@@ -144,7 +142,6 @@ def test_a_warning_does_not_come_after_what_says_it_better(scene: Scene, newer: 
 
     ended = mail_of(scene, warned).ended
     assert [newer] == [mail["Subject"].split("] ")[1] for mail in scene.box.mails]
-    assert ended is not None
     assert ended.how == "overtaken"
     assert mail_of(scene, warned).tries == 0
 
@@ -158,7 +155,6 @@ def test_what_may_have_arrived_before_it_was_overtaken_says_so(scene: Scene) -> 
     scene.delivers()
 
     ended = mail_of(scene, key).ended
-    assert ended is not None
     assert (ended.how, ended.may_be_there, scene.box.mails) == ("overtaken", True, [])
     assert "is closed" in ended.detail
     assert "It may have arrived all the same" in ended.detail

@@ -61,7 +61,6 @@ def test_a_correction_during_another_doubt_calls_nothing_proven_and_asks_nobody_
 
     told = data_of(notice)
     assert told.stage != "proven"
-    assert told.rerun is not None
     assert told.rerun.needed is None
     assert told.trusted_snapshot == world.scene.incidents.get(second).trusted
     assert f"under review again:* incident {second} questions the table. Do not re-run yet." in notice.text
@@ -91,7 +90,6 @@ def test_a_correction_after_a_later_proof_names_that_one_s_head(world: Cleared, 
 
     assert told.stage == "proven"
     assert told.trusted_snapshot == world.scene.orders.head != first_head
-    assert told.rerun is not None
     assert told.rerun.resume_after in (None, world.scene.orders.head)
 
 

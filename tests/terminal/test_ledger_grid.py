@@ -402,7 +402,6 @@ def test_the_bot_ends_with_a_demo_that_is_killed(tmp_path: Path) -> None:
     bot.chmod(0o700)
     command = [sys.executable, "-c", _A_DEMO, str(bot), str(tmp_path / "bot.log")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
-        assert demo.stdout is not None
         pid = int(demo.stdout.readline())
         assert psutil.Process(pid).is_running()
         demo.kill()

@@ -39,7 +39,6 @@ def watched(lab: Lab, folder: Path) -> Iterator[Sightings]:
     settings = Settings.load(write_config(folder, lab.state, "http://127.0.0.1:9/", default_cast()))
     watch = WatchSettings(every=EVERY, evidence_every=timedelta(minutes=1))
     with build(settings.model_copy(update={"watch": watch}), NobodyThere()) as built:
-        assert built.services.watch is not None
         assert built.services.sightings is not None
         built.services.watch.start(built.timers)
         yield built.services.sightings

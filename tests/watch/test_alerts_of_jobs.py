@@ -156,7 +156,6 @@ def test_damage_that_goes_on_after_an_incident_is_told_in_the_tables_channel(sce
     sightings.settle(ORDERS)
 
     told = scene.store.outbox.find(post_key(sightings.memory(ORDERS).lasting[-1].id))
-    assert told is not None
     assert (told.channel, told.thread_of, told.incident) == (ROOM, None, None)
 
 

@@ -276,8 +276,6 @@ def test_silence_and_age_are_said_in_the_thread_of_an_open_incident(over_recorde
 
     silence, age = (watched.store.outbox.find(f"{incident}/watch/{code}") for code in ("no-commit", "stale"))
     assert at_once == [None, None]
-    assert silence is not None
-    assert age is not None
     assert silence.thread_of == age.thread_of == f"{incident}/card"
     assert "Meanwhile: Run d04a92 is RUNNING, and has committed nothing since 01:07:15 UTC." in (silence.text or "")
     assert "1 min are promised." in (age.text or "")

@@ -222,7 +222,6 @@ def test_the_same_run_rolled_back_once_more_is_told_once_more(ana: Responder, bo
     assert [each.sign.code for each in again_sighted(bot)] == ["F6", "F6"]
     second = again_sighted(bot)[-1]
     post = bot.store.outbox.find(post_key(second.id))
-    assert post is not None
     assert post.thread_of is None
     assert any("rolled back once more" in reason and "lost 3 commits" in reason for reason in second.sign.reasons)
     assert open_findings(bot.sightings.memory(ORDERS), bot.services.store.all()) == (second,)

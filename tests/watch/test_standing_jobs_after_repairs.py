@@ -136,7 +136,6 @@ def test_responders_are_asked_on_while_it_is_down(story: Story, end: Effect, sai
     proposed(story, PUBLICATION, (end,), NOBODY)
     carried_out(story, PUBLICATION)
     stands = standing_job(story.incident)
-    assert stands is not None
     asked = PromiseReminded(what="standing-job", due=stands.since, moment=due(story)[0], people=(ANA,))
     entry = story.says(asked).incident.entries[-1]
 
@@ -189,7 +188,6 @@ def test_once_it_runs_nothing_is_asked(
 
     runs(story)
 
-    assert before is not None
     assert before.settled == said
     assert [] == due(story)
     assert closing(record).close(story.id, "Done.", by=ANA).closed_at is not None
@@ -246,7 +244,6 @@ def test_a_diagnosis_that_sees_it_run_ends_that_whatever_it_finds(
 
     assert "F2" in ever_after
     assert HEALTHY not in ever_after
-    assert before is not None
     assert before.settled == said
     assert [] == due(story)
     assert 1 == sum(isinstance(entry.body, Diagnosed) for entry in story.incident.entries)
@@ -292,7 +289,6 @@ def refused(refused_story: Story, index: int) -> None:
 def test_responders_are_asked_and_told_the_way_back(refused_story: Story) -> None:
     """An hour after the refusal."""
     stands = standing_job(refused_story.incident)
-    assert stands is not None
     asked = PromiseReminded(what="standing-job", due=stands.since, moment=due(refused_story)[0], people=(ANA,))
     entry = refused_story.says(asked).incident.entries[-1]
 
@@ -353,14 +349,10 @@ def test_a_later_rehearsal_takes_it_over(refused_story: Story) -> None:
     carried_out(refused_story, LATER)
     given_up = standing_job(refused_story.incident)
 
-    assert stands is not None
-    assert stands.waits_for is not None
     assert stands.waits_for.proposal.id == PUBLICATION
     assert stands.settled is None
-    assert before is not None
     assert (orders.RUN_B, "s3://lake/savepoints/savepoint-b-6") == (before.run, before.savepoint)
     assert before == left
-    assert given_up is not None
     assert given_up.settled == "given up"
 
 
@@ -372,7 +364,6 @@ def test_a_rehearsal_beside_a_run_takes_nothing_over(refused_story: Story) -> No
 
     stands = standing_job(refused_story.incident)
 
-    assert stands is not None
     assert stands.stopped_by.proposal.id == PUBLICATION
 
 
@@ -392,7 +383,6 @@ def test_what_was_approved_to_start_none_leaves_nothing(record: Store) -> None:
     stands = standing_job(refused_story.incident)
 
     assert applied is None
-    assert stands is not None
     assert stands.settled == "refused"
 
 
@@ -412,5 +402,4 @@ def test_a_stop_of_which_only_a_person_knows_counts(record: Store) -> None:
 
     stands = standing_job(refused_story.incident)
 
-    assert stands is not None
     assert (orders.RUN_B, None) == (stands.left.run, stands.left.savepoint)

@@ -117,7 +117,6 @@ class Watched:
 
     def _told(self, sighting: str) -> Told:
         sight = self.sightings.sight(sighting)
-        assert sight is not None
         _text, blocks = finding_message(sight, People())
         shown = fit(blocks)
         buttons = [part["text"]["text"] for block in shown if block["type"] == "actions" for part in block["elements"]]

@@ -106,7 +106,6 @@ def drains(history: History) -> None:
         sink.pending = ()
         job.passes(6)
         history.table.adds(job.run, DRAINED, rows, sink=sink.operator, files=files)
-        assert job.newest is not None
         job.newest = job.newest._replace(pending=(), is_drained=True)
         job.points[-1] = job.newest
     job.ends("FINISHED")

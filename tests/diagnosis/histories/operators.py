@@ -68,7 +68,6 @@ def splits(history: History) -> None:
     job.reads(kind=CheckpointKind.STOP_SAVEPOINT)
     job.ends("FINISHED")
     savepoint = job.newest
-    assert savepoint is not None
     apart = frozenset(source.draw.sample(sorted(source.every), source.draw.randint(1, source.partitions - 1)))
     job.read = source.every - apart
     job.starts(savepoint)

@@ -83,7 +83,6 @@ def test_a_rollback_under_a_running_job_loses_records_of_all_its_partitions() ->
 
     assert truth_of(history).lost == lost
     assert {each.partition for each in ranges(history, lost)} == {"0", "1"}
-    assert gaps is not None
     assert sum(each.size for each in gaps.gaps) == len(lost)  # type: ignore[attr-defined]
     assert all(each // STRIDE in {0, 1} for each in lost)
 
@@ -160,7 +159,6 @@ def test_two_halves_of_a_job_read_what_the_job_would_have_read() -> None:
     assert again
     assert not {*by_partition(again)} & half.read
     others = case_shown(history, None).observation.others
-    assert others is not None
     assert [job_id(half.run)] == [run.job_id for run in others.values]
 
 
