@@ -1,17 +1,36 @@
-"""When approvals end, who carries out, and who vetoes or breaks the glass: the policy as the rule reads it."""
+"""Who may approve: policies, their choice by severity and table, and teams."""
 
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from bot.domain.approval import ApprovalPolicy, People, whom_to_ask
+from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql import open_store
+from bot.domain.approval import Approval, ApprovalPolicy, People, missing, missing_in_words, teams_covered, whom_to_ask
 from bot.domain.approval_refusals import NotAllowed
-from bot.domain.deciding import Approve, Begin, BreakGlass, Tick, Veto
-from bot.domain.entries import ApprovalReminded, GlassBroken, ProposalApproved, VetoTimeEnded
-from bot.domain.execution import ProposalState
+from bot.domain.contract import TableContract
+from bot.domain.deciding import Approve, Begin, BreakGlass, Reject, Tick, Veto
+from bot.domain.entries import (
+    ApprovalReminded,
+    GlassBroken,
+    ProposalApproved,
+    ResponderAssigned,
+    SeverityChanged,
+    VetoTimeEnded,
+)
+from bot.domain.errors import Refused
+from bot.domain.execution import MOVES, ProposalState
+from bot.domain.ids import UserId
 from bot.domain.journal import WATERLINE
+from bot.domain.setup import TableSetup
+from bot.service.incident_store import IncidentStore
+from bot.service.walking import Walker
 from tests import orders_table as orders
-from tests.approval.desk import ANA, BEN, CLEO, DANA, EVE, HELD, OWNERS, POLICY, Desk
+from tests.approval.desk import ANA, BEN, CLEO, DANA, EVE, FINN, HELD, OWNERS, POLICY, TWO_TEAMS, Desk
+from tests.incidents import Story
+from tests.tables import CONTRACT
 
 
 def test_the_end_of_the_term_is_exclusive() -> None:
@@ -120,3 +139,261 @@ def test_a_person_listed_twice_is_named_once() -> None:
     policy = ApprovalPolicy(users=(BEN,), teams={"streaming": People(users=(BEN, CLEO))})
 
     assert f"Ask <@{BEN}> or <@{CLEO}>." == whom_to_ask(policy, ANA)
+
+
+def setup(**policies: ApprovalPolicy) -> TableSetup:
+    """A table with these policies; a double underscore stands for the slash."""
+    named = {name.replace("__", "/"): policy for name, policy in policies.items()}
+    return TableSetup(
+        name=orders.TABLE, job=None, contract=TableContract(), consumers=(), policies=named, next_update_minutes=30
+    )
+
+
+def test_the_most_specific_policy_counts() -> None:
+    """The action before `destructive` before `default`, each first for the severity."""
+    a, b, c, d, e = (ApprovalPolicy(users=(BEN,), required=n) for n in range(1, 6))
+    table = setup(default=a, default__sev1=b, rewind=c, rewind__sev1=d, destructive=e)
+
+    found = [
+        table.policy_for(action, severity, is_destructive=destructive, proposer=ANA).required
+        for action, severity, destructive in [
+            ("rewind", "sev1", False), ("rewind", "sev2", False), ("forward", "sev1", False),
+            ("forward", "sev3", False), ("orphans", "sev1", True), ("rewind", "sev1", True),
+        ]
+    ]  # fmt: skip
+
+    assert [4, 3, 2, 1, 5, 4] == found
+
+
+def test_what_publishes_or_undoes_another_action_asks_for_that_ones_approvals() -> None:
+    """Nobody gets round three approvals by the second of two proposals; a policy of its own name says otherwise."""
+    one, two, three = (ApprovalPolicy(users=(BEN,), required=n) for n in range(1, 4))
+    table = setup(default=one, deduplicate_rows=three, undo_proposal=two)
+
+    found = [
+        table.policy_for(action, "sev1", is_destructive=False, proposer=ANA, follows=follows).required
+        for action, follows in [
+            ("publish_repair", ["deduplicate_rows"]), ("publish_repair", ["drop_duplicated_commit"]),
+            ("undo_proposal", ["deduplicate_rows"]), ("publish_repair", []),
+        ]
+    ]  # fmt: skip
+
+    assert [3, 1, 2, 1] == found
+
+
+def test_an_undo_of_a_publication_and_one_of_an_undo_ask_for_the_first_actions_approvals() -> None:
+    """Putting main back to the fault, or redoing a rewind, is no smaller matter than the first time."""
+    one, three = ApprovalPolicy(users=(BEN,)), ApprovalPolicy(users=(BEN,), required=3)
+    table = setup(default=one, deduplicate_rows=three)
+
+    found = [
+        table.policy_for("undo_proposal", "sev1", is_destructive=False, proposer=ANA, follows=follows).required
+        for follows in [("publish_repair", "deduplicate_rows"), ("undo_proposal", "publish_repair"), ("undo_proposal",)]
+    ]
+
+    assert [3, 1, 1] == found
+
+
+def test_what_is_destructive_needs_two_teams_unless_its_policy_says_a_number() -> None:
+    """Nobody loses the second team by forgetting to ask for it."""
+    said = ApprovalPolicy(users=(BEN,), different_teams=1)
+    table = setup(default=TWO_TEAMS.model_copy(update={"different_teams": None}), orphans=said)
+
+    asked = [
+        table.policy_for(action, "sev1", is_destructive=destructive, proposer=ANA).teams_asked
+        for action, destructive in [("drop", True), ("orphans", True), ("drop", False)]
+    ]
+
+    assert [2, 0, 0] == asked
+
+
+@pytest.mark.parametrize(
+    ("policy", "required"),
+    [
+        (ApprovalPolicy(users=(BEN,)), 1),
+        (ApprovalPolicy(users=(BEN, ANA)), 1),
+        (ApprovalPolicy(users=(BEN, CLEO)), 2),
+        (ApprovalPolicy(groups=("S0APPROVE1",)), 2),
+        (ApprovalPolicy(users=(BEN, CLEO, DANA), required=3), 3),
+        (ApprovalPolicy(users=(BEN, CLEO), different_teams=1), 1),
+    ],
+)
+def test_without_teams_what_is_destructive_needs_two_people_as_far_as_there_are_two(
+    policy: ApprovalPolicy, required: int
+) -> None:
+    """A policy that names no teams stays usable: nobody edits a file at night to give a repair up."""
+    found = setup(default=policy).policy_for("drop", "sev1", is_destructive=True, proposer=ANA)
+
+    assert (required, 0) == (found.required, found.teams_asked)
+
+
+STREAM, LAKE = "S0STREAM01", "S0LAKE0001"
+
+
+def yes(by: UserId, *teams: str) -> Approval:
+    """One approval."""
+    return Approval(by=by, at=orders.NINE, digest="d", teams=teams)
+
+
+@pytest.mark.parametrize(
+    ("people", "covered"),
+    [
+        ([], 0),
+        ([("a",), ("a",)], 1),
+        ([("a", "b")], 1),
+        ([("a", "b"), ("a",)], 2),
+        ([("a",), ("a", "b"), ("a", "c")], 3),
+        ([(), ("b",)], 1),
+    ],
+)
+def test_each_person_stands_for_one_team(people: list[tuple[str, ...]], covered: int) -> None:
+    """Somebody in two teams covers one of them, and whichever helps."""
+    assert covered == teams_covered(people)
+
+
+@pytest.mark.parametrize(
+    ("given", "still", "words"),
+    [
+        ([], (2, 2), "2 approvals, from 2 different teams"),
+        ([yes(BEN, "streaming")], (1, 1), "1 more approval, from another team"),
+        ([yes(BEN, "streaming"), yes(CLEO, "streaming")], (1, 1), "1 more approval, from another team"),
+        ([yes(BEN, "streaming"), yes(BEN, "streaming", "lakehouse")], (1, 1), "1 more approval, from another team"),
+        ([yes(CLEO)], (2, 2), "2 more approvals, from 2 other teams"),
+    ],
+)
+def test_what_is_missing_of_two_teams(given: list[Approval], still: tuple[int, int], words: str) -> None:
+    """Two people of one team are not two teams, and one person is never two."""
+    assert still == missing(TWO_TEAMS, given)
+    assert words == missing_in_words(TWO_TEAMS, given)
+
+
+def test_nothing_is_missing_once_two_people_cover_two_teams() -> None:
+    """Whoever is in both stands for the one that the other is not in."""
+    assert (0, 0) == missing(TWO_TEAMS, [yes(BEN, "streaming", "lakehouse"), yes(CLEO, "streaming")])
+
+
+def test_only_those_are_asked_whose_yes_would_count() -> None:
+    """Neither the proposer, nor who has approved, nor the team that is there already."""
+    assert f"Ask <@{CLEO}>." == whom_to_ask(POLICY, ANA, [yes(BEN)])
+    assert f"Ask team lakehouse (<!subteam^{LAKE}>)." == whom_to_ask(TWO_TEAMS, ANA, [yes(BEN, "streaming")])
+    assert "ask the table's owners" in whom_to_ask(ApprovalPolicy(users=(ANA,)), ANA)
+
+
+def test_two_teams_approve_and_membership_is_that_of_the_click() -> None:
+    """Who leaves a team afterwards has approved for it; who joins between two clicks counts for it."""
+    desk = Desk(TWO_TEAMS, groups={STREAM: {BEN, CLEO}})
+    desk.does(Approve(digest=desk.proposal.digest), BEN)
+    second = desk.does(Approve(digest=desk.proposal.digest), DANA)
+    desk.groups = {LAKE: {DANA}}
+
+    desk.does(Approve(digest=desk.proposal.digest), DANA)
+
+    assert isinstance(second, NotAllowed)
+    assert "not-yours" == second.why
+    assert [("streaming",), ("lakehouse",)] == [given.teams for given in desk.view.approvals]
+    assert ProposalState.APPROVED is desk.state
+
+
+def test_one_person_counts_once() -> None:
+    """A second yes of the same person is answered with who is missing."""
+    desk = Desk(POLICY.model_copy(update={"required": 2}))
+    desk.does(Approve(digest=desk.proposal.digest), BEN)
+
+    again = desk.does(Approve(digest=desk.proposal.digest), BEN)
+
+    assert isinstance(again, NotAllowed)
+    assert ("counted-already", f"Ask <@{CLEO}>.") == (again.why, again.remedy)
+    assert ProposalState.PROPOSED is desk.state
+
+
+def test_an_unread_group_makes_nobody_an_approver() -> None:
+    """Neither somebody who may be in it, nor, where teams matter, somebody whose team cannot be told."""
+    one, two = Desk(POLICY.model_copy(update={"groups": (LAKE,)})), Desk(TWO_TEAMS, groups={STREAM: {BEN}})
+
+    named = one.does(Approve(digest=one.proposal.digest), BEN, unread=frozenset({LAKE}))
+    perhaps = one.does(Reject(reason="No."), FINN, unread=frozenset({LAKE}))
+    in_one_team = two.does(Approve(digest=two.proposal.digest), BEN, unread=frozenset({LAKE}))
+
+    assert isinstance(named, ProposalApproved)
+    assert isinstance(perhaps, NotAllowed)
+    assert isinstance(in_one_team, NotAllowed)
+    assert ("unreadable", "unreadable") == (perhaps.why, in_one_team.why)
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "approval.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_the_table_of_moves() -> None:
+    """A move that is added or taken away changes the page."""
+    rows = [f"| {state} | {', '.join(sorted(to))} |" for state, to in MOVES.items() if to]
+
+    assert rows == [line for line in PAGE.split("## The table of moves")[1].splitlines() if line.startswith("| ")][1:]
+
+
+def test_the_page_has_every_setting_of_a_policy() -> None:
+    """Whoever writes a policy finds all that it can say."""
+    table = PAGE.split("## The policy")[1].split("## Emergency approval")[0]
+
+    assert [] == [name for name in ApprovalPolicy.model_fields if f"`{name}`" not in table]
+
+
+ONE, TWO = ApprovalPolicy(users=(BEN, EVE)), ApprovalPolicy(users=(BEN, EVE), required=2)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[IncidentStore]:
+    """Ana has opened a sev2; Ben responds."""
+    opened = open_store(f"sqlite:///{tmp_path / 'record.db'}")
+    Story(opened.journal).opens().says(ResponderAssigned(user=BEN))
+    yield IncidentStore(opened.journal, SystemClock())
+    opened.close()
+
+
+@pytest.mark.parametrize(("severity", "policy"), [("sev1", TWO), ("sev3", ONE)])
+def test_the_present_severity_chooses_the_policy_of_the_next_proposal(severity: str, policy: ApprovalPolicy) -> None:
+    """The table says two people at sev1, else one."""
+    setup = TableSetup(
+        name=orders.TABLE, job=orders.JOB, contract=CONTRACT, consumers=(), next_update_minutes=30,
+        policies={"default": ONE, "default/sev1": TWO},
+    )  # fmt: skip
+
+    assert policy == setup.policy_for("rewind_table_and_job", severity, is_destructive=False, proposer=ANA)  # type: ignore[arg-type]
+
+
+def test_a_lower_severity_loosens_no_proposal_that_was_made() -> None:
+    """It was made at sev1 and still needs both."""
+    desk = Desk(policy=TWO)
+    desk.writes(SeverityChanged(before="sev1", severity="sev3", reason="One report."), by=ANA)
+
+    desk.does(Approve(digest=desk.proposal.digest, shown_whole=True), BEN)
+    after_one = desk.state
+    desk.does(Approve(digest=desk.proposal.digest, shown_whole=True), EVE)
+
+    assert (ProposalState.PROPOSED, ProposalState.APPROVED) == (after_one, desk.state)
+
+
+def test_nobody_else_changes_the_severity(store: IncidentStore) -> None:
+    """Eve takes the incident over first, which is on record."""
+    [incident] = store.all()
+
+    with pytest.raises(Refused, match="so you cannot change its severity"):
+        Walker(store, lambda _id: None).change_severity(incident.id, "sev3", "It is small.", by=EVE)
+
+    assert store.get(incident.id).severity == "sev2"
+
+
+@pytest.mark.parametrize("by", [ANA, BEN])
+def test_who_responds_or_has_opened_it_may(store: IncidentStore, by: UserId) -> None:
+    """With a reason; the record has both, once."""
+    [incident] = store.all()
+    walker = Walker(store, lambda _id: None)
+
+    walker.change_severity(incident.id, "sev1", "Finance reports from it.", by=by)
+    with pytest.raises(Refused, match="is sev1 already"):
+        walker.change_severity(incident.id, "sev1", "Again.", by=by)
+
+    last = store.get(incident.id).entries[-1]
+    assert (by, SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it.")) == (
+        last.by,
+        last.body,
+    )

@@ -1,14 +1,26 @@
-"""Ranges of commits tell what is missing and what came again, as long as they are whole; and none of it needs Spark."""
+"""Ranges of commits tell what is missing and what came again; and every task, asked of two tables."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
+from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Verdict
+import spark_tasks
+from bot.domain.evidence import Ask, Verdict
 from bot.domain.findings import PositionGap, ReplayedRowsFinding
-from spark_tasks import missing_positions, replayed_rows
+from bot.domain.table import Window
+from bot.evidence import find_tasks
+from spark_tasks import _few_entries, _manifests, missing_positions, replayed_rows
 from spark_tasks._coverage import Edge, Part, Partition, is_apart, spans_of
 from spark_tasks._positions import Edges, Positions, by_ranges
 from spark_tasks._window import reach_of
-from tests.tables import OrdersTable
+from tests.actions.worlds import closed, made
+from tests.evidence import manifests
+from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
+from tests.tables import CONTRACT, ORDERS, OrdersTable
+from tests.upserts import upserts
 
 
 def part(low: int, high: int, *, of: Partition = "0", rows: int | None = None, positions: int | None = None) -> Part:
@@ -120,3 +132,82 @@ def test_what_came_again_is_judged_without_spark(
 
     assert answer.verdict is verdict
     assert facts.checked == 0 or isinstance(answer.finding, ReplayedRowsFinding)
+
+
+CONFIRMED = {
+    "checkpoint_health", "checkpoint_pairing", "contract_agreement", "duplicate_commits", "duplicate_rows",
+    "extra_copies", "late_rows", "ledger", "recovery_extent", "replayed_rows",
+}  # fmt: skip
+"""Where run b repeats a checkpoint of run a; nothing is on the table that is well."""
+INCONCLUSIVE = {"freshness", "reads_above_waterline", "replayable_rows"}
+"""Nothing is promised, trusted or declared."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One table."""
+
+    ask: Ask
+    inconclusive: set[str]
+    confirmed: set[str]
+
+    def expected(self, task: str) -> Verdict:
+        """Of this task."""
+        if task in self.inconclusive:
+            return Verdict.INCONCLUSIVE
+        return Verdict.CONFIRMED if task in self.confirmed else Verdict.RULED_OUT
+
+
+@pytest.fixture(scope="module", params=["well", pytest.param("rewound", marks=pytest.mark.smoke)])
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """All that can be seen of the table, and a window that begins after its first commit."""
+    scene, _plan = made(tmp_path_factory.mktemp(request.param), request.param)
+    seen = scene.observer.observe(ORDERS)
+    assert seen.table.head is not None
+    window = Window(since=scene.snapshot("a", 1), until=seen.table.head)
+    ask = Ask(observation=seen, window=window, contract=CONTRACT)
+    if request.param == "well":  # its checkpoints lie on a local disk, of which nobody knows whether it lasts
+        yield Asked(ask, INCONCLUSIVE | {"checkpoint_health"}, set())
+    else:
+        yield Asked(ask, INCONCLUSIVE, CONFIRMED)
+    closed(scene)
+
+
+AT_ONCE = {
+    "checkpoint_pairing",
+    "duplicate_commits",
+    "duplicate_rows",
+    "ledger",
+    "missing_positions",
+    "recovery_extent",
+}
+"""Asked in the inner loop; the others with all tests."""
+
+
+@pytest.mark.parametrize(
+    "task",
+    [pytest.param(task, marks=[] if task in AT_ONCE else pytest.mark.full) for task in sorted(find_tasks(spark_tasks))],
+)
+def test_it_tells_the_two_tables_apart(asked: Asked, asks: Asks, task: str) -> None:
+    """The answer is checked as the collector checks it."""
+    assert asks(task, asked.ask).verdict is asked.expected(task)
+
+
+def test_pyiceberg_reads_what_spark_reads(session: SparkSession, orders: OrdersTable) -> None:
+    """Of appends, replaced files, deletes, nulls and columns without bounds; also after a merge."""
+    orders.sets({"write.metadata.metrics.column.customer": "none"})
+    write(orders, "a1[0:10] a2[10:20,-]p3 +[20:30]p-7[5:9]p2 drop[12:15]")
+    upserts(orders, "a", 3, [30, 31], keys=[7, 8], deletes=[1])
+    orders.sets({"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"})
+    write(orders, "a4[40:50]")
+    table = orders.state()
+    columns = (table.columns[2], None, table.columns[1], table.columns[4])
+
+    read = _few_entries.entries_by_commit(session, _manifests.own_manifests(session, table.snapshots), columns)
+    told = manifests.entries_by_commit(session, table.snapshots, columns)
+
+    by_spark, by_pyiceberg = (
+        sorted(each for some in of for each in some if each.status in {1, 2}) for of in (read, told)
+    )
+    assert len(by_spark) == 8
+    assert by_spark == by_pyiceberg

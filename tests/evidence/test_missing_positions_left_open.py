@@ -1,21 +1,27 @@
-"""Missing positions where deletes, keys, partitions' tails or several topics could hide or explain them."""
+"""Missing positions where deletes, keys, holes, tails of partitions or several topics could hide or explain them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from bot.domain.evidence import Verdict
+from bot.domain.evidence import Ask, Verdict
 from bot.domain.findings import PositionGap
+from bot.domain.flink import CheckpointSettings
 from bot.domain.ids import SnapshotId
+from bot.domain.kafka import KafkaPartition
+from bot.domain.looked import Seen
 from tests.evidence.conftest import Asks
+from tests.evidence.flink_words import V1, run
 from tests.evidence.restore_points import stored
 from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
 from tests.evidence.test_recovery_extent import reading_on
 from tests.evidence.test_replayed_rows import replayed_of
-from tests.tables import OrdersTable, job, of_flink, rows
+from tests.tables import CONTRACT, OrdersTable, job, of_flink, rows
+from tests.upserts import upserts
 
 
 def test_rows_deleted_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
@@ -300,3 +306,265 @@ def test_what_surely_came_again_is_told_beside_them(orders: OrdersTable, asks: A
     assert answer.verdict is Verdict.CONFIRMED
     assert [(pair.first, pair.second, pair.keys) for pair in replayed_of(answer).pairs] == [(before, again, 5)]
     assert answer.could_not_look[0].source == "contract.position_partition"
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Iterator[OrdersTable]:
+    """An empty `sales.orders` into which a job writes by key."""
+    table = OrdersTable(tmp_path, {"write.upsert.enabled": "true"})
+    yield table
+    table.close()
+
+
+def test_replaced_rows_are_not_missing(orders: OrdersTable, asks: Asks) -> None:
+    """Those of the window, and from where it begins (position 9) on the older ones whose keys came again in it."""
+    before = orders.appends(rows(range(10)))
+    upserts(orders, "a", 2, range(10, 15), keys=range(5, 10))
+    upserts(orders, "a", 3, range(15, 20), keys=[8, 9, 20, 21, 22])
+
+    answer = asks("missing_positions", orders.ask(before))
+    by_partition = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
+
+    assert (answer.verdict, gaps_of(answer).missing, gaps_of(answer).replaced) == (Verdict.RULED_OUT, 0, 3)
+    assert by_partition.verdict is answer.verdict
+    assert gaps_of(by_partition) == gaps_of(answer).model_copy(update={"tops": {"0": 19}})
+    assert answer.headline == (
+        "No position is missing up to the highest one that was brought, 19. The rows of 3 positions were replaced or "
+        "deleted by their key: these are no missing rows."
+    )
+
+
+def test_what_the_source_skipped_between_commits_is_missing(orders: OrdersTable, asks: Asks) -> None:
+    """Also where the first commit behind the hole was replaced altogether."""
+    before = orders.appends(rows(range(10)))
+    upserts(orders, "a", 2, range(20, 25), keys=range(5))
+    upserts(orders, "a", 3, range(25, 30), keys=range(5))
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert gaps_of(answer).gaps == (PositionGap(first=10, last=19),)
+    assert (gaps_of(answer).missing, gaps_of(answer).is_untold) == (10, False)
+    assert answer.headline.startswith("10 positions are missing: 10 to 19.")
+
+
+@pytest.mark.parametrize("where", ["within a commit", "beside a delete"])
+def test_what_deletes_may_account_for_is_open(orders: OrdersTable, asks: Asks, where: str) -> None:
+    """A delete of a key leaves no position, and within one commit a sink may write only the newest row of a key."""
+    before = orders.appends(rows(range(10)))
+    if where == "within a commit":
+        upserts(orders, "a", 2, [10, 11, 14], keys=range(20, 23))
+    else:
+        upserts(orders, "a", 2, [10, 11], keys=range(20, 22), deletes=[1, 2])
+        upserts(orders, "a", 3, [14], keys=[22])
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "2 positions (12 to 13) have no row that lives or was replaced" in answer.headline
+    assert (gaps_of(answer).missing, gaps_of(answer).is_untold) == (2, True)
+    assert answer.rows == (("none", "12", "13", "2"),)
+
+
+def test_a_hole_beside_an_open_gap_is_missing_alone(orders: OrdersTable, asks: Asks) -> None:
+    """What is sure is counted; what is open is named beside it."""
+    before = orders.appends(rows(range(10)))
+    upserts(orders, "a", 2, [10, 12], keys=[20, 21])
+    upserts(orders, "a", 3, [15], keys=[22])
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, 2)
+    assert gaps_of(answer).gaps == (PositionGap(first=13, last=14),)
+    assert "1 position (11) has no row" in answer.could_not_look[0].reason
+
+
+def test_what_was_rolled_back_is_missing_beside_deletes_too(orders: OrdersTable, asks: Asks) -> None:
+    """Rows stood there, so no delete accounts for these positions."""
+    before = orders.appends(rows(range(10)))
+    upserts(orders, "a", 2, range(10, 15), keys=range(20, 25))
+    orders.rolls_back_to(before)
+    upserts(orders, "a", 3, [15, 16], keys=[30, 31], deletes=[1, 2])
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert gaps_of(answer).gaps == (PositionGap(first=10, last=14),)
+
+
+def test_what_was_replaced_before_the_window_is_not_its_fault(orders: OrdersTable, asks: Asks) -> None:
+    """Positions 0 to 4 and 10 to 14 are gone since then, and a run reads a part of the source again."""
+    orders.appends(rows(range(10)))
+    upserts(orders, "a", 2, range(10, 15), keys=range(5))
+    before = upserts(orders, "a", 3, range(15, 20), keys=range(5))
+    upserts(orders, "b", 3, range(12, 22), keys=[2, 3, 4, 0, 1, 2, 3, 4, 40, 41])
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert (answer.verdict, gaps_of(answer).replaced) == (Verdict.RULED_OUT, 0)
+
+
+@pytest.mark.parametrize(("bare", "expected"), [(False, Verdict.CONFIRMED), (True, Verdict.INCONCLUSIVE)])
+def test_rows_that_another_writer_took_away_are_no_replaced_ones(
+    orders: OrdersTable, asks: Asks, bare: bool, expected: Verdict
+) -> None:
+    """Their key lives no more, and the job's own deletes each brought a row, unless one may account for them."""
+    before = orders.appends(rows(range(10)))
+    orders.commits("a", 2, range(10, 20))
+    orders.deletes("order_id >= 15 and order_id < 18")
+    upserts(orders, "a", 3, range(20, 25), keys=range(10, 15), deletes=[3] if bare else [])
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert (answer.verdict, gaps_of(answer).replaced) == (expected, 5)
+    assert gaps_of(answer).gaps == (PositionGap(first=15, last=17),)
+
+
+NOT_DENSE = CONTRACT.model_copy(update={"position_is_dense": False})
+
+
+def marked(first: int, last: int) -> list[int]:
+    """Positions of a transactional topic: each tenth is a marker, the last one too."""
+    return [each for each in range(first, last + 1) if each % 10 != 9]
+
+
+def test_holes_between_rows_of_one_commit_are_no_loss(orders: OrdersTable, asks: Asks) -> None:
+    """They end within each commit here, and the next commit goes on right behind."""
+    before = orders.commits("a", 1, marked(0, 94))
+    orders.commits("a", 2, marked(95, 204))
+    orders.commits("b", 3, marked(205, 298))
+
+    answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert gaps_of(answer).missing == 0
+
+
+def test_a_marker_between_two_commits_is_left_to_what_the_job_began_from(orders: OrdersTable, asks: Asks) -> None:
+    """It is no wider than those within commits; a copy that came again does not change it."""
+    before = orders.commits("a", 1, marked(0, 99))
+    orders.commits("b", 2, marked(100, 199))
+    orders.commits("b", 3, marked(150, 250))
+
+    answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert (gaps_of(answer).missing, gaps_of(answer).is_untold) == (1, True)
+    assert "at most 1 in a row" in answer.headline
+
+
+@pytest.mark.parametrize("again", [[], marked(700, 720)], ids=["by ranges", "by rows"])
+def test_a_true_hole_is_found_among_others(orders: OrdersTable, asks: Asks, again: list[int]) -> None:
+    """Of 500 positions, many times as wide as a marker."""
+    before = orders.commits("a", 1, marked(0, 99))
+    orders.commits("b", 2, marked(100, 199))
+    orders.commits("c", 3, [*marked(700, 799), *again])
+
+    answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert [(gap.first, gap.last) for gap in gaps_of(answer).gaps] == [(199, 699)]
+
+
+def test_rows_that_main_lost_are_missing_however_few(orders: OrdersTable, asks: Asks) -> None:
+    """What a rolled-back commit had brought had a record."""
+    before = orders.commits("a", 1, marked(0, 99))
+    orders.commits("a", 2, [100, 102])
+    orders.rolls_back_to(before)
+    orders.commits("a", 3, marked(103, 199))
+
+    answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert [(gap.first, gap.last) for gap in gaps_of(answer).gaps] == [(99, 102)]
+
+
+def test_holes_like_those_before_the_incident_accuse_nobody(orders: OrdersTable, asks: Asks) -> None:
+    """Also where the contract promises each position; a wider one still does."""
+    before = orders.commits("a", 1, marked(0, 99))
+    orders.commits("b", 2, marked(100, 199))
+    alike = asks("missing_positions", orders.ask(before))
+    orders.commits("c", 3, marked(400, 450))
+
+    wider = asks("missing_positions", orders.ask(before))
+
+    assert alike.verdict is Verdict.INCONCLUSIVE
+    assert "position_is_dense" in alike.could_not_look[0].remedy
+    assert gaps_of(alike).is_untold
+    assert wider.verdict is Verdict.CONFIRMED
+    assert gaps_of(wider).missing == 201
+
+
+PARTED = CONTRACT.model_copy(update={"position_partition": "source_partition"})
+"""It does not say whether positions are dense."""
+USUAL = [marked(0, 99), marked(100, 199), marked(200, 299), marked(300, 399)]
+
+
+def on_broker(ask: Ask, *, is_compacted: bool) -> Ask:
+    held = KafkaPartition(topic="orders", partition=0, earliest=0, latest=900, is_compacted=is_compacted)
+    seen = Seen[KafkaPartition](source="Kafka", values=(held,))
+    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"kafka": seen})})
+
+
+def test_commits_from_before_the_incident_show_that_positions_are_not_dense(orders: OrdersTable, asks: Asks) -> None:
+    """Below the window or, where too few are there, by the runs before its newest. Without a partition nobody knows
+    that one reader read them in order."""
+    for checkpoint, positions in enumerate(USUAL, 1):
+        before = orders.commits("a", checkpoint, positions)
+    orders.commits("b", 5, marked(400, 498))
+
+    young = asks("missing_positions", orders.ask(None, contract=PARTED))
+    grown = asks("missing_positions", orders.ask(before, contract=PARTED))
+    bare = asks("missing_positions", orders.ask(None))
+
+    assert [(gaps_of(each).missing, gaps_of(each).is_untold, gaps_of(each).is_dense) for each in (young, grown)] == [
+        (4, True, False),
+        (1, True, False),
+    ]
+    assert gaps_of(bare).is_dense
+
+
+def test_a_hole_that_is_much_wider_than_those_before_is_a_loss(orders: OrdersTable, asks: Asks) -> None:
+    """Retention may have passed a job that was running: its rows lie beside the hole in one commit. A job that loses
+    rows in flight leaves usual ones."""
+    for checkpoint, positions in enumerate(USUAL, 1):
+        before = orders.commits("a", checkpoint, positions)
+    unsafe = run("a", sink=V1).model_copy(update={"settings": CheckpointSettings(is_unaligned=True)})
+    in_flight = asks("missing_positions", orders.ask(None, contract=PARTED, jobs=[unsafe]))
+    orders.commits("a", 5, [*marked(400, 450), *marked(700, 750)])
+
+    wide = asks("missing_positions", orders.ask(before, contract=PARTED))
+
+    assert gaps_of(in_flight).is_dense
+    assert wide.verdict is Verdict.CONFIRMED
+    assert gaps_of(wide).missing == 249
+
+
+@pytest.mark.parametrize(("is_compacted", "verdict"), [(True, Verdict.INCONCLUSIVE), (False, Verdict.CONFIRMED)])
+def test_compaction_makes_holes_of_any_width(
+    orders: OrdersTable, asks: Asks, is_compacted: bool, verdict: Verdict
+) -> None:
+    """Between commits it is left to what the job began from."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("b", 2, [*range(300, 350), *range(390, 400)])
+
+    answer = asks("missing_positions", on_broker(orders.ask(before, contract=PARTED), is_compacted=is_compacted))
+
+    assert answer.verdict is verdict
+    assert gaps_of(answer).missing == (200 if is_compacted else 240)
+
+
+@pytest.mark.parametrize(("read", "late", "missing"), [(1, False, 0), (20, False, 20), (1, True, 1)])
+def test_a_hole_at_the_end_of_the_newest_commit_is_one_of_it(
+    orders: OrdersTable, asks: Asks, read: int, late: bool, missing: int
+) -> None:
+    """What the job had read by the commit's own checkpoint, if that came before it. A wide one is a loss."""
+    before = orders.commits("a", 1, marked(0, 98))
+    orders.appends(pa.concat_tables([rows(marked(100, 149)), rows(marked(0, 48), partition=1)]), of_flink("a", 2))
+    at = orders.state().snapshots[-1].committed_at + timedelta(minutes=1 if late else -1)
+    state = reading_on(stored(job("a"), 2, owes=()), 149 + read, 49).model_copy(update={"written_at": at})
+    contract = PARTED.model_copy(update={"position_is_dense": False})
+
+    answer = asks("missing_positions", orders.ask(before, contract=contract, checkpoints=[state]))
+
+    assert sum(gap.size for gap in gaps_of(answer).gaps if gap.first > 148) == missing

@@ -1,27 +1,74 @@
-"""The exported record is complete, safe to read, and proves itself."""
+"""The record is exported, checked, kept as a backup, and read as sentences."""
 
 import json
 import re
+import threading
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
+from bot.adapters.journal_sql.store import open_store
 from bot.cli import app
-from bot.domain.entries import EvidenceRequested, ExecutionStarted, NoteAdded, NoticeEnded, NoticeQueued, ProposalEnded
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.diagnosis import PlannedChange
+from bot.domain.entries import (
+    ApprovalReminded,
+    Body,
+    CorrectionDeclined,
+    DeliveryDelayed,
+    DeliveryTried,
+    DiagnosisEnded,
+    DiagnosisRequested,
+    EvidenceRequested,
+    EvidenceRunAgain,
+    EvidenceStopped,
+    ExecutionStarted,
+    FindingAssigned,
+    FindingSettled,
+    LateRunsSeen,
+    MaintenanceMarked,
+    NoteAdded,
+    NoticeAnswered,
+    NoticeEnded,
+    NoticeQueued,
+    NoticeRetried,
+    NoticesHeld,
+    NoticesPreviewed,
+    OutcomeSettled,
+    PlanDeclared,
+    PlanWithdrawn,
+    PromiseReminded,
+    ProposalEnded,
+    ReadersNoted,
+    ResponderAssigned,
+    RunbookChanged,
+    SavepointPlanned,
+    SavepointReleased,
+    SavepointReleasing,
+    SeverityChanged,
+    VerificationRequested,
+    VetoTimeEnded,
+)
 from bot.domain.errors import BadConfiguration
 from bot.domain.evidence import Verdict
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, EvidenceId
 from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason
+from bot.domain.masking import Masking
 from bot.domain.notice import Notice
+from bot.domain.notice_entries import ObservedReader
 from bot.domain.record_file import seal_of
+from bot.domain.timeline import sentence
 from bot.service.record import RecordDocument, Records, schema_json
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, PROPOSAL
 from tests.incidents import Story
 from tests.record.exported import FORMATS, Nesting, written
+from tests.settings.test_loading import GOOD
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -433,3 +480,118 @@ def test_the_published_schema_is_the_one_that_is_written(story: Story, records: 
     numbers: list[int] = []
     json.loads(document, parse_int=lambda digits: numbers.append(int(digits)))
     assert max(numbers) < 2**53
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """Of a record beside it."""
+    file = tmp_path / "waterline.yaml"
+    file.write_text(f"home: {tmp_path}\n{GOOD}", encoding="utf-8")
+    return file
+
+
+def backup(config: Path, to: Path) -> Result:
+    return CliRunner().invoke(app, ["record", "backup", "--to", str(to), "--config", str(config)])
+
+
+def test_a_copy_is_whole_while_the_bot_writes(config: Path, tmp_path: Path) -> None:
+    """It ends with some entry, and every hash up to there fits; the record goes on."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'journal.db'}")) as store:
+        story, is_over = Story(store.journal).opens(), threading.Event()
+
+        def writes() -> None:
+            while not is_over.is_set():
+                story.says(NoteAdded(text="One more row."), by=ANA)
+
+        writer = threading.Thread(target=writes)
+        writer.start()
+        told = backup(config, tmp_path / "copy.db")
+        is_over.set()
+        writer.join()
+
+        with closing(open_store(f"sqlite:///{tmp_path / 'copy.db'}", Masking())) as copy:
+            entries, whole = copy.journal.entries(story.id), store.journal.entries(story.id)
+
+    assert told.exit_code == 0, told.output
+    assert "1 incident: every entry fits." in told.stdout
+    assert 1 < len(entries) <= len(whole)
+    assert entries == whole[: len(entries)]
+
+
+def test_a_copy_overwrites_nothing(config: Path, tmp_path: Path) -> None:
+    """Neither another copy nor the record; and what could not be made leaves nothing behind."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'journal.db'}")) as store:
+        Story(store.journal).opens()
+
+    refused = [backup(config, to).exception for to in (tmp_path / "journal.db", tmp_path / "none" / "copy.db")]
+
+    assert all(isinstance(each, BadConfiguration) for each in refused)
+    assert not list(tmp_path.glob("**/*.part"))
+
+
+def test_another_database_has_its_own_tool(config: Path, tmp_path: Path) -> None:
+    """It is named, and the database is not asked."""
+    config.write_text(f"journal: {{url: postgresql+psycopg://nobody@db/none}}\n{GOOD}", encoding="utf-8")
+
+    refused = backup(config, tmp_path / "copy.db").exception
+
+    assert isinstance(refused, BadConfiguration)
+    assert "pg_dump" in str(refused)
+
+
+PLANNED = PlannedChange(
+    code="F21", what="Planned backfill", reason="Ticket 4711", by=BEN, run=None, last_good=None, newest_wrong=None,
+    commits=(),
+)  # fmt: skip
+NOTICE = {"kind": "update", "revision": 1, "consumer": "fraud_model", "channel": "C1", "text": "Nothing new."}
+
+
+def _told_by_mail(story: Story) -> tuple[Body, ...]:
+    """What telling consumers leaves in the record beside the notice itself."""
+    key = next(iter(story.incident.notices))
+    to, reader = "email:revenue@acme.example", ObservedReader(consumer="ad_hoc", distance=2, runs=1, is_declared=False)
+    return (
+        DeliveryTried(key=key, to=to, number=1),
+        DeliveryDelayed(key=key, to=to, number=1, problem="The mail server is away", again_at=orders.NINE),
+        NoticeRetried(key=key, to=to, number=1),
+        NoticeAnswered(key=key, answer="needs-help", text="The report stands still", asks=BEN),
+        ReadersNoted(observed=(reader,), unknown="Lineage was down"),
+        SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it"),
+        NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None),
+        LateRunsSeen(consumer="revenue_daily", runs=("late",), asks=BEN),
+        CorrectionDeclined(consumers=("revenue_daily",), reason="It was a test"),
+    )
+
+
+def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
+    """A whole incident leaves no entry without words, and each ends like a sentence."""
+    story.whole().breaks_the_glass("Revenue pays out at four.").says(
+        ApprovalReminded(proposal=PROPOSAL, number=2),
+        VetoTimeEnded(proposal=PROPOSAL),
+        OutcomeSettled(proposal=PROPOSAL, index=0, happened=True, reason="No process runs", by=BEN, at=orders.NINE),
+        FindingAssigned(contract="state", term="Restores pair.", owner=BEN, due=orders.NINE),
+        FindingSettled(contract="state", term="Restores pair.", how="fixed", reason="Only stop-savepoints now"),
+        SavepointPlanned(reason="New pricing", code_before="1", code_after="2", until=orders.NINE),
+        SavepointReleasing(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711"),
+        SavepointReleased(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711", how="removed"),
+        MaintenanceMarked(status="thawed", sentence="Maintenance of sales.orders may run again"),
+        EvidenceRunAgain(run=next(iter(story.incident.runs)), message="Spark went away."),
+        EvidenceStopped(stopped=True),
+        RunbookChanged(runbook=story.incident.runbook),
+        DiagnosisRequested(),
+        VerificationRequested(proposal=PROPOSAL),
+        DiagnosisEnded(how="failed", message="Flink did not answer"),
+        PlanDeclared(planned=PLANNED),
+        PlanWithdrawn(code="F21", reason="It was another table"),
+        NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
+        PromiseReminded(what="review", due=orders.NINE, moment=orders.NINE, people=(BEN,), terms=("Restores pair.",)),
+        ResponderAssigned(user=BEN, note="the savepoint of 14:00 is the good one"),
+        *_told_by_mail(story),
+    )
+
+    told = {entry.body.kind: sentence(entry) for entry in story.incident.entries}
+
+    kinds = {kind.model_fields["kind"].default for kind in get_args(get_args(Body)[0])}
+    assert kinds - set(told) == {"note-added", "step-done", "step-skipped", "proposal-ended"}
+    assert all(text[0].isupper() or text.startswith("<@") for text in told.values())
+    assert all(text.endswith((".", "!", "?")) for text in told.values()), told
