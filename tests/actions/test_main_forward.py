@@ -83,7 +83,7 @@ def _ledger(table: TableState) -> tuple[LedgerRow, ...]:
             engine=s.engine, job_id=s.job_id, operator_id=s.operator_id, checkpoint_id=s.checkpoint_id,
             checkpoint_kind=CheckpointKind.CHECKPOINT, attempts=None, added_files=1, added_rows=10, removed_files=0,
             removed_rows=0, code_version=None, readers=(), position_from=((s.checkpoint_id or 100) - 1) * 10,
-            position_until=(s.checkpoint_id or 100) * 10 - 1,
+            position_until=(s.checkpoint_id or 100) * 10 - 1
         )
         for s in table.snapshots
     )  # fmt: skip

@@ -453,7 +453,7 @@ def remembering(plan: Plan) -> Plan:
         RememberedStart(
             job=JOB, job_id=run.job_id, name=run.name, started_at=run.started_at, restored=run.restored,
             first_count=run.restored_count, last_count=run.restored_count, last_at=None, operator_ids=(), ended_at=None,
-            first_seen=run.started_at,
+            first_seen=run.started_at
         )
         for run in plan.case.runs
     )  # fmt: skip

@@ -356,7 +356,7 @@ def test_files_and_rows_are_repaired_and_published(orders: Orders) -> None:
         orders.name,
         RowChange(
             expected_uuid=uuid, ref=BRANCH, expected_head=dropped, rows=(RowsOfFile(path=path, spans=((0, 1),)),),
-            summary={},
+            summary={}
         ),
     )  # fmt: skip
     meanwhile = positions(orders)

@@ -9,12 +9,7 @@ from io import BytesIO
 import pytest
 
 from bot.adapters.iceberg.streaming_metadata import read_split
-from bot.diagnosis import (
-    commit_not_made_yet,
-    commits_withheld,
-    recovered_by_itself,
-    rolled_back_while_running,
-)
+from bot.diagnosis import commit_not_made_yet, commits_withheld, recovered_by_itself, rolled_back_while_running
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis._restoring import newer_than_head, restore_in_words
 from bot.domain import packing

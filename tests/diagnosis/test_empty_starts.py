@@ -6,10 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.diagnosis import commits_dropped_after_empty_start as mode
-from bot.diagnosis import (
-    job_id_reused,
-    restarted_from_empty,
-)
+from bot.diagnosis import job_id_reused, restarted_from_empty
 from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis.recovered_by_itself import examine
 from bot.domain.diagnosis import CannotTell, Case, Diagnosis, Excluded, Matches, Remedy

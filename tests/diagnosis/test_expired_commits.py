@@ -5,12 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import (
-    _lost_and_expired,
-    no_snapshot_advanced,
-    recovered_by_itself,
-    rolled_back_while_running,
-)
+from bot.diagnosis import _lost_and_expired, no_snapshot_advanced, recovered_by_itself, rolled_back_while_running
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.findings import GapsFinding
 from bot.domain.ids import OperatorId, short

@@ -18,13 +18,7 @@ from bot.diagnosis._case import may_be_missing
 from bot.diagnosis._leaks import came_again, can_be_appended, in_words
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Verdict
-from bot.domain.findings import (
-    GapsFinding,
-    LastCommit,
-    LeakedManifestsFinding,
-    LeakStanding,
-    PositionGap,
-)
+from bot.domain.findings import GapsFinding, LastCommit, LeakedManifestsFinding, LeakStanding, PositionGap
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import NotSeen
 from bot.domain.unread_points import rows_told

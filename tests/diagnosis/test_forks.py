@@ -5,11 +5,7 @@ from datetime import timedelta
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis import (
-    checkpoint_committed_twice,
-    commit_not_made_yet,
-    recovered_by_itself,
-)
+from bot.diagnosis import checkpoint_committed_twice, commit_not_made_yet, recovered_by_itself
 from bot.diagnosis import two_jobs_write_the_table as mode
 from bot.diagnosis._examine import diagnose, scan
 from bot.diagnosis._may_commit_on import may_commit_on

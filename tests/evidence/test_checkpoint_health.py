@@ -9,14 +9,7 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Observation, Verdict
 from bot.domain.findings import CheckpointHealthFinding
-from bot.domain.flink import (
-    V1_COMMITTER,
-    CheckpointKind,
-    CheckpointSettings,
-    CompletedCheckpoint,
-    JobRun,
-    Vertex,
-)
+from bot.domain.flink import V1_COMMITTER, CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, Vertex
 from bot.domain.ids import CheckpointId, OperatorId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import Window

@@ -503,8 +503,7 @@ def test_each_commit_tells_what_it_brought_though_its_files_mix_source_partition
     """Two writers read three partitions. Of what another engine wrote nobody reads the rows: it tells nothing, and not
     that it brought nothing."""
     below, [_, uneven, silent, others] = write(
-        orders,
-        "a1[0:5]p2 | a2[5,6,9]p0[100:110]p1[5]p2 a3[110:120]p1[6:10]p2 +[10:12]p0[120]p1",
+        orders, "a1[0:5]p2 | a2[5,6,9]p0[100:110]p1[5]p2 a3[110:120]p1[6:10]p2 +[10:12]p0[120]p1"
     )
     hidden = BY_PARTITION.model_copy(update={"redacted": ("source_position",)})
 

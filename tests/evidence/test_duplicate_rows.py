@@ -65,11 +65,7 @@ COPIES: Mapping[str, tuple[str, tuple[int, int, int], set[tuple[int, int, int]]]
 
 @pytest.mark.parametrize(("line", "counted", "pairs"), COPIES.values(), ids=COPIES)
 def test_copies_of_the_windows_rows(
-    orders: OrdersTable,
-    asks: Asks,
-    line: str,
-    counted: tuple[int, int, int],
-    pairs: set[tuple[int, int, int]],
+    orders: OrdersTable, asks: Asks, line: str, counted: tuple[int, int, int], pairs: set[tuple[int, int, int]]
 ) -> None:
     """Pairs are the older commit, the one that wrote the same keys again, and how many; they count the line's."""
     before, commits = write(orders, line)

@@ -14,11 +14,7 @@ from bot.domain.errors import CouldNotKeep
 from bot.domain.journal import WATERLINE
 from tests.decisions import ANA
 from tests.incidents import Story
-from tests.journal.test_replicas import (
-    _fill,
-    on_postgresql,
-    pair,
-)
+from tests.journal.test_replicas import _fill, on_postgresql, pair
 from tests.orders_table import NINE
 
 __all__ = ["pair"]

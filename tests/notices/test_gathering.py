@@ -268,11 +268,11 @@ TABLE_TERM = Finding(
 INNER = (
     Finding(
         contract="state", term="Restores start from a point that pairs.",
-        observed="s3://secret-state/savepoints/savepoint-6 has no pair.", holds=False, action="Start from 10.",
+        observed="s3://secret-state/savepoints/savepoint-6 has no pair.", holds=False, action="Start from 10."
     ),
     Finding(
         contract="approval", term="Each change was approved as the table's policy requires.",
-        observed=f"<@{EVE}> approved alone at 09:01 UTC: Ben was ill.", holds=False, action=f"Let <@{BEN}> judge.",
+        observed=f"<@{EVE}> approved alone at 09:01 UTC: Ben was ill.", holds=False, action=f"Let <@{BEN}> judge."
     ),
     Finding(contract="checkpoint", term="Checkpoints come.", observed="hdfs://inner/chk-7.", holds=None, action=""),
 )  # fmt: skip

@@ -127,7 +127,7 @@ class Repaired:
             requirements=requirements,
             preview=Preview(
                 commits=0, files=1, rows=10, replayed_from=None, affected_runs=(), readers_known=True,
-                sure="10 rows leave.", sentences=(),
+                sure="10 rows leave.", sentences=()
             ),
             evidence=(),
             undo="Go back.",

@@ -73,7 +73,7 @@ def rehearse(catalog: PyIcebergCatalog) -> None:
         ORDERS,
         FileChange(
             expected_uuid=table.uuid, ref=BRANCH, expected_head=head, add=None, remove=_files_of(catalog, head, BRANCH),
-            summary={"waterline.effect": "earlier/1", "waterline.incident": INCIDENT},
+            summary={"waterline.effect": "earlier/1", "waterline.incident": INCIDENT}
         ),
     )  # fmt: skip
 

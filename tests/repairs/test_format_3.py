@@ -57,7 +57,7 @@ def test_main_goes_back_and_whatever_pyiceberg_does_not_know_stays(
         ORDERS,
         TableChange(
             expected_uuid=table.uuid, expected_head=head, move_main_to=good, new_tags={"before": head},
-            set_properties={"waterline.status": "trusted"},
+            set_properties={"waterline.status": "trusted"}
         ),
     )  # fmt: skip
 

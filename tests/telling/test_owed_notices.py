@@ -65,7 +65,7 @@ def told(kind: str, consumer: str = "revenue_daily", *, revision: int = 1, stage
     return NoticeQueued(
         notice=Notice(
             kind=kind, revision=revision, consumer=consumer, channel="C0REVENUE1", text=kind, severity="sev2",
-            data=NoticeData(stage=stage),
+            data=NoticeData(stage=stage)
         )
     )  # fmt: skip
 

@@ -37,7 +37,7 @@ def desk(sightings: Sightings, tables: int) -> AlertDesk:
     setups = {
         name: TableSetup(
             name=name, job="shop-to-lake" if place < tables else "another", contract=CONTRACT, consumers=(),
-            policies=policies, next_update_minutes=30,
+            policies=policies, next_update_minutes=30
         )
         for place, name in enumerate(TABLES)
     }  # fmt: skip

@@ -133,7 +133,7 @@ class TestAReviewThatIsDue:
             findings=tuple(
                 Finding(
                     contract="state", term=term, observed="It was not so.", holds=False, action="Mend it.",
-                    owner=UserId(owner.id), due=due,
+                    owner=UserId(owner.id), due=due
                 )
                 for term, owner in (("Restores start from a paired point.", ben), ("Savepoints are kept.", ana))
             )
