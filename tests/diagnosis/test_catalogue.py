@@ -435,7 +435,6 @@ def test_a_doubt_of_a_mode_of_rows_is_the_tables() -> None:
     """With what is missing, and what would settle it; of one that the proof does not speak of."""
     found = answer(well().looked_at(), "F21", DOUBT)
 
-    assert isinstance(found, CannotTell)
     assert (DOUBT.missing, DOUBT.asks) == (found.missing, found.asks)
 
 
@@ -467,7 +466,6 @@ def test_beside_a_mode_by_which_rows_are_wrong_nothing_is_called_right() -> None
     """Whichever of the two is mistaken: the answer names the other one."""
     found = answer(well().looked_at(), "F12", holding(Remedy.REPLAY_SOURCE_RANGE))
 
-    assert isinstance(found, Excluded)
     assert found.reason == "F12 holds: Rows are lost."
 
 

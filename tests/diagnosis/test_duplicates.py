@@ -52,7 +52,6 @@ def test_a_repeat_at_the_head_is_dropped_alone() -> None:
 
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale))))
 
-    assert isinstance(found, Matches)
     assert (Remedy.DROP_DUPLICATED_COMMIT, first) == (found.remedy, found.last_good)
     assert (first, tale.head) == found.rows
     assert tale.head == found.newest_wrong
@@ -66,7 +65,6 @@ def test_checkpoint_ids_that_begin_anew_after_an_empty_start_are_a_replay() -> N
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale)), duplicate_files=files_twice()))
     same_files = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale, "same-files"))))
 
-    assert isinstance(found, Excluded)
     assert "(F15)" in found.reason
     assert isinstance(same_files, Matches)
 
@@ -77,7 +75,6 @@ def test_a_buried_repeat_is_dropped_alone_as_well() -> None:
 
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale))))
 
-    assert isinstance(found, Matches)
     assert Remedy.DROP_DUPLICATED_COMMIT is found.remedy
     assert any("2 commits by Flink above it left as they are" in reason for reason in found.reasons)
 
@@ -90,7 +87,6 @@ def test_a_repeat_below_a_compaction_is_rewound_or_deduplicated(pairs_at: int, r
 
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale)), pairing=pairing))
 
-    assert isinstance(found, Matches)
     assert remedy is found.remedy
 
 
@@ -100,7 +96,6 @@ def test_files_that_are_live_twice_are_enough() -> None:
 
     found = mode.examine(tale.looked_at(duplicate_files=files_twice(10, tale.at("a", 2), tale.at("a", 3))))
 
-    assert isinstance(found, Matches)
     assert (tale.at("a", 2), tale.at("a", 3)) == found.rows
     assert tale.at("a", 2) == found.last_good
 
@@ -114,7 +109,6 @@ def test_of_a_commit_with_rows_of_its_own_only_the_repeated_ones_are_too_many() 
         tale.looked_at(duplicate_commits=repeats(told), duplicate_files=files_twice(10, told.first, told.again))
     )
 
-    assert isinstance(found, Matches)
     assert found.remedy is Remedy.DROP_DUPLICATED_COMMIT
     assert found.headline.endswith("10 rows too many.")
     assert found.reasons[0].endswith("20 rows, 10 of them its own.")
@@ -128,7 +122,6 @@ def test_commits_that_only_their_files_show_are_counted_beside_the_others() -> N
 
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(told), duplicate_files=files))
 
-    assert isinstance(found, Matches)
     assert (told.first, told.again, tale.at("a", 4)) == found.rows
     assert (told.again, tale.at("a", 4)) == found.repeating
     assert tale.at("a", 4) == found.newest_wrong
@@ -144,7 +137,6 @@ def test_what_may_hold_rows_of_its_own_is_never_dropped(pairs_at: int, remedy: R
 
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(told), pairing=pairing))
 
-    assert isinstance(found, Matches)
     assert remedy is found.remedy
     assert found.headline.endswith("up to 10 rows too many.")
     assert any("which nothing else in the table holds" in reason for reason in found.reasons)
@@ -159,7 +151,6 @@ def test_the_lost_answer_is_told_where_flink_lists_it() -> None:
 
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale))))
 
-    assert isinstance(found, Matches)
     assert any("answer to a commit was lost" in reason for reason in found.reasons)
 
 
@@ -169,7 +160,6 @@ def test_a_replayed_range_in_other_files_is_a_neighbours() -> None:
 
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale, "same-source-range"))))
 
-    assert isinstance(found, Excluded)
     assert "F2" in found.reason
 
 
@@ -179,7 +169,6 @@ def test_a_cherry_pick_is_no_repeat() -> None:
 
     found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale, is_cherry_pick=True))))
 
-    assert isinstance(found, Excluded)
     assert "cherry-picked" in found.reason
 
 
@@ -193,7 +182,6 @@ def test_a_repeat_that_main_has_no_more_is_looked_for_again(by_files: bool) -> N
 
     answer = mode.examine(tale.looked_at(duplicate_commits=repeats(*([] if by_files else [told])), **found))
 
-    assert isinstance(answer, CannotTell)
     assert "no longer on main" in answer.missing[0]
 
 
@@ -255,7 +243,6 @@ def test_keys_twice_in_one_commit_are_told_with_that_commit() -> None:
 
     found = within.examine(told)
 
-    assert isinstance(found, Matches)
     assert ((second_commit(told).snapshot_id,), second_commit(told).parent_id) == (found.rows, found.last_good)
     assert found.remedy is Remedy.DEDUPLICATE_ROWS
 
@@ -265,7 +252,6 @@ def test_a_table_that_only_appends_has_neither(mode: Any) -> None:
     """Nothing was to remove the older copy."""
     found = mode.examine(case(within_commit=8, across_partitions=8, upsert=False))
 
-    assert isinstance(found, Excluded)
     assert "only appends" in found.reason
 
 
@@ -283,7 +269,6 @@ def test_copies_that_a_compaction_hides_leave_it_open(mode: Any) -> None:
     """Of one commit or of several, by one subtask or by several: the compaction's file does not tell."""
     found = mode.examine(case(hidden=8))
 
-    assert isinstance(found, CannotTell)
     assert found.missing == ("who wrote the copies of 8 keys (a compaction has rewritten them and hides it)",)
 
 
@@ -292,7 +277,6 @@ def test_no_state_is_trusted_while_some_writer_is_hidden(mode: Any, counts: dict
     """The copies that are hidden may be older than those that are told."""
     found = mode.examine(case(hidden=5, **counts))
 
-    assert isinstance(found, Matches)
     assert found.last_good is None
 
 
@@ -326,7 +310,6 @@ def test_a_replay_of_an_upsert_table_is_told_and_nothing_is_taken_back() -> None
 
     found = restored_from_older_savepoint.examine(placed(replayed(tale).looked_at()))
 
-    assert isinstance(found, Matches)
     assert found.remedy is Remedy.TELL_CONSUMERS
     assert "readers see older values" in found.reasons[-1]
 
@@ -340,7 +323,6 @@ def test_a_replay_that_a_repair_has_cleaned_up_is_not_to_be_rewound() -> None:
 
     found = restored_from_older_savepoint.examine(placed(tale.looked_at()))
 
-    assert isinstance(found, Matches)
     assert found.remedy is Remedy.TELL_CONSUMERS
     assert "nothing to take back any more" in found.reasons[-1]
 
@@ -351,7 +333,6 @@ def test_a_replay_that_did_no_harm_hides_no_later_one() -> None:
 
     found = restored_from_older_savepoint.examine(case)
 
-    assert isinstance(found, Matches)
     assert (job_id("c"), Remedy.REWIND_TABLE_AND_JOB) == (found.wrong_run, found.remedy)
 
 
@@ -383,5 +364,4 @@ def test_what_is_withheld_comes_with_v1_only(*, v1: bool) -> None:
 
     found = commits_withheld.examine(tale.looked_at())
 
-    assert isinstance(found, Matches)
     assert any("all of it comes in one commit" in reason for reason in found.reasons) is v1

@@ -49,7 +49,6 @@ def test_format_v1_has_no_numbers_and_its_log_tells(alive: bool) -> None:
 
     found = (recovered_by_itself if alive else no_snapshot_advanced).examine(tale.looked_at())
 
-    assert isinstance(found, CannotTell)
     assert any("it came back to" in each for each in found.missing)
 
 
@@ -100,7 +99,6 @@ def test_the_rows_of_one_sink_settle_nothing_of_another() -> None:
 
     first = recovered_by_itself.examine(tale.commits("a", 4).by_sink(SECOND).looked_at())
 
-    assert isinstance(first, CannotTell)
     assert any("1 snapshot newer than …003003" in each for each in first.missing)
     assert isinstance(recovered_by_itself.examine(tale.commits("a", 5).looked_at()), Matches)
 
@@ -112,7 +110,6 @@ def test_of_a_source_in_partitions_several_commits_settle_it() -> None:
     found = recovered_by_itself.examine(_in_partitions(set_back(3, 4, 5).commits("a", *few)))
 
     assert _tails.SEVERAL == _lost_and_expired.SEVERAL
-    assert isinstance(found, CannotTell)
     assert any(each.endswith("has committed rows 5 times more") for each in found.missing)
     assert isinstance(recovered_by_itself.examine(_in_partitions(set_back(3, 4, 5).commits("a", *several))), Matches)
 
@@ -185,7 +182,6 @@ def test_a_table_that_was_replaced_is_not_healthy_once_what_it_had_has_expired(t
 
     found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30))
 
-    assert isinstance(found, CannotTell)
     root = short(tale.table.chain[-1].snapshot_id)
     assert any(f"before {root}, with which it begins anew, without a parent" in each for each in found.missing)
     assert any("by the sequence numbers, 3 older snapshots are listed no more" in each for each in found.missing)
@@ -219,7 +215,6 @@ def test_what_is_listed_still_is_not_counted() -> None:
 
     found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30))
 
-    assert isinstance(found, CannotTell)
     assert any("by the sequence numbers, 1 older snapshot is listed no more" in each for each in found.missing)
 
 

@@ -51,9 +51,7 @@ def test_files_that_are_not_named_are_not_below_the_last_good_snapshot() -> None
     found = f9.examine(more_than_are_named(tale, commits=commits, lists=()))
     unlisted = f9.examine(more_than_are_named(tale, commits=commits, lists=(tale.at("a", 1),)))
 
-    assert isinstance(found, Matches)
     assert (tale.at("a", 1), commits) == (found.last_good, found.rows)
-    assert isinstance(unlisted, Matches)
     assert unlisted.last_good is None
 
 
@@ -61,7 +59,6 @@ def test_a_record_that_names_some_files_only_names_no_last_good_snapshot() -> No
     """Older records do not tell of what commits the others are."""
     found = f9.examine(more_than_are_named(Tale().flink_runs("a").commits("a", 1, 2, 3)))
 
-    assert isinstance(found, Matches)
     assert found.last_good is None
     assert "The record names 20 of 25 files" in found.reasons[-1]
 
@@ -74,7 +71,6 @@ def test_lost_files_behind_many_lost_manifest_lists_are_not_excluded() -> None:
 
     found = f9.examine(tale.looked_at(unreadable=lists.model_copy(update=told)))
 
-    assert isinstance(found, Matches)
     assert (tale.at("a", 1), (tale.at("a", 3),)) == (found.last_good, found.rows)
 
 
@@ -109,7 +105,6 @@ def test_files_that_are_all_gone_are_told_once_a_listing_of_their_folder_went_th
     """Storage answers then, and has none of what the table names."""
     found = f9.examine(emptied(listed, listed))
 
-    assert isinstance(found, Matches)
     assert Remedy.REPAIR_UNREADABLE_FILES is found.remedy
     assert said in found.reasons[-1]
 
@@ -123,7 +118,6 @@ def test_a_listing_that_tells_nothing_of_these_files_leaves_it_open(case: Case) 
     """What was out may be back, and an earlier listing, or one of another folder, says nothing of now."""
     found = f9.examine(case)
 
-    assert isinstance(found, CannotTell)
     assert "the storage itself" in found.missing[0]
 
 
@@ -219,7 +213,6 @@ def test_a_file_that_cannot_be_decoded_is_told_apart_from_a_missing_one() -> Non
 
     found = f9.examine(tale.looked_at(evidence=(evidence,)))
 
-    assert isinstance(found, Matches)
     assert found.headline.startswith("1 file that the table names is on storage and cannot be decoded")
     assert "s3://lake/bad.parquet" in found.reasons[0]
 
@@ -284,7 +277,6 @@ def test_readers_are_sent_below_the_oldest_missing_file() -> None:
 
     found = f9.examine(tale.looked_at(missing_files=lost(tale.at("a", 2), tale.at("a", 4))))
 
-    assert isinstance(found, Matches)
     assert (Remedy.REPAIR_UNREADABLE_FILES, tale.at("a", 1)) == (found.remedy, found.last_good)
     assert found.headline == "2 files that the table names, with 20 rows, are not on storage."
     assert found.reasons[-1].startswith("A repair takes out the data files among them, whatever commit they are of")
@@ -297,7 +289,6 @@ def test_readers_are_sent_below_all_that_anybody_found_missing() -> None:
 
     found = f9.examine(both)
 
-    assert isinstance(found, Matches)
     assert tale.at("a", 1) == found.last_good
     assert f"Files of {short(tale.at('a', 2))} are not on storage either." in found.reasons
 
@@ -312,8 +303,6 @@ def test_below_the_first_listed_commit_nothing_is_trusted(place: str) -> None:
     many = two.model_copy(update={"count": 21})
     few, too_many = (f9.examine(tale.looked_at(missing_files=found)) for found in (two, many))
 
-    assert isinstance(few, Matches)
-    assert isinstance(too_many, Matches)
     assert few.last_good is too_many.last_good is None
     assert "A repair takes out" in few.reasons[-1]
     assert ("storage's own versions" in too_many.reasons[-1]) is (place == "expired")
@@ -325,7 +314,6 @@ def test_a_missing_delete_file_is_told_to_bring_rows_back() -> None:
 
     found = f9.examine(tale.looked_at(missing_files=lost(tale.at("a", 1), what="deletes")))
 
-    assert isinstance(found, Matches)
     assert any("would bring deleted rows back" in each for each in found.reasons)
 
 
@@ -351,7 +339,6 @@ def test_a_healthy_table_says_whether_older_files_were_looked_for(asked: str) ->
 
     found = recovered_by_itself.examine(case)
 
-    assert isinstance(found, Matches)
     said = " ".join(found.reasons)
     assert ("Those of older commits are there, too: 100 files" in said) is (asked == "asked")
     assert ("Files of older commits were not tried." in said) is (asked != "asked")
@@ -401,7 +388,6 @@ def test_an_old_look_is_asked_for_again() -> None:
     for mode in (f9, recovered_by_itself):
         found = mode.examine(gone(tale_of(), 11))
 
-        assert isinstance(found, CannotTell)
         assert found.asks == ASKED
         assert "then 1 file was missing" in found.missing[0]
 
@@ -422,7 +408,6 @@ def test_a_later_look_at_these_very_commits_is_believed() -> None:
     """The window's files were all there afterwards: the older answer is asked again, not repeated."""
     found = f9.examine(looked(gone(tale_of(), 5), "unreadable_files", 1, lost()))
 
-    assert isinstance(found, CannotTell)
     assert found.asks == ASKED
     assert "unreadable_files has found every file of these commits since" in found.missing[0]
 
@@ -432,6 +417,5 @@ def test_a_second_look_that_could_not_look_is_no_release(mode: object) -> None:
     """And it is not asked again by itself, for it would be refused again."""
     found = mode.examine(looked(tale_of().looked_at(), "missing_files", 1))  # type: ignore[attr-defined]
 
-    assert isinstance(found, CannotTell)
     assert found.asks == ()
     assert found.missing[0].startswith("missing_files (it ran and could not answer")

