@@ -3,7 +3,9 @@
 import gc
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import structlog
@@ -16,6 +18,9 @@ from tests.made_up import BASE, EXAMPLES, IS_HUNTING
 from tests.postgres import Postgres, postgres_server
 from tests.spark_fixtures import embedded, runner, server
 from tests.tiers import choose_day, is_left, mark_full, rotate
+
+if TYPE_CHECKING:
+    from bot.adapters.journal_sql import Store
 
 __all__ = ["embedded", "fresh_lab", "lab_cluster", "postgres", "runner", "server"]
 
@@ -70,6 +75,15 @@ def _remembered_schema() -> Iterator[None]:
 
     with remembered_schema():
         yield
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator["Store"]:
+    """An empty record on disk."""
+    from bot.adapters.journal_sql import open_store
+
+    with closing(open_store(f"sqlite:///{tmp_path}/journal.db")) as store:
+        yield store
 
 
 @pytest.fixture(autouse=True)

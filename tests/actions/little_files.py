@@ -9,7 +9,6 @@ from tests.diagnosis.little_world import World
 
 
 def name_of(path: str) -> str:
-    """Its last part."""
     return path.rsplit("/", 1)[-1]
 
 

@@ -49,11 +49,9 @@ class NoReads:
     """Nobody is observed."""
 
     def reads(self, table: object, since: datetime) -> tuple[()]:
-        """See the port."""
         return ()
 
     def downstream(self, table: object, since: datetime) -> tuple[()]:
-        """See the port."""
         return ()
 
 
@@ -108,7 +106,6 @@ class Scene:
 
     @property
     def incident(self) -> IncidentId:
-        """The one incident."""
         return self.store.all()[0].id
 
     @property

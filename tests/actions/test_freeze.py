@@ -22,7 +22,6 @@ pytestmark = pytest.mark.smoke
 
 
 def closed(scene: Scene) -> None:
-    """The incident ends."""
     scene.store.write(scene.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="Over.")])
 
 

@@ -39,7 +39,6 @@ def changed(scene: Scene, change: Callable[[Table], object]) -> None:
 
 
 def repair(plan: Plan) -> Proposal:
-    """A rehearsal."""
     mark = MarkTable(table=ORDERS, why="Repair", set_properties={"repaired": "yes"})
     return rehearsal_of(plan, protect_last_commit.ACTION, mark, title="Repair", sentences=(), proof="nothing")
 

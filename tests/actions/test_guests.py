@@ -365,7 +365,6 @@ class Silent(LittleFlink):
     asked = 0
 
     def runs(self, job: str) -> tuple[JobRun, ...]:
-        """See the port."""
         self.asked += 1
         raise CouldNotLook(f"Flink of {job} did not answer.", "Expected an answer; found ConnectTimeout.", "Start it.")
 

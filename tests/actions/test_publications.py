@@ -75,7 +75,6 @@ def published(scene: Scene, plan: Plan) -> ProposalView:
 
 
 def said(proposal: Proposal) -> str:
-    """The preview."""
     return " ".join(proposal.preview.sentences)
 
 

@@ -365,7 +365,6 @@ TEN = 10
 
 
 def head(scene: Scene) -> SnapshotId:
-    """Of main."""
     assert scene.table.head is not None
     return scene.table.head
 

@@ -71,6 +71,7 @@ def shown(scene: Scene, proposal: ProposalId) -> dict[str, object]:
     return {
         "state": view.state,
         "effects": {index: ended.how for index, ended in view.done.items()},
+        "results": {index: sorted(ended.result) for index, ended in view.done.items()},
         "calls": scene.calls,
         "alive": len(scene.alive),
         "positions": scene.positions(),
@@ -81,6 +82,5 @@ def shown(scene: Scene, proposal: ProposalId) -> dict[str, object]:
 
 
 def closed(scene: Scene) -> None:
-    """Connections back."""
     scene.record.close()
     scene.catalog.close()

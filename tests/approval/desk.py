@@ -76,11 +76,9 @@ class Desk:
 
     @property
     def state(self) -> ProposalState:
-        """Where it stands."""
         return self.view.state
 
     def after(self, **time: float) -> "Desk":
-        """Time passes."""
         self.now += timedelta(**time)
         return self
 

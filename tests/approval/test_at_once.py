@@ -3,11 +3,10 @@
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.journal_sql.store import Store
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import ProposalMade
 from bot.domain.errors import Refused, Superseded
@@ -31,7 +30,6 @@ class Clock:
         self.time = datetime.now(UTC)
 
     def now(self) -> datetime:
-        """See the port."""
         return self.time
 
 
@@ -41,7 +39,6 @@ class World:
     has_moved = False
 
     def must_still_hold(self, _incident: IncidentId, _proposal: ProposalId) -> None:
-        """As `Proposals` does."""
         if self.has_moved:
             raise Superseded("The table has moved.", "", "Propose anew.")
 
@@ -50,16 +47,7 @@ class NoGroups:
     """A workspace whose policy names people only."""
 
     def members(self, groups: Sequence[str]) -> frozenset[UserId]:
-        """See the port."""
         raise AssertionError(groups)
-
-
-@pytest.fixture
-def record(tmp_path: Path) -> Store:
-    """A record on disk."""
-    store = open_store(f"sqlite:///{tmp_path}/journal.db")
-    yield store  # type: ignore[misc]
-    store.close()
 
 
 class Scene:

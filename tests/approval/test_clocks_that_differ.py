@@ -17,11 +17,9 @@ from bot.domain.journal import WATERLINE
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
 from tests.approval.desk import ANA, DANA
-from tests.approval.test_at_once import CROWD, POLICY, Clock, NoGroups, World, record
+from tests.approval.test_at_once import CROWD, POLICY, Clock, NoGroups, World
 from tests.decisions import PROPOSAL, rewind
 from tests.incidents import Story
-
-__all__ = ["record"]
 
 HOLD = timedelta(minutes=5)
 TERM = timedelta(minutes=30)
@@ -41,7 +39,6 @@ class Replica:
         return self._true.now() + self._ahead
 
     def yes(self) -> None:
-        """Somebody approves."""
         view = self.view
         self.approvals.approve(IncidentId("wl-1"), PROPOSAL, digest=view.proposal.digest, by=CROWD[0])
 

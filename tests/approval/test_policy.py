@@ -1,13 +1,12 @@
 """Who may approve: policies, their choice by severity and table, and teams."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.approval import Approval, ApprovalPolicy, People, missing, missing_in_words, teams_covered, whom_to_ask
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.contract import TableContract
@@ -231,7 +230,6 @@ STREAM, LAKE = "S0STREAM01", "S0LAKE0001"
 
 
 def yes(by: UserId, *teams: str) -> Approval:
-    """One approval."""
     return Approval(by=by, at=orders.NINE, digest="d", teams=teams)
 
 
@@ -341,12 +339,10 @@ ONE, TWO = ApprovalPolicy(users=(BEN, EVE)), ApprovalPolicy(users=(BEN, EVE), re
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[IncidentStore]:
+def store(record: Store) -> IncidentStore:
     """Ana has opened a sev2; Ben responds."""
-    opened = open_store(f"sqlite:///{tmp_path / 'record.db'}")
-    Story(opened.journal).opens().says(ResponderAssigned(user=BEN))
-    yield IncidentStore(opened.journal, SystemClock())
-    opened.close()
+    Story(record.journal).opens().says(ResponderAssigned(user=BEN))
+    return IncidentStore(record.journal, SystemClock())
 
 
 @pytest.mark.parametrize(("severity", "policy"), [("sev1", TWO), ("sev3", ONE)])

@@ -218,7 +218,6 @@ class DeskStore:
         self._desk = desk
 
     def write(self, _incident: IncidentId, *, by: str, decide: Callable[[Incident], Sequence[Body]]) -> Incident:
-        """See `IncidentStore`."""
         for body in decide(fold(self._desk.entries)):
             self._desk.writes(body, by=by)
         return fold(self._desk.entries)
@@ -315,7 +314,6 @@ class ExecutionMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.desk.state in AT_WORK)
     @rule(how=st.sampled_from(["done", "unknown"]))
     def an_executor_comes_to_the_end_of_an_effect(self, how: str) -> None:
-        """What mostly happens."""
         if self.desk.view.next_effect is None:
             self.an_executor_finds_all_done()
             return
@@ -325,7 +323,6 @@ class ExecutionMachine(RuleBasedStateMachine):
 
     @rule(happened=st.booleans())
     def an_approver_settles_it(self, happened: bool) -> None:
-        """What mostly happens."""
         self.somebody_settles_it(BEN, self.desk.view.next_effect or 0, happened, "I looked.")
 
     @precondition(lambda self: self.desk.state is ProposalState.UNKNOWN)

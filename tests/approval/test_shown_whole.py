@@ -7,9 +7,9 @@ from bot.domain.deciding import Act, Approve, BreakGlass
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from tests.approval.desk import BEN, EVE, FINN, Desk
-from tests.approval.test_at_once import CROWD, PROPOSAL, Scene, record, scene
+from tests.approval.test_at_once import CROWD, PROPOSAL, Scene, scene
 
-__all__ = ["record", "scene"]
+__all__ = ["scene"]
 
 
 def unseen(desk: Desk) -> tuple[tuple[Act, str], ...]:

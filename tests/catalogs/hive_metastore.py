@@ -63,7 +63,6 @@ def hive_metastore(folder: Path) -> Iterator[Metastore]:
 
 
 def _made(jvm: Any, folder: Path) -> tuple[Any, Any]:
-    """(server socket, server)."""
     hive, thrift = jvm.org.apache.hadoop.hive, jvm.org.apache.thrift
     conf = hive.conf.HiveConf()
     for name, value in _settings(folder).items():

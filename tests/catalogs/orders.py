@@ -30,7 +30,6 @@ class Orders:
 
     @property
     def table(self) -> Table:
-        """Loaded anew."""
         return self.theirs.load_table(self.name)
 
     @property

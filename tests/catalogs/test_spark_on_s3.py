@@ -66,7 +66,6 @@ def runner(orders: Orders, embedded: EmbeddedSpark) -> Iterator[SparkEvidenceRun
 
 
 def ask(orders: Orders) -> Ask:
-    """All of it."""
     table = orders.ours.load(orders.name)
     assert table.head is not None
     return Ask(

@@ -45,7 +45,6 @@ class Cluster(LittleFlink):
             return [self._read()[job_id]["checkpoint"] for job_id in self._alive()]
 
     def go(self) -> None:
-        """Commit again."""
         self._going.set()
 
     def damage(self, kind: Damage) -> None:

@@ -56,7 +56,6 @@ class Figures:
     violations: list[str] = field(default_factory=list)
 
     def told(self) -> str:
-        """In a line."""
         return (
             f"{self.kills} kills, {self.stories.total()} recoveries ({_each(self.stories)}; carried out: "
             f"{_each(self.carried_out)}), {self.clicks} clicks, {self.approvals.total()} approvals "

@@ -109,7 +109,6 @@ def _ms(moment: Any) -> int:
 
 
 def main(folder: Path) -> None:
-    """Serve until killed."""
     end_with_parent()
     cluster = Cluster(folder)
     rest = Rest(cluster)

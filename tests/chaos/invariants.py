@@ -17,7 +17,6 @@ _TWICE = "It counts once"
 
 
 def violations(seen: Seen) -> list[str]:
-    """Every rule."""
     rules = (
         _chain, _incidents_one_at_a_time, _notes, _work_ended, _answered, _executions, _approvals, _messages, _notices,
         *deeds.RULES,

@@ -48,7 +48,6 @@ class Crowd:
         self.ana = Responder(slack.url, slack.person("ana").person)
 
     def act(self) -> None:
-        """Everybody begins."""
         self._resting.clear()
         for name in ("ana", "ben", "cleo", "finn"):
             person = Responder(self._slack.url, self._slack.person(name).person)
@@ -150,7 +149,6 @@ class Crowd:
         return True
 
     def _spoils(self, _person: Responder, random: Random) -> bool:
-        """Slack misbehaves."""
         faults = self._slack.faults
         random.choice(
             [

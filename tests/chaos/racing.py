@@ -74,7 +74,6 @@ class BusyFlink(LittleFlink):
         self.committed.append(mine[-1].snapshot_id)
 
     def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:
-        """See the port."""
         with self._turn:
             return super().stop(job, job_id, needs_state=needs_state, keeps_checkpoints=keeps_checkpoints)
 
@@ -100,7 +99,6 @@ class Raced:
     took_s: float = 0.0
 
     def told(self) -> str:
-        """In a line."""
         races = sum(self.ended.values())
         return (
             f"{races} approvals raced against {self.commits} commits of the run and {self.strangers} of strangers in "

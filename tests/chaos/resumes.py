@@ -27,7 +27,6 @@ class Resumes:
     all: list[Resume] = field(default_factory=list)
 
     def add(self, took_s: float, *, is_cold: bool, is_idle: bool) -> None:
-        """One more."""
         self.all.append(Resume(took_s, is_cold, is_idle))
 
     @property
@@ -41,7 +40,6 @@ class Resumes:
         return [f"resumes: connected again only after {each.took_s:.1f} s, on an idle machine" for each in late]
 
     def told(self) -> str:
-        """In a line."""
         idle = sum(each.is_idle for each in self.all)
         late = f"{self.late} of {idle}" if idle else "none was tried"
         return (

@@ -196,15 +196,12 @@ class Person:
         self._proposal = SimpleNamespace(plain=shown, buttons=buttons)
 
     def messages(self, _channel: str) -> list[SimpleNamespace]:
-        """One."""
         return [self._proposal]
 
     def clicks(self, label: str, _place: object) -> None:
-        """A button."""
         self.did.append(label)
 
     def fills_reason(self, reason: str) -> None:
-        """The form."""
         self.did.append(reason)
 
 

@@ -98,7 +98,6 @@ class Changed:
 
     @classmethod
     def of(cls, name: str) -> "Changed":
-        """Unchanged."""
         case = case_named(name)
         told = {
             row.snapshot_id: range(row.position_from, row.position_until + 1)

@@ -66,7 +66,6 @@ class Answer(NamedTuple):
 
     @classmethod
     def unpacked(cls, kept: list) -> "Answer":  # type: ignore[type-arg]
-        """What `packed` gave."""
         healthy, matches, asks = kept
         return cls(healthy, {code: tuple(told) for code, *told in matches}, tuple(asks))
 

@@ -31,7 +31,6 @@ class Truth:
         """The run whose rows alone count, because it had no state when the table was replaced."""
 
     def chain(self) -> list[Snapshot]:
-        """Main, oldest first."""
         by_id = {s.snapshot_id: s for s in self.tale.snapshots}
         found, at = [], self.tale.head
         while at is not None and at in by_id:
@@ -274,7 +273,6 @@ class World(Truth):
         self.tale.snapshots = [s for s in self.tale.snapshots if s.sequence_number >= begins or s.snapshot_id in kept]
 
     def another_commits(self, operation: str, *, takes: Iterable[int] = (), adds: Iterable[int] = ()) -> None:
-        """Another engine's commit."""
         gone, added, before = frozenset(takes), tuple(adds), self.live()
         self.tale.commits(None, rows=len(added), operation=operation)
         assert self.tale.head is not None

@@ -112,7 +112,6 @@ class Asked:
         self.runs += [run_of(t, EvidenceId(f"{t}-{len(self.runs)}"), evidence=e) for t, e in self._known.items()]
 
     def answers(self) -> None:
-        """From now on."""
         self._fails = None
 
     # ------------------------------------------------------------------ as the observer
@@ -181,7 +180,6 @@ def examined(world: Asked, *, without_rows: bool = False) -> Diagnosis:
 
 
 def diagnosed(world: Asked) -> Diagnosis:
-    """As Slack does."""
     diagnostician = Diagnostician(cast(Any, world), cast(Any, world), MODES)
     diagnostician.collect_by(world.collected)
     return diagnostician.diagnose(WL_1)

@@ -424,7 +424,6 @@ def answer(case: Case, code: str, told: Examined) -> Examined:
 
 
 def well() -> Tale:
-    """Nothing is wrong."""
     return Tale().flink_runs("a").commits("a", 1, 2, 3)
 
 

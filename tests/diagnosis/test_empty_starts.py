@@ -223,7 +223,6 @@ def looked_at(world: Asked, then: Callable[[Tale], None], *, without: str | None
 
 
 def told(diagnosis: Diagnosis) -> Matches:
-    """What F15 says."""
     return next(found for mode, found in diagnosis.matches if mode.code == "F15")
 
 

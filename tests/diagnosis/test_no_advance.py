@@ -80,7 +80,6 @@ def test_the_table_is_called_right_no_further_down_than_it_was_looked_at(begins:
 
 
 def kept(run: str, checkpoint: int) -> StoredCheckpoint:
-    """A retained checkpoint."""
     return StoredCheckpoint(
         path=f"s3://state/{job_id(run)}/chk-{checkpoint}",
         kind=CheckpointKind.CHECKPOINT,

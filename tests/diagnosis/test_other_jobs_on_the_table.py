@@ -133,7 +133,6 @@ def test_a_guest_under_the_same_uid_that_took_turns_with_forgotten_runs_is_no_ea
 
 
 def every(run: JobRun) -> JobRun:
-    """As it is."""
     return run
 
 

@@ -87,7 +87,6 @@ def case(
 
 
 def told(of: Case) -> RecoveryDeadline:
-    """There is one."""
     found = recovery_deadline(of)
     assert found is not None
     return found

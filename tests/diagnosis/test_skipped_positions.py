@@ -405,7 +405,6 @@ def of(*partitions: KafkaPartition) -> Seen[KafkaPartition]:
 
 
 def gap(first: int, last: int, partition: str | None = "0") -> PositionGap:
-    """In this partition."""
     return PositionGap(first=first, last=last, partition=partition)
 
 

@@ -50,7 +50,6 @@ class TickingClock:
         self._looks = 0
 
     def now(self) -> datetime:
-        """Aware, UTC."""
         self._looks += 1
         return NOON + timedelta(seconds=self._looks)
 

@@ -152,7 +152,6 @@ class Asked:
     confirmed: set[str]
 
     def expected(self, task: str) -> Verdict:
-        """Of this task."""
         if task in self.inconclusive:
             return Verdict.INCONCLUSIVE
         return Verdict.CONFIRMED if task in self.confirmed else Verdict.RULED_OUT

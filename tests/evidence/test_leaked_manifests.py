@@ -48,7 +48,6 @@ def told(answer: Answer) -> list[tuple[int, LeakStanding, int | None, int | None
 
 
 def only(answer: Answer) -> LeakedManifest:
-    """The one manifest."""
     (found,) = finding_of(answer).manifests
     return found
 

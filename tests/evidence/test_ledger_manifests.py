@@ -45,7 +45,6 @@ def ledger_of(answer: Answer) -> Ledger:
 
 
 def newest(answer: Answer) -> LedgerRow:
-    """Its last commit."""
     return ledger_of(answer).rows[-1]
 
 

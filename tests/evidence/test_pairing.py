@@ -243,7 +243,6 @@ def has_committed() -> Tale:
 
 
 def extent(ask: Ask) -> tuple[Answer, RecoveryExtentFinding]:
-    """What `recovery_extent` answers."""
     answer = recovery_extent.answer(NO_SPARK, ask)
     assert isinstance(answer.finding, RecoveryExtentFinding)
     return answer, answer.finding

@@ -50,7 +50,6 @@ def with_state(point: StoredCheckpoint, **told: Any) -> StoredCheckpoint:
 
 
 def points_of(answer: Answer) -> tuple[RestoreReach, ...]:
-    """The finding's points."""
     return answer.finding.points
 
 

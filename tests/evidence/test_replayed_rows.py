@@ -297,7 +297,6 @@ def _ids(tale: Tale) -> tuple[SnapshotId, SnapshotId]:
 
 
 def _at(tale: Tale, *begins: int) -> list[Range]:
-    """Ten positions each."""
     return [Range(s, "", low, low + 9) for s, low in zip(_ids(tale), begins, strict=True)]
 
 

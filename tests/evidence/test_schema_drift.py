@@ -293,7 +293,6 @@ FOLDER = "s3://lake/sales/orders/metadata"
 
 
 def name(run: str, checkpoint: int, number: int = 1) -> str:
-    """A Flink manifest's."""
     return f"{job_id(run)}-{OPERATOR}-00000-0-{checkpoint}-{number:05}.avro"
 
 

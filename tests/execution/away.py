@@ -16,7 +16,6 @@ class Later:
     """A clock that is ahead."""
 
     def now(self) -> datetime:
-        """See the port."""
         return SystemClock().now() + timedelta(hours=2)
 
 

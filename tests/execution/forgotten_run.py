@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.journal_sql.store import Store
 from bot.domain.errors import OutcomeUnknown
 from bot.domain.execution import ProposalView
 from bot.domain.flink import JobRun
@@ -26,11 +26,9 @@ class Archive:
         self._runs = {run.job_id: run for run in runs}
 
     def past_runs(self, job: str, known: Collection[JobId]) -> tuple[JobRun, ...]:
-        """See the port."""
         return tuple(run for run in self._runs.values() if run.name == job and run.job_id not in known)
 
     def past_run(self, job_id: JobId) -> JobRun | None:
-        """See the port."""
         return self._runs.get(job_id)
 
 
@@ -38,7 +36,6 @@ class Nobody:
     """A directory without groups."""
 
     def members(self, groups: Iterable[str]) -> frozenset[UserId]:
-        """See the port."""
         return frozenset()
 
     absent = members
@@ -83,7 +80,5 @@ class Scene:
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> "Scene":
-    record = open_store(f"sqlite:///{tmp_path}/journal.db")
-    yield Scene(tmp_path, record)  # type: ignore[misc]
-    record.close()
+def scene(record: Store, tmp_path: Path) -> "Scene":
+    return Scene(tmp_path, record)  # type: ignore[misc]

@@ -1,12 +1,11 @@
 """A request may land after people had settled that it did not: the record says so when it is seen."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql.store import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.approval import Approval
 from bot.domain.entries import ExecutionStarted, NoteAdded, ProposalApproved, ProposalMade
 from bot.domain.execution import ProposalState
@@ -16,14 +15,12 @@ from tests.rewound import BEN
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def scene(record: Store, tmp_path: Path) -> Scene:
     """The answer to the stop is lost, nobody knows of the run, and Ben settles that it did not happen."""
-    record = open_store(f"sqlite:///{tmp_path}/journal.db")
     made = Scene(tmp_path, record)
     made.carries_on()
     made.settles(happened=False)
-    yield made
-    record.close()
+    return made
 
 
 def looks_back(scene: Scene) -> list[str]:

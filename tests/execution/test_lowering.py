@@ -1,12 +1,12 @@
 """While a table is under review, no snapshot above a fault is named as the one to read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store, open_store
 from bot.domain.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
 from bot.domain.doubt import beside_trusted
 from bot.domain.effects import MarkTable, StartJob
@@ -39,10 +39,9 @@ NEWER = orders.COMMITS[6][1]
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """Opened where metadata shows nothing: the head is believed good."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens(trusted=orders.HEAD)
+    return Story(record.journal).opens(trusted=orders.HEAD)
 
 
 def fault(
@@ -253,10 +252,9 @@ def test_responders_read_what_is_known_of_the_rows(story: Story, found: Matches,
 
 
 @pytest.fixture
-def waterline_story(tmp_path: Path) -> Iterator[Story]:
+def waterline_story(record: Store) -> Story:
     """An incident that is not opened yet."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal)
+    return Story(record.journal)
 
 
 def test_without_a_proof_nothing_is_said(waterline_story: Story) -> None:
@@ -376,5 +374,4 @@ def begins_to_move(waterline_story: Story, *then: Body) -> None:
 
 
 def ended(outcome: str) -> ExecutionEnded:
-    """The undo's end."""
     return ExecutionEnded.model_validate({"proposal": UNDO, "outcome": outcome, "sentence": "It ended."})

@@ -14,6 +14,7 @@ from bot import actions
 from bot.actions import drop_repair_branch, forward_job
 from bot.actions._completing import scan
 from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql import Store
 from bot.adapters.journal_sql.store import open_store
 from bot.domain.action import MovesWaterline
 from bot.domain.contract import HIDDEN, TableContract
@@ -68,7 +69,6 @@ class Interrupted(ArrowRunner):
         self._meanwhile = meanwhile
 
     def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
-        """See the port."""
         answer = super().run(task, ask, tag=tag, on_progress=on_progress)
         if self.runs == 1:
             self._meanwhile()
@@ -158,7 +158,6 @@ class Looks(ArrowRunner):
         self._files, self._meanwhile = files, meanwhile
 
     def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
-        """See the port."""
         self.asked.append(task.name)
         if task.name == "missing_files":
             return Answer(verdict=self._files, headline=LOST, finding=FOUND), 1234
@@ -256,10 +255,9 @@ PUBLISH = PublishBranch(
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """Nothing accuses the table yet."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens()
+    return Story(record.journal).opens()
 
 
 def asked(

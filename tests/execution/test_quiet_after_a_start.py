@@ -1,7 +1,5 @@
 """Checkpoints without files are not committed: on a quiet table a recovery is proven all the same."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.actions._effects import checks
-from bot.adapters.journal_sql.store import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.service.verifying import Verifier
@@ -74,12 +72,11 @@ def listed(checkpoint: int, status: str) -> CompletedCheckpoint:
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Quiet]:
+def scene(record: Store, tmp_path: Path) -> Quiet:
     """Carried out, and nothing committed yet."""
-    with closing(open_store(f"sqlite:///{tmp_path}/journal.db")) as record:
-        made = Quiet(tmp_path, record)
-        made.carries_out()
-        yield made
+    made = Quiet(tmp_path, record)
+    made.carries_out()
+    return made
 
 
 def test_ids_of_checkpoints_without_files_and_of_failed_ones_may_be_left_out(scene: Quiet) -> None:

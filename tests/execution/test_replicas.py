@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 import spark_tasks
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.journal_sql.store import Store
 from bot.domain.entries import EffectEnded, EvidenceRequested, NoteAdded, StepDone
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.evidence import Observation
@@ -129,20 +129,12 @@ class Locks:
 
     @contextmanager
     def alone_with(self, work: str) -> Iterator[bool]:
-        """See `Presence`."""
         is_mine = work not in self._held
         self.refused += not is_mine
         self._held.add(work)
         yield is_mine
         if is_mine:
             self._held.discard(work)
-
-
-@pytest.fixture
-def record(tmp_path: Path) -> Iterator[Store]:
-    """One record for both."""
-    with closing(open_store(f"sqlite:///{tmp_path}/journal.db")) as opened:
-        yield opened
 
 
 def test_evidence_that_another_replica_collects_is_left_to_it(tmp_path: Path, record: Store) -> None:
@@ -203,7 +195,6 @@ def test_a_desk_that_closes_while_it_looks_begins_no_run(
 
 
 def desk(store: IncidentStore, observer: Observer, runner: ArrowRunner, locks: Locks) -> EvidenceDesk:
-    """One replica's."""
     return EvidenceDesk(store, observer, Collector(find_tasks(spark_tasks), runner, SystemClock()), locks.alone_with)
 
 
@@ -212,19 +203,10 @@ def ends_of(store: IncidentStore, incident: IncidentId):  # type: ignore[no-unty
     return [entry for entry in store.get(incident).entries if isinstance(entry.body, StepDone)]
 
 
-@pytest.fixture
-def background_record(tmp_path: Path) -> Iterator[Store]:
-    """With one incident."""
-    with closing(open_store(f"sqlite:///{tmp_path}/journal.db")) as opened:
-        yield opened
-
-
-def test_what_is_asked_for_while_the_bot_stops_is_left_to_the_next_start(background_record: Store) -> None:
+def test_what_is_asked_for_while_the_bot_stops_is_left_to_the_next_start(record: Store) -> None:
     """The work under way ends well, and nothing on record says that it failed."""
-    story = Story(background_record.journal).opens()
-    background = Background(
-        IncidentStore(background_record.journal, SystemClock()), lambda _name: nullcontext(True), workers=2
-    )
+    story = Story(record.journal).opens()
+    background = Background(IncidentStore(record.journal, SystemClock()), lambda _name: nullcontext(True), workers=2)
     begun, go, did = threading.Event(), threading.Event(), list[str]()
 
     def work() -> None:
@@ -246,10 +228,10 @@ def test_what_is_asked_for_while_the_bot_stops_is_left_to_the_next_start(backgro
     assert story.incident.seq == before
 
 
-def test_a_fault_in_noting_a_fault_does_not_keep_the_work_from_being_done_again(background_record: Store) -> None:
+def test_a_fault_in_noting_a_fault_does_not_keep_the_work_from_being_done_again(record: Store) -> None:
     """Else the duty would count as under way until the next start."""
-    story = Story(background_record.journal).opens()
-    store = IncidentStore(background_record.journal, SystemClock())
+    story = Story(record.journal).opens()
+    store = IncidentStore(record.journal, SystemClock())
     background = Background(store, lambda _name: nullcontext(True), workers=1)
     did: list[str] = []
 
@@ -269,17 +251,10 @@ def test_a_fault_in_noting_a_fault_does_not_keep_the_work_from_being_done_again(
     assert did == ["work", "work"]
 
 
-@pytest.fixture
-def notes_record(tmp_path: Path) -> Iterator[Store]:
-    """Empty."""
-    with closing(open_store(f"sqlite:///{tmp_path}/journal.db")) as opened:
-        yield opened
-
-
-def test_what_names_a_hidden_value_is_said_once_too(notes_record: Store) -> None:
+def test_what_names_a_hidden_value_is_said_once_too(record: Store) -> None:
     """The record keeps it without that value, so the text is not found there as it was said: work that fails every few
     seconds must not fill the timeline."""
-    story, store = Story(notes_record.journal).opens(), IncidentStore(notes_record.journal, SystemClock())
+    story, store = Story(record.journal).opens(), IncidentStore(record.journal, SystemClock())
     known = setup("revenue_daily")
     store.veil_by({orders.TABLE: known.model_copy(update={"contract": known.contract.model_copy(
         update={"redacted": ("customer",)}

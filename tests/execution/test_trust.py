@@ -1,12 +1,8 @@
 """A table is trusted by evidence alone, and what is found later takes the trust back."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.effects import Effect, MarkTable, MoveTable, StopFork
 from bot.domain.entries import (
@@ -34,10 +30,9 @@ TAKEN_BACK = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Story]:
+def opened(record: Store) -> Story:
     """Nothing is known yet."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens()
+    return Story(record.journal).opens()
 
 
 @pytest.fixture
@@ -191,10 +186,9 @@ MOVE = MoveTable(table=orders.TABLE, to=orders.GOOD, keep_head_as="left-2")
 
 
 @pytest.fixture
-def trust_story(tmp_path: Path) -> Iterator[Story]:
+def trust_story(record: Store) -> Story:
     """Rows are there twice, and diagnosed."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens().answers().diagnoses()
+    return Story(record.journal).opens().answers().diagnoses()
 
 
 def passes(trust_story: Story, effect: Effect, moves_waterline: str, *, asked: bool = False) -> Story:

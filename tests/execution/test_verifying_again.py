@@ -1,15 +1,14 @@
 """A person asks for a proof anew: it is on record, and owed until it is there."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.entries import VerificationRequested
 from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE
@@ -70,10 +69,9 @@ class Scene:
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def scene(record: Store) -> Scene:
     """On a record of its own."""
-    with closing(open_store(f"sqlite:///{tmp_path}/journal.db")) as store:
-        yield Scene(Story(store.journal))
+    return Scene(Story(record.journal))
 
 
 def test_it_is_proven_anew_once_for_each_time_that_somebody_asks(scene: Scene) -> None:

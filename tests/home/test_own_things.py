@@ -1,13 +1,13 @@
 """App Home: which tables are mine, what waits for my yes, and what is still promised to anybody."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store, open_store
 from bot.domain.approval import ApprovalPolicy, People, VetoRule
 from bot.domain.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, ProposalMade, ReadersNoted
 from bot.domain.errors import CouldNotLook
@@ -32,11 +32,9 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """An incident that is not opened yet."""
-    store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
-    yield Story(store.journal)
-    store.close()
+    return Story(record.journal)
 
 
 def setup(table: TableName = orders.TABLE, **changes: object) -> TableSetup:

@@ -353,7 +353,6 @@ class Machine:
         self.ahead = ahead
 
     def now(self) -> datetime:
-        """See the port."""
         return datetime.now(UTC) + self.ahead
 
 

@@ -47,7 +47,6 @@ def send(end: socket.socket, frame: bytes) -> None:
 
 
 def received(end: socket.socket) -> bytes:
-    """The next message."""
     with end.makefile("rb", buffering=0) as stream:
         head = stream.read(4)
         assert head is not None

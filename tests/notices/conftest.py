@@ -1,11 +1,11 @@
 """The project's own templates, and a record to take incidents from."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.notices import NoticeTemplate, scan
 from tests.incidents import Story
 
@@ -19,8 +19,6 @@ def templates() -> Mapping[str, NoticeTemplate]:
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """An incident that is not opened yet."""
-    store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
-    yield Story(store.journal)
-    store.close()
+    return Story(record.journal)

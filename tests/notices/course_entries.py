@@ -37,13 +37,11 @@ class Notebook:
         self._entries: list[Entry] = []
 
     def open(self, body: Body, *, by: str, at: datetime) -> Entry:
-        """See the port."""
         return self.append(IncidentId("wl-1"), 0, [body], by=by, at=at)[0]
 
     def append(
         self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
     ) -> tuple[Entry, ...]:
-        """See the port."""
         assert after_seq == len(self._entries)
         made = tuple(
             Entry(incident_id=incident, seq=after_seq + place, at=at, by=by, body=body, prev_hash=GENESIS, hash=GENESIS)
@@ -53,7 +51,6 @@ class Notebook:
         return made
 
     def entries(self, incident: IncidentId, after_seq: int = 0) -> tuple[Entry, ...]:
-        """See the port."""
         return tuple(self._entries[after_seq:])
 
     def lines(self, incident: IncidentId) -> tuple[Line, ...]:
@@ -61,7 +58,6 @@ class Notebook:
         return ()
 
     def ends(self) -> Mapping[IncidentId, int]:
-        """See the port."""
         return {IncidentId("wl-1"): len(self._entries)}
 
 

@@ -198,7 +198,6 @@ def courses(draw: st.DrawFn) -> Course:
 
 
 def goes_on(course: Course, draw: st.DrawFn) -> None:
-    """One step more."""
     acts = course.acts()
     moves = acts if acts and draw(st.booleans()) else course.moves()
     course.goes(draw(st.sampled_from(sorted(moves))))

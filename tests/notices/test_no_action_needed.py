@@ -1,12 +1,11 @@
 """ "No action needed" is said of a table that was found healthy, or is trusted, and of no other."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store, open_store
 from bot.domain.diagnosis import Remedy
 from bot.domain.entries import IncidentOpened, Verified, WaterlineMoved
 from bot.domain.errors import Refused
@@ -25,10 +24,9 @@ BEFORE = SnapshotId(orders.HEAD - 1000)
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """An incident is open, and its table under review."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens()
+    return Story(record.journal).opens()
 
 
 def is_refused(incident: Incident) -> bool:

@@ -119,7 +119,6 @@ def _goes_on(table: TableState) -> TableState:
 
 
 def _earlier(table: TableState, minutes: int) -> TableState:
-    """By another clock."""
     moves = tuple(HeadMove(at=m.at - timedelta(minutes=minutes), snapshot_id=m.snapshot_id) for m in table.head_moves)
     return table.model_copy(update={"head_moves": moves})
 

@@ -28,7 +28,6 @@ def commit(number: int, run: str = "a", *, parent: int | None = None, **changes:
 
 
 def ledger(*rows: LedgerRow, trailing: tuple[SkippedCheckpoint, ...] = ()) -> Ledger:
-    """These rows."""
     return Ledger(rows=rows, readers_known=True, trailing=trailing)
 
 
@@ -45,7 +44,6 @@ def drawn(told: Ledger) -> Picture:
 
 
 def texts(told: Picture) -> list[str]:
-    """Every label."""
     return [label.text for label in told.labels]
 
 

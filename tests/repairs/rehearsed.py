@@ -85,7 +85,6 @@ class Repaired:
 
     @property
     def table(self) -> TableState:
-        """The table now."""
         return self.catalog.load(ORDERS)
 
     def found(self) -> dict[str, object]:
@@ -114,7 +113,6 @@ class Repaired:
         }[self.name]
 
     def proposal(self) -> Proposal:
-        """The repair."""
         effects, requirements = self._parts()
         return Proposal(
             id=PROPOSALS[self.name],

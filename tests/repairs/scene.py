@@ -40,7 +40,6 @@ class Nobody:
     """A directory without groups."""
 
     def members(self, groups: Iterable[str]) -> frozenset[UserId]:
-        """See the port."""
         return frozenset()
 
     absent = members
@@ -93,7 +92,6 @@ class RepairScene:
         self.incident: Any = None
 
     def close(self) -> None:
-        """Give everything back."""
         self.services.background.close()
         self.services.desk.close()
         self.record.close()
@@ -153,7 +151,6 @@ class RepairScene:
 
     @property
     def table(self) -> TableState:
-        """The table now."""
         return self.catalog.load(ORDERS)
 
     @property

@@ -74,7 +74,6 @@ class Broker:
         self._partition = KafkaPartition.model_validate({"topic": "orders", "partition": 0, **kept})
 
     def partitions(self) -> tuple[KafkaPartition, ...]:
-        """It."""
         return (self._partition,)
 
 
@@ -258,7 +257,6 @@ def surveyed(
     recipe: ReplayRecipe | None = None,
     copies: CopyRule | None = None,
 ) -> SourceSurvey:
-    """At the head."""
     return survey(spark, orders.state(), orders.head, recipe or declared(), bounds, contract, copies or CopyRule())
 
 

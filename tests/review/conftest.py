@@ -1,11 +1,10 @@
 """A record, a table whose contract is a file, and the review of an incident on it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from tests.incidents import Story
 
 CONTRACT = """\
@@ -37,8 +36,6 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stories(tmp_path: Path) -> Iterator[list[Story]]:
+def stories(record: Store) -> list[Story]:
     """Incidents of one record, not opened yet; the first is the oldest."""
-    store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
-    yield [Story(store.journal) for _ in range(3)]
-    store.close()
+    return [Story(record.journal) for _ in range(3)]

@@ -1,6 +1,5 @@
 """Where an incident is in its runbook follows from the outcomes alone, also where nothing is wrong any more."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store, open_store
 from bot.domain.diagnosis import Remedy
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
@@ -171,11 +170,10 @@ MENDED_BOOK = shipped()["missing-rows"]
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """Positions were missing, and the job has brought them by itself."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        story = Story(store.journal).opens().answers("missing_positions", head=SnapshotId(orders.HEAD - 1000))
-        yield story.answers("missing_positions", Verdict.RULED_OUT).says(healthy())
+    story = Story(record.journal).opens().answers("missing_positions", head=SnapshotId(orders.HEAD - 1000))
+    return story.answers("missing_positions", Verdict.RULED_OUT).says(healthy())
 
 
 def decided(incident: Incident, step: str, book: Runbook = MENDED_BOOK) -> tuple[str, str | None]:

@@ -1,12 +1,8 @@
 """Planned work for which the job was stopped, in each way in which that can end, and the world after it."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.entries import (
     EffectEnded,
@@ -34,10 +30,9 @@ KEEP = KeepSavepoint(table=orders.TABLE, job=orders.JOB, job_id=JobId(orders.RUN
 
 
 @pytest.fixture
-def planned(tmp_path: Path) -> Iterator[Story]:
+def planned(record: Store) -> Story:
     """Ana has planned a savepoint, and its consumers know of it."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield says(Story(store.journal).opens(planned=True).says(PLAN, by=ANA), ANNOUNCED)
+    return says(Story(record.journal).opens(planned=True).says(PLAN, by=ANA), ANNOUNCED)
 
 
 def begins(story: Story) -> Story:
@@ -68,13 +63,11 @@ def unknown(story: Story) -> Story:
 
 
 def settled(story: Story, *, happened: bool) -> Story:
-    """Ben has looked."""
     said = {"index": 0, "happened": happened, "reason": "I looked.", "by": BEN, "at": story.now}
     return story.says(OutcomeSettled.model_validate({"proposal": PROPOSAL, **said}), by=BEN)
 
 
 def run(job_id: str, **changes: object) -> JobRun:
-    """Like run B."""
     return orders.run_b(job_id=JobId(job_id), **changes)
 
 

@@ -1,13 +1,10 @@
 """Planned work is announced without a word of doubt, and who was reached stands in the plan as told."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import cast, get_args
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.bootstrap.content import CONTENT
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import (
@@ -51,10 +48,9 @@ PLAN = SavepointPlanned(
 
 
 @pytest.fixture
-def planned(tmp_path: Path) -> Iterator[Story]:
+def planned(record: Store) -> Story:
     """Ana has planned a savepoint; nothing was found."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens(planned=True).says(PLAN, by=ANA)
+    return Story(record.journal).opens(planned=True).says(PLAN, by=ANA)
 
 
 def takes_it(story: Story) -> Story:

@@ -132,11 +132,9 @@ class Sight:
         self._seen = seen
 
     def setup(self, _table: object) -> TableSetup:
-        """See Observer."""
         return setup("a")
 
     def observe(self, *_of: object, **_how: object) -> Observation:
-        """See Observer."""
         return self._seen
 
 

@@ -1,7 +1,5 @@
 """Planned savepoints: terms, day, expected end, for whom a plan stands, and who reads it."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +7,7 @@ import pytest
 
 from bot.actions import take_savepoint, undo_proposal
 from bot.actions._effects import standing
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.bootstrap.content import CONTENT
 from bot.domain.approval import Approval
 from bot.domain.effects import KeepSavepoint, StartJob
@@ -264,11 +262,10 @@ NOW = datetime(2026, 11, 24, 13, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """A plan whose work is over in two hours."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        made = Story(store.journal).opens(planned=True)
-        yield made.says(PLAN.model_copy(update={"over_by": made.now + timedelta(hours=2)}), by=ANA)
+    made = Story(record.journal).opens(planned=True)
+    return made.says(PLAN.model_copy(update={"over_by": made.now + timedelta(hours=2)}), by=ANA)
 
 
 @pytest.mark.parametrize(

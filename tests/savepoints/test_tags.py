@@ -134,7 +134,6 @@ class EndsAfter:
     def append(
         self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
     ) -> tuple[Entry, ...]:
-        """See the port."""
         if self._room == 0:
             raise CouldNotKeep("The record was not written.", "The disk is full.", "Make room.")
         self._room -= 1

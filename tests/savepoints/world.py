@@ -39,7 +39,6 @@ class InTime:
         self.ahead = ahead
 
     def now(self) -> datetime:
-        """See the port."""
         return datetime.now(UTC) + self.ahead
 
 
@@ -118,7 +117,6 @@ class World:
         self.approvals.approve(self.scene.incident, proposal.id, digest=proposal.digest, by=BEN)
 
     def closes(self) -> None:
-        """The incident ends."""
         self.scene.store.write(self.scene.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="done")])
 
     def opens_another(self) -> IncidentId:

@@ -4,7 +4,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -14,16 +13,13 @@ from starlette.testclient import TestClient
 from structlog.testing import capture_logs
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql import Store, open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.errors import BadConfiguration
 from bot.settings import SlackSecrets
 from bot.slack.app import build_app
 from bot.slack.form_opener import FormOpener
 from bot.slack.front_door import acknowledgement_times
 from bot.slack.http import http_app
-
-__all__ = ["post", "store"]
-
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 BODY = urlencode(
@@ -35,22 +31,14 @@ Post = Callable[..., int]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Where deliveries would be stored."""
-    opened = open_store(f"sqlite:///{tmp_path / 'record.db'}")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def post(store: Store) -> Iterator[Post]:
+def post(record: Store) -> Iterator[Post]:
     """Sends one request and says how it was answered."""
     woken = threading.Event()
     client = WebClient("xoxb-1", base_url="http://127.0.0.1:9/")
     app = build_app(
         client,
-        forms=FormOpener(client, store.outbox, SystemClock()),
-        inbox=store.inbox,
+        forms=FormOpener(client, record.outbox, SystemClock()),
+        inbox=record.inbox,
         clock=SystemClock(),
         on_stored=woken.set,
         signing_secret=SECRET,
@@ -73,22 +61,22 @@ def signed(body: str = BODY, *, age_s: int = 0, secret: str = SECRET) -> dict[st
     return {"X_Slack_Request_Timestamp": stamp, "X_Slack_Signature": signature}
 
 
-def stored(store: Store) -> list[str]:
+def stored(record: Store) -> list[str]:
     """Keys of what was delivered."""
     found = []
-    while (delivery := store.inbox.claim(SystemClock().now())) is not None:
+    while (delivery := record.inbox.claim(SystemClock().now())) is not None:
         found.append(delivery.key)
     return found
 
 
-def test_a_signed_request_is_heard_once_however_often_it_is_sent(post: Post, store: Store) -> None:
+def test_a_signed_request_is_heard_once_however_often_it_is_sent(post: Post, record: Store) -> None:
     """Within the window a copy verifies; it is the same delivery, so it does nothing."""
     headers = signed()
 
     answers = [post(**headers) for _ in range(3)]
 
     assert answers == [200, 200, 200]
-    assert stored(store) == ["command/13345224609.738474920"]
+    assert stored(record) == ["command/13345224609.738474920"]
 
 
 @pytest.mark.parametrize(
@@ -107,38 +95,38 @@ def test_a_signed_request_is_heard_once_however_often_it_is_sent(post: Post, sto
     ids=["none", "secret", "body", "empty", "short", "word", "long", "negative", "moved"],
 )
 def test_a_request_that_slack_did_not_sign_is_not_stored(
-    post: Post, store: Store, headers: Callable[[], dict[str, str]]
+    post: Post, record: Store, headers: Callable[[], dict[str, str]]
 ) -> None:
     """It is answered 401 and leaves nothing. Signed now: what was collected minutes ago is refused for its age."""
     assert post(**headers()) == 401
-    assert stored(store) == []
+    assert stored(record) == []
 
 
 @pytest.mark.parametrize("age_s", [301, 3600, -3600])
-def test_an_old_request_is_not_heard_again(post: Post, store: Store, age_s: int) -> None:
+def test_an_old_request_is_not_heard_again(post: Post, record: Store, age_s: int) -> None:
     """A recorded request is worth five minutes, and one from the future nothing."""
     assert post(**signed(age_s=age_s)) == 401
-    assert stored(store) == []
+    assert stored(record) == []
 
 
-def test_a_signed_ssl_check_or_a_handshake_needs_the_signature_too(post: Post, store: Store) -> None:
+def test_a_signed_ssl_check_or_a_handshake_needs_the_signature_too(post: Post, record: Store) -> None:
     """There is no kind of request that is believed without one."""
     for body in ("ssl_check=1&token=x", json.dumps({"type": "url_verification", "challenge": "c"})):
         assert post(body) == 401
-    assert stored(store) == []
+    assert stored(record) == []
 
 
-def test_a_request_of_any_size_is_not_read_to_its_end(post: Post, store: Store) -> None:
+def test_a_request_of_any_size_is_not_read_to_its_end(post: Post, record: Store) -> None:
     """Who cannot sign cannot fill the memory either."""
     assert post("x" * (1024 * 1024 + 1), X_Slack_Request_Timestamp="1") == 413
-    assert stored(store) == []
+    assert stored(record) == []
 
 
-def test_slacks_own_short_lived_secrets_are_not_kept(post: Post, store: Store) -> None:
+def test_slacks_own_short_lived_secrets_are_not_kept(post: Post, record: Store) -> None:
     """The verification token and the address that lets anybody answer in the channel are masked before the disk."""
     post(**signed())
 
-    delivery = store.inbox.claim(SystemClock().now())
+    delivery = record.inbox.claim(SystemClock().now())
 
     assert "an-old-verification-token" not in delivery.payload
     assert "hooks.slack.example" not in delivery.payload

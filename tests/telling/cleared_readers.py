@@ -76,7 +76,6 @@ class World:
             file.write(json.dumps(event) + "\n")
 
     def close(self) -> None:
-        """End the threads."""
         self.timers.close()
         self.background.close()
 
@@ -89,12 +88,10 @@ class Counted:
         self._world = world
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
-        """See the port."""
         self._world.looks += 1
         return self._inner.reads(table, since)
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
-        """See the port."""
         return self._inner.downstream(table, since)
 
 

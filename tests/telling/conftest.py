@@ -37,7 +37,6 @@ class Hand:
         self.at = orders.NINE + timedelta(hours=1)
 
     def now(self) -> datetime:
-        """See the port."""
         return self.at
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from bot.adapters.contracts import announced_to, once_each
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.lineage import OpenLineageFile
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import NoticeEnded, NoticeQueued, NoticesHeld, NoticesPreviewed, ReadersNoted, WaterlineMoved
@@ -140,14 +140,12 @@ def test_a_consumer_without_a_way_is_refused(bad: dict[str, object]) -> None:
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """The table is proven; nobody is told yet."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens().says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
+    return Story(record.journal).opens().says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
 
 
 def notice(kind: str, *runs: str, reading: str = "read-above", needed: bool | None = True) -> Notice:
-    """To revenue_daily."""
     data = NoticeData(
         stage="proven", affected_snapshots=(orders.HEAD,), reading=reading, affected_runs=runs,
         rerun=RerunData(needed=needed),
@@ -316,15 +314,13 @@ DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 
 
 def withdrawing_notice(kind: str, revision: int = 1) -> Notice:
-    """To one consumer."""
     return Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0REVENUE2", text="x")
 
 
 @pytest.fixture
-def cleared(tmp_path: Path) -> Iterator[Story]:
+def cleared(record: Store) -> Story:
     """The table is proven, and revenue_daily knows it."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens().says(TRUSTED).says(NoticeQueued(notice=withdrawing_notice("recovered")))
+    return Story(record.journal).opens().says(TRUSTED).says(NoticeQueued(notice=withdrawing_notice("recovered")))
 
 
 def is_cleared_already(incident: Incident) -> bool:

@@ -241,7 +241,6 @@ def failing(scene: Scene, kind: str = "recovered", revision: int = 1) -> int:
 
 
 def delivery(scene: Scene, key: str) -> DeliveryView:
-    """Its mail."""
     return scene.story.incident.notices[key].deliveries[scene.mail().key]
 
 

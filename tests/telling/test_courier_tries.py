@@ -43,7 +43,6 @@ class Leaving:
     def append(
         self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
     ) -> tuple[Entry, ...]:
-        """See the port."""
         if self._left == 0:
             raise CouldNotKeep("The record is away.", "", "Try again.")
         self._left -= 1

@@ -172,7 +172,6 @@ HALF_AN_HOUR = timedelta(minutes=30)
 
 
 def notice(kind: str, data: NoticeData) -> Notice:
-    """To one consumer."""
     return Notice(kind=kind, revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="x", data=data)
 
 
@@ -235,7 +234,6 @@ STEP = StepId("tell")
 
 
 def late_notice(kind: str, text: str = "first words", revision: int = 1) -> Notice:
-    """To one consumer."""
     return Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0REVENUE2", text=text)
 
 

@@ -1,13 +1,11 @@
 """Readers that lineage shows late, and corrections that are due, until a person sends."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.adapters.lineage import AllLineage
 from bot.domain.beside import ALONE, corrections_due, refuse_other_trust
 from bot.domain.entries import (
@@ -245,7 +243,6 @@ def lowered(to: SnapshotId | None) -> WaterlineMoved:
 
 
 def trusted(to: SnapshotId = orders.GOOD) -> WaterlineMoved:
-    """Proven."""
     return WaterlineMoved(snapshot=to, status="trusted")
 
 
@@ -254,10 +251,9 @@ LATE = LateRunsSeen(consumer="revenue_daily", runs=("late",))
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """The head counts as trusted at the opening."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens(trusted=orders.HEAD)
+    return Story(record.journal).opens(trusted=orders.HEAD)
 
 
 @pytest.mark.parametrize(

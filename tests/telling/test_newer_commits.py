@@ -1,7 +1,7 @@
 """Commits that came after the newest ledger are read when a notice is made: nothing is left open that can be known."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pytest
 
 import spark_tasks
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Observation, Progress, Task, Verdict
@@ -40,7 +40,6 @@ class Reader:
         self.cancelled = threading.Event()
 
     def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
-        """See the port."""
         commits = ask.window.of(ask.observation.table)
         self.asked.append(len(commits))
         if self.is_away:
@@ -53,7 +52,6 @@ class Reader:
         return Answer(verdict=Verdict.CONFIRMED, headline="Broken.", finding=finding), 0
 
     def cancel(self, tag: str) -> bool:
-        """See the port."""
         self.cancelled.set()
         return True
 
@@ -69,13 +67,11 @@ def timed(row: LedgerRow) -> LedgerRow:
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """An incident whose only ledger is older than its two newest wrong commits; they were taken back."""
-    store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
     rows = [timed(row) for row in orders.ledger().rows[:-2]]
-    story = Story(store.journal).opens().answers().draws_the_ledger(Ledger(rows=tuple(rows), readers_known=True))
-    yield story.diagnoses().proposes().approves().rewinds().verifies()
-    store.close()
+    story = Story(record.journal).opens().answers().draws_the_ledger(Ledger(rows=tuple(rows), readers_known=True))
+    return story.diagnoses().proposes().approves().rewinds().verifies()
 
 
 def untold(story: Story, reader: Reader, patience_s: float = 60.0) -> int:

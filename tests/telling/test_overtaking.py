@@ -1,13 +1,10 @@
 """Which notice ends which, and what was overtaken is not brought."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.entries import Body, DeliveryTried, IncidentClosed, NoticeEnded, NoticeQueued, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE
@@ -40,10 +37,9 @@ ENDED_BY = {
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """The table is under review; nobody is told yet."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens()
+    return Story(record.journal).opens()
 
 
 def queues(story: Story, kind: str, stage: str = "proposed", revision: int = 1) -> None:

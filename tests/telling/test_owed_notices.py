@@ -1,13 +1,10 @@
 """What is sent by itself, and what is reminded of until its next word is there."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.contract import TableContract
 from bot.domain.entries import (
     Body,
@@ -45,14 +42,12 @@ WORSE = SeverityChanged(before="sev2", severity="sev3", reason="Only one report.
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """An incident that was opened as sev2; nobody is told yet."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens()
+    return Story(record.journal).opens()
 
 
 def setup(*names: str, warn_after_minutes: int = 15) -> TableSetup:
-    """These are declared."""
     return TableSetup(
         name=orders.TABLE, job=orders.JOB, contract=TableContract(), policies={}, next_update_minutes=30,
         consumers=tuple(Consumer(name=name, channel="C0REVENUE1") for name in names),
@@ -61,7 +56,6 @@ def setup(*names: str, warn_after_minutes: int = 15) -> TableSetup:
 
 
 def told(kind: str, consumer: str = "revenue_daily", *, revision: int = 1, stage: str = "diagnosed") -> Body:
-    """As sev2."""
     return NoticeQueued(
         notice=Notice(
             kind=kind, revision=revision, consumer=consumer, channel="C0REVENUE1", text=kind, severity="sev2",
@@ -164,10 +158,9 @@ SETUP = setup("revenue_daily")
 
 
 @pytest.fixture
-def next_story(tmp_path: Path) -> Iterator[Story]:
+def next_story(record: Store) -> Story:
     """An open incident."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens()
+    return Story(record.journal).opens()
 
 
 def next_told(next_story: Story, *kinds: str, data: NoticeData | None = None) -> Story:
@@ -280,13 +273,12 @@ class _NoReviews:
 
 
 @pytest.fixture
-def unconfigured_story(tmp_path: Path) -> Iterator[Story]:
+def unconfigured_story(record: Store) -> Story:
     """Consumers were promised word within twenty minutes."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        unconfigured_story = Story(store.journal).opens()
-        data = NoticeData(stage="investigating", next_word_at=unconfigured_story.now + timedelta(minutes=20))
-        notice = Notice(kind="first_warning", revision=1, consumer="a", channel="C0X", text="Wait.", data=data)
-        yield unconfigured_story.says(NoticeQueued(notice=notice))
+    unconfigured_story = Story(record.journal).opens()
+    data = NoticeData(stage="investigating", next_word_at=unconfigured_story.now + timedelta(minutes=20))
+    notice = Notice(kind="first_warning", revision=1, consumer="a", channel="C0X", text="Wait.", data=data)
+    return unconfigured_story.says(NoticeQueued(notice=notice))
 
 
 def settles(

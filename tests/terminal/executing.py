@@ -92,7 +92,6 @@ class Host:
         self.monkeypatch.setattr(bot.cli.proposal, "existing_record", existing_record)
 
     def types(self, *arguments: str) -> Result:
-        """`waterline proposal ARGUMENTS`."""
         return CliRunner().invoke(app, [*arguments, "--config", str(self.config)])
 
     def executes(self) -> Result:
@@ -151,7 +150,6 @@ class Host:
 
     @property
     def view(self) -> ProposalView:
-        """The rewind."""
         return self.incident.proposals[PROPOSAL]
 
     @property
@@ -172,5 +170,4 @@ class Host:
 
     @property
     def url(self) -> str:
-        """Of the record."""
         return f"sqlite:///{self.folder}/home/journal.db"

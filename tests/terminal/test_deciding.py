@@ -37,7 +37,6 @@ class Terminal:
     is_somebody: UserId | None = BEN
 
     def types(self, *arguments: str) -> Result:
-        """`waterline proposal ARGUMENTS`."""
         login = pwd.getpwuid(os.getuid()).pw_name
         people = {login: self.is_somebody} if self.is_somebody else {}
         catalog = {"type": "sql", "uri": f"sqlite:///{self.folder}/c.db", "warehouse": f"file://{self.folder}/lake"}
@@ -65,7 +64,6 @@ class Terminal:
 
     @property
     def url(self) -> str:
-        """Of the record."""
         return f"sqlite:///{self.folder}/home/journal.db"
 
 

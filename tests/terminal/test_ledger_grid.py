@@ -300,7 +300,6 @@ class _Refusing:
         return self
 
     def clicks(self, _label: str, _card: object) -> None:
-        """Opens the form."""
         self.clicked += 1
 
     def fills(self, _values: object) -> None:

@@ -34,7 +34,6 @@ class FailingFlink(LittleFlink):
         )
 
     def run(self, job_id: JobId) -> JobRun | None:
-        """See the port."""
         found = super().run(job_id)
         return found and found.model_copy(update={"restored": self._went_back.get(job_id, found.restored)})
 

@@ -81,7 +81,6 @@ def alertmanager(folder: Path, receiver: str, token: str) -> Iterator[str]:
 
 
 def post(address: str, alerts: Sequence[dict[str, Any]]) -> None:
-    """As Prometheus does."""
     httpx.post(f"{address}/api/v2/alerts", json=list(alerts), trust_env=False).raise_for_status()
 
 

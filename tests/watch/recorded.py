@@ -125,15 +125,12 @@ class Recorded:
 
     @property
     def files(self) -> FolderOfTable:
-        """What was listed."""
         return _Listed(self)
 
     def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
-        """See the port."""
         return _seen(self.case.observation.checkpoints)
 
     def read(self, path: str) -> StoredCheckpoint:
-        """See the port."""
         return next(each for each in self.case.observation.checkpoints.values if each.path == path)
 
     def may_hold(self, path: str) -> bool:
@@ -141,11 +138,9 @@ class Recorded:
         return False
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
-        """See the port."""
         return ()
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
-        """See the port."""
         return ()
 
     def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
@@ -166,7 +161,6 @@ class Recorded:
         return Answer(verdict=Verdict.INCONCLUSIVE, headline="Nobody asked it.", could_not_look=(missing,)), 0
 
     def cancel(self, tag: str) -> bool:
-        """See the port."""
         return False
 
     def warm(self) -> None:
@@ -181,7 +175,6 @@ class _Listed(FolderOfTable):
         self._world = world
 
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
-        """See the port."""
         listed = _seen(self._world.case.observation.flink_manifests)
         return tuple(each for each in listed if each.written_at is None or each.written_at <= self._world.now)
 

@@ -69,7 +69,6 @@ def payload(name: str) -> dict[str, Any]:
 
 
 def fires(web: httpx.Client, body: dict[str, Any], token: str = TOKEN) -> httpx.Response:
-    """As Alertmanager does."""
     return web.post("/v1/alerts/alertmanager", json=body, headers={"Authorization": f"Bearer {token}"})
 
 

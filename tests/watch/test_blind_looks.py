@@ -29,7 +29,6 @@ class BrokenEye:
     is_broken = True
 
     def look(self, _table: TableName, _seen: TableSeen) -> Look:
-        """See Eye."""
         if self.is_broken:
             raise KeyError("summary")
         return Look(signs=())
@@ -110,20 +109,12 @@ def test_one_failure_among_looks_that_succeed_is_nothing_to_tell(world: World) -
     assert world.told == []
 
 
-@pytest.fixture
-def unwatched_store(tmp_path: Path) -> Iterator[Store]:
-    """An empty record."""
-    made = open_store(f"sqlite:///{tmp_path}/journal.db")
-    yield made
-    made.close()
-
-
 @pytest.mark.parametrize("is_watched", [True, False])
-def test_the_answer_says_whether_anybody_looks(unwatched_store: Store, is_watched: bool) -> None:
+def test_the_answer_says_whether_anybody_looks(record: Store, is_watched: bool) -> None:
     """`/waterline watch`; the watch has not begun yet."""
     clock = StandingClock()
-    incidents = IncidentStore(unwatched_store.journal, clock)
-    sightings = Sightings(unwatched_store.watched, unwatched_store.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
+    incidents = IncidentStore(record.journal, clock)
+    sightings = Sightings(record.watched, record.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
     nobody: Any = None
     followed = (ORDERS,) if is_watched else ()
     watch = Watch(nobody, sightings, incidents, clock, lambda _name: nobody, WatchTerms(), followed)
@@ -146,7 +137,6 @@ class Rhythm:
         """See the port."""
 
     def every(self, key: str, seconds: float, do: Callable[[], None]) -> None:
-        """See the port."""
         self._again.append(do)
 
     def cancel(self, key: str) -> None:
@@ -158,46 +148,38 @@ class Rhythm:
             each()
 
 
-@pytest.fixture
-def settled_store(tmp_path: Path) -> Iterator[Store]:
-    """An empty record."""
-    made = open_store(f"sqlite:///{tmp_path}/journal.db")
-    yield made
-    made.close()
-
-
-def started(settled_store: Store, clock: StandingClock) -> tuple[Sightings, Watch, Rhythm]:
+def started(record: Store, clock: StandingClock) -> tuple[Sightings, Watch, Rhythm]:
     """A watch that follows no table, over one that has a channel."""
-    incidents = IncidentStore(settled_store.journal, clock)
-    sightings = Sightings(settled_store.watched, settled_store.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
+    incidents = IncidentStore(record.journal, clock)
+    sightings = Sightings(record.watched, record.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
     nobody: Any = None
-    watch = Watch(nobody, sightings, incidents, clock, settled_store.presence.alone_with, WatchTerms(), ())
+    watch = Watch(nobody, sightings, incidents, clock, record.presence.alone_with, WatchTerms(), ())
     rhythm = Rhythm()
     watch.start(rhythm)
     return sightings, watch, rhythm
 
 
-def is_told(settled_store: Store, sightings: Sightings) -> bool:
+def is_told(record: Store, sightings: Sightings) -> bool:
     """Whether the one sighting is in the outbox."""
     [only] = sightings.memory(ORDERS).sighted
-    return settled_store.outbox.find(post_key(only)) is not None
+    return record.outbox.find(post_key(only)) is not None
 
 
-def test_what_was_muted_on_an_unwatched_table_is_told_when_the_mute_ends(settled_store: Store) -> None:
+def test_what_was_muted_on_an_unwatched_table_is_told_when_the_mute_ends(record: Store) -> None:
     """As `/waterline mute` promises."""
     clock = StandingClock()
-    sightings, watch, rhythm = started(settled_store, clock)
+    sightings, watch, rhythm = started(record, clock)
     sightings.mute(ORDERS, timedelta(hours=1), by=UserId("U0ANA00001"))
     sightings.see(ORDERS, sign("alert"), occasion="first")
     sightings.settle(ORDERS)
-    while_muted = is_told(settled_store, sightings)
+    while_muted = is_told(record, sightings)
 
     clock.at += timedelta(hours=1, seconds=1)
     rhythm.comes()
     watch.close()
 
     assert not while_muted
-    assert is_told(settled_store, sightings)
+    assert is_told(record, sightings)
 
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

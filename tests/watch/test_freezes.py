@@ -1,13 +1,11 @@
 """A freeze of maintenance that was forgotten is asked about, until somebody ends it."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.entries import MaintenanceMarked, PromiseReminded
 from bot.domain.errors import Refused
 from bot.domain.freezes import FIRST, asks_to_thaw, said_end
@@ -42,7 +40,6 @@ def test_a_second_freeze_goes_on_from_the_first_and_a_thaw_ends_it(tmp_path: Pat
 
 
 def asked_to_thaw(bot: WatchingBot) -> int:
-    """How often."""
     entries = bot.services.store.get(ONE).entries
     return sum(isinstance(entry.body, PromiseReminded) and entry.body.what == "thaw" for entry in entries)
 
@@ -90,10 +87,9 @@ def test_an_incident_that_froze_nothing_is_not_asked(ana: Responder, bot: Watchi
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """Open since nine."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens()
+    return Story(record.journal).opens()
 
 
 def frozen(story: Story, *, hours: int | None = None) -> None:

@@ -1,13 +1,11 @@
 """Damage that is newer than what an incident left is told once more; what it left is not."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, Verified, WaterlineMoved
 from bot.domain.evidence import Verdict
@@ -30,10 +28,9 @@ from tests.watch.watching_bot import WatchingBot
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
+def story(record: Store) -> Story:
     """An incident is open, on a head that these tables do not list."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens()
+    return Story(record.journal).opens()
 
 
 def ending_at(newest: SnapshotId | None, *rows: SnapshotId) -> Sign:
@@ -375,10 +372,9 @@ def test_what_an_incident_named_before_the_watch_saw_it_is_not_told(ana: Respond
 
 
 @pytest.fixture
-def proven_story(tmp_path: Path) -> Iterator[Story]:
+def proven_story(record: Store) -> Story:
     """The incident is open, and has proven its table."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield Story(store.journal).opens().answers().diagnoses().proposes().approves().rewinds().verifies()
+    return Story(record.journal).opens().answers().diagnoses().proposes().approves().rewinds().verifies()
 
 
 def proves(proven_story: Story, *, passed: bool = True) -> Story:

@@ -33,7 +33,6 @@ class World:
         self._stores: list[Store] = []
 
     def replica(self) -> Sightings:
-        """One process."""
         store = open_store(self._url)
         self._stores.append(store)
         incidents = IncidentStore(store.journal, self.clock)
@@ -46,7 +45,6 @@ class World:
         return [f"{post.key} in {post.thread_of}" if post.thread_of else post.key for post in found if post is not None]
 
     def close(self) -> None:
-        """End every process."""
         for store in self._stores:
             store.close()
 

@@ -1,14 +1,12 @@
 """A job that stands still for a repair is not forgotten: the publication is offered again, and responders are asked."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from bot.adapters.journal_sql import Store, open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.effects import DropBranch, Effect, MakeBranch, PublishBranch, StartFromStop, StopJob
 from bot.domain.entries import (
     EffectEnded,
@@ -42,13 +40,6 @@ STARTING = StartFromStop(job=orders.JOB, job_id=orders.RUN_B)
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Iterator[Store]:
-    """On disk."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield store
-
-
-@pytest.fixture
 def story(record: Store) -> Story:
     """Run b was stopped, and a repair was rehearsed on a branch."""
     story = Story(record.journal).opens()
@@ -63,7 +54,6 @@ def stopping() -> tuple[Effect, ...]:
 
 
 def proposed(story: Story, proposal: ProposalId, action: str, *effects: Effect) -> None:
-    """By Ana."""
     told = {"id": proposal, "action": action, "effects": effects, "title": "Deduplicate rows"}
     story.says(ProposalMade(step=None, proposal=rewind(story.now).model_copy(update=told)), by=ANA)
 
@@ -131,7 +121,6 @@ def started(story: Story) -> None:
 
 
 def closed(story: Story) -> None:
-    """Over."""
     story.says(IncidentClosed(reason="Over."), by=ANA)
 
 

@@ -47,20 +47,18 @@ from tests.watch.test_standing_jobs import (
     carried_out,
     due,
     given_up,
-    record,
     started,
     stopping,
     story,
 )
 
-__all__ = ["record", "story"]
+__all__ = ["story"]
 
 
 class NoReviews:
     """Nothing can be looked at."""
 
     def filled(self, _incident: object) -> None:
-        """See the service."""
         raise CouldNotLook("The catalog does not answer.", "", "")
 
 
@@ -118,7 +116,6 @@ ENDS = pytest.mark.parametrize(("end", "said"), [(PUBLISHING, "published"), (DRO
 
 
 def proposed(story: Story, proposal: ProposalId, effects: tuple[Effect, ...], *requirements: Requirement) -> None:
-    """By Ana."""
     told = {"id": proposal, "effects": effects, "title": "Go on", "requirements": requirements}
     story.says(ProposalMade(step=None, proposal=rewind(story.now).model_copy(update=told)), by=ANA)
 
@@ -173,7 +170,6 @@ def seen_alive(story: Story) -> None:
 
 
 def called_healthy(story: Story) -> None:
-    """Somebody started it."""
     story.says(healthy())
 
 
@@ -321,7 +317,6 @@ def refused_seen_alive(refused_story: Story) -> None:
 
 
 def refused_called_healthy(refused_story: Story) -> None:
-    """Somebody started it."""
     refused_story.says(healthy())
 
 

@@ -27,7 +27,6 @@ class WatchingBot(LittleBot):
 
     @property
     def watch(self) -> Watch:
-        """The watch."""
         assert self.services.watch is not None
         return self.services.watch
 

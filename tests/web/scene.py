@@ -38,7 +38,6 @@ class StandingClock:
         self.at = datetime(2026, 11, 3, 9, 0, tzinfo=UTC)
 
     def now(self) -> datetime:
-        """See the port."""
         return self.at
 
 
@@ -118,7 +117,6 @@ class Scene:
         return self
 
     def diagnoses(self, deadline: RecoveryDeadline | None = None) -> "Scene":
-        """F2 matches."""
         match = Matches(
             headline="run bbbbbb was started from an older savepoint and wrote checkpoints 2 and 3 again.",
             reasons=("Checkpoint 2 was committed twice.",),
@@ -143,7 +141,6 @@ class Scene:
         return self
 
     def closes(self) -> "Scene":
-        """The incident ends."""
         return self._says(IncidentClosed(reason="done"))
 
     def marks(self, properties: Mapping[str, str] | None = None, tag: SnapshotId | None = None) -> None:
@@ -156,7 +153,6 @@ class Scene:
         self.catalog.commit(ORDERS, change)
 
     def close(self) -> None:
-        """Give everything back."""
         self.store.close()
         self.catalog.close()
         self.orders.close()

@@ -27,7 +27,6 @@ class BrokenCatalog:
         self._hangs = hangs
 
     def load(self, table: TableName) -> TableState:
-        """See the port."""
         if self._hangs:
             self.answers.wait(10)
         raise CouldNotLook(f"Table {table} could not be read.", "The connection was refused.", "Look.")

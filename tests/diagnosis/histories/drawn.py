@@ -314,6 +314,5 @@ def _went_back_to(history: History, before: Marks) -> set[SnapshotId]:
 
 
 def _is_quiet(history: History) -> None:
-    """Checkpoints without rows."""
     for _ in range(history.draw.choice([2, 5, 12])):
         history.job.reads(0)

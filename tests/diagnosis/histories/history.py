@@ -101,6 +101,5 @@ class History:
 
     @property
     def head(self) -> SnapshotId:
-        """Main's newest commit."""
         assert self.tale.head is not None
         return self.tale.head

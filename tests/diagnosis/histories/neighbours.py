@@ -10,7 +10,6 @@ GUESTS_SINK = OperatorId("ee" * 16)
 
 
 def compacts(history: History) -> None:
-    """`rewrite_data_files`."""
     history.job.passes(8)
     history.table.is_compacted()
 

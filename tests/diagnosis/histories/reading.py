@@ -59,7 +59,6 @@ class Reader:
         return self.tale.runs[self.run]
 
     def passes(self, seconds: float) -> None:
-        """Time passes."""
         self.tale.now += timedelta(seconds=seconds)
 
     def makes_file(self) -> File:

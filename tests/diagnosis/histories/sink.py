@@ -24,7 +24,6 @@ class Written(NamedTuple):
 
     @property
     def manifest(self) -> str:
-        """The manifest's name."""
         return f"{job_id(self.run)}-{self.operator}-00000-0-{self.checkpoint}-00001.avro"
 
     def listed(self) -> FlinkManifest:
@@ -148,7 +147,6 @@ class V2Sink(Sink):
     and its manifest stays behind (facts 1.2)."""
 
     def restores(self, run: str, pending: Sequence[Written]) -> Written | None:
-        """One commit each."""
         self.starts_empty()
         own = (written for written in pending if written.operator == self.operator)
         for each in sorted(own, key=lambda written: written.checkpoint):

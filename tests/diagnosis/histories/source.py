@@ -35,7 +35,6 @@ class Source:
 
     @property
     def zero(self) -> Stand:
-        """Nothing is read."""
         return (0,) * self.partitions
 
     def has(self, partition: int, offset: int) -> bool:
@@ -48,7 +47,6 @@ class Source:
 
     @property
     def every(self) -> frozenset[int]:
-        """All its partitions."""
         return frozenset(range(self.partitions))
 
     def behind(self, stand: Stand, read: Set[int]) -> int:
