@@ -13,12 +13,10 @@ from bot.workspace import SeenMessage
 from tests.bench.clicks import CLICKS, Waits, burst
 from tests.bench.evidence import warm_times
 from tests.bench.floor import floor_app
-from tests.bench.resuming import resumes
-from tests.bench.scene import CHANNEL, Scene, scene, served
-from tests.bench.waiting import eventually
+from tests.bench.scene import CHANNEL, Scene, eventually, scene, served
 
 BUTTON = "Take over"
-ACK_AIM_MS, EVIDENCE_AIM_S, RESUME_AIM_S = 50.0, 3.0, 5.0
+ACK_AIM_MS, EVIDENCE_AIM_S = 50.0, 3.0
 _console = Console(highlight=False, width=118)
 Bursts = dict[str, tuple[Waits, Waits]]
 """What was clicked at -> (all in one instant, spread over a second)."""
@@ -33,9 +31,6 @@ class Measured:
     evidence_s: float
     bare_s: float
     tasks_s: dict[str, float]
-    taken_s: float
-    answered_s: float
-    """After `kill -9`, from the next start: until deliveries are taken, until a command is answered."""
     acks: Bursts
     spark_ran: bool
     """Whether evidence was still running when the last click under Spark was acknowledged."""
@@ -52,14 +47,11 @@ def main() -> None:
         it.waits_until_idle(60)
         bare_s, tasks_s = warm_times(it.config)
         blocks = it.workspace.world.conversations.find(card.channel, card.ts)
-        taken_s, answered_s = resumes(it)
     assert blocks is not None
     floors = {kind: _floor(kind, list(blocks.blocks)) for kind in ("socket", "bolt")}
     acks = {"a bare socket": floors["socket"], "Bolt that only acknowledges": floors["bolt"]}
     acks |= {"Waterline, Spark idle": idle, "Waterline, Spark running": spark}
-    _print(
-        Measured(form_s, card_s, evidence_s, bare_s, tasks_s, taken_s, answered_s, acks, ran), time.monotonic() - began
-    )
+    _print(Measured(form_s, card_s, evidence_s, bare_s, tasks_s, acks, ran), time.monotonic() - began)
 
 
 def _open(it: Scene) -> tuple[float, float, SeenMessage]:
@@ -140,10 +132,6 @@ def _print(found: Measured, took_s: float) -> None:
     for what, seconds in {**rows, **{f"{name}, warm": each for name, each in found.tasks_s.items()}}.items():
         speeds.add_row(what, f"{seconds:.2f}", f"{seconds / found.bare_s:.1f} ×")
     _console.print(speeds)
-    _console.print(
-        f"Back after kill -9: deliveries are taken {found.taken_s:.1f} s after the start, the first command is "
-        f"answered after {found.answered_s:.1f} s (aim: {RESUME_AIM_S:.0f} s)."
-    )
     _console.print(f"Measured in {took_s:.0f} s.")
 
 

@@ -19,7 +19,7 @@ from slack_sdk import WebClient
 from websockets.sync.client import connect
 
 from bot.workspace import Workspace
-from tests.bench.waiting import eventually
+from tests.bench.scene import eventually
 
 _RECEIVE_BYTES = 64 * 1024
 """As Waterline's own: with slack_sdk's 1024 bytes a read (3.47), a burst can end in a RecursionError, and no click is

@@ -9,8 +9,6 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -20,7 +18,6 @@ from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import open_session
 from bot.pinned_jars import spark_jars
 from tests.bench.entries_table import Size, entries_table
-from tests.bench.look_cost import LookCosts, look_costs
 from tests.bench.memory import Held, held
 from tests.bench.row_cost import RowCosts, row_costs
 from tests.bench.rows_table import rows_table, size_of
@@ -72,8 +69,6 @@ def main(*, short: bool, only: Sequence[int] = ()) -> None:
 
 def _rest(spark: SparkSession, url: str, sizes: Sequence[Size], rows: Sequence[int]) -> None:
     """What is not about the window's metadata."""
-    with TemporaryDirectory(prefix="waterline-bench-") as folder:
-        _print_looks([look_costs(size, Path(folder)) for size in sizes])
     _print_memory([(size, held(entries_table(size), url)) for size in sizes])
     spread = row_costs(spark, ROWS, text_key=True)
     _print_rows([*(row_costs(spark, many) for many in rows), spread])
@@ -90,18 +85,6 @@ def _spark() -> Iterator[tuple[SparkSession, str]]:
         session.stop()
     finally:
         server.stop()
-
-
-def _print_looks(costs: Sequence[LookCosts]) -> None:
-    """A look of the watch; times with the ratio to the shortest history."""
-    grid = Table(title="Milliseconds of a look of the watch, best of three (× the shortest history)")
-    grid.add_column("part")
-    for cost in costs:
-        grid.add_column(_name(cost.size), justify="right")
-    for part, least in costs[0].seconds.items():
-        told = (f"{1000 * c.seconds[part]:.1f} ({c.seconds[part] / least:.1f} ×)" for c in costs)
-        grid.add_row(part, *told)
-    _console.print(grid)
 
 
 def _name(size: Size) -> str:

@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,6 @@ from bot.slack.directory import SCOPES
 from bot.workspace import Workspace
 from bot.workspace.server import WorkspaceServer
 from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run
-from tests.bench.waiting import eventually
 from tests.tables import ORDERS, OrdersTable
 
 CHANNEL = "orders-oncall"
@@ -23,6 +23,15 @@ _PAGES = "flink_rest_2_1"
 _GOOD, _WRONG = "c96e2d5636258d5b7ce82ccbd3d3ff3a", "5457e33a5fd04345a210b16d93164afe"
 """The runs of the recorded pages: the second was restored from checkpoint 9."""
 _ROWS = 2_000
+
+
+def eventually(holds: Callable[[], bool], limit_s: float) -> None:
+    """Wait until something holds. Raises TimeoutError."""
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"What was awaited did not come within {limit_s:.0f} s.")
+        time.sleep(0.02)
 
 
 class Scene:
