@@ -38,24 +38,59 @@ def test_a_rewinds_window_holds_both_copies() -> None:
     assert "Run bbbbbb was restored from checkpoint 6 although run aaaaaa had committed checkpoint 10" in found.because
 
 
-def test_a_silent_rewind_is_suspected_before_it_commits() -> None:
-    """V1 holds everything back: the head is still right, and is what consumers are pinned to."""
-    tale = rewound(v1=True).completes("b", 7, 8)
+def one_run(until: int) -> Tale:
+    """Run a has committed this far."""
+    return Tale().flink_runs("a").commits("a", *range(1, until + 1))
 
+
+def back_together() -> Tale:
+    """Main and job were rewound: run c goes on from what main was rolled back to."""
+    tale = rewound().commits("b", 7, 8, 9).becomes("b", "CANCELED").rolls_back_to("a", 6)
+    return tale.flink_runs("c", restored=6).commits("c", *range(7, 40))
+
+
+SILENT_V1 = rewound(v1=True).completes("b", 7, 8)
+TRUSTED_SINCE = rewound().commits("b", *range(7, 20)).trusts("b", 12)
+ALONE = one_run(5).rolls_back_to("a", 3).commits("b", 4).flink_is_down()
+BELOW = one_run(7).rolls_back_to("a", 3).commits("a", 8, 9).trusts("a", 9)
+ANYWHERE = ""
+
+
+@pytest.mark.parametrize(
+    ("tale", "since", "trusted", "because"),
+    [
+        pytest.param(SILENT_V1, "a6", "a10", "has committed nothing since", id="V1 holds back what a rewind reads"),
+        pytest.param(
+            rewound().commits("b", 7, 8).flink_is_down(), "a6", "a10", "Flink was not asked", id="falling ids alone"
+        ),
+        pytest.param(back_together(), ANYWHERE, "a6", "Run cccccc was restored from checkpoint 6", id="back together"),
+        pytest.param(ALONE, "a3", "a3", "", id="without Flink ids alone excuse no rollback"),
+        pytest.param(
+            one_run(30).flink_runs("a", restored=30).commits("a", 31, 32), "a10", "a30", "", id="a failover"
+        ),
+        pytest.param(one_run(30), "a10", "a30", "", id="nothing suspicious: twenty commits"),
+        pytest.param(one_run(20), None, "a20", "", id="nothing suspicious: all that are listed"),
+        pytest.param(one_run(3), None, "a3", "", id="nothing suspicious: three"),
+        pytest.param(TRUSTED_SINCE, ANYWHERE, "b12", "was restored from checkpoint 6 at", id="a proven rewind"),
+        pytest.param(
+            one_run(7).trusts("a", 3).rolls_back_to("a", 3).commits("a", 8),
+            ANYWHERE, "a3", "rolled back", id="a rollback above the waterline: what was lost there is a new fault",
+        ),
+        pytest.param(BELOW, ANYWHERE, "a9", "", id="a rollback below the waterline is over"),
+        pytest.param(
+            one_run(7).trusts("a", 6).rolls_back_to("a", 3).commits("a", 8),
+            ANYWHERE, "a3", "", id="a rollback that takes the waterline off main",
+        ),
+    ],
+)  # fmt: skip
+def test_where_the_window_begins_and_what_is_trusted(tale: Tale, since: str | None, trusted: str, because: str) -> None:
+    """By commits as the tale names them; the sentence says why."""
     found = proposed(tale)
 
-    assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
-    assert "has committed nothing since" in found.because
-
-
-def test_falling_ids_are_enough_when_flink_is_down() -> None:
-    """The sentence says that Flink was not asked."""
-    tale = rewound().commits("b", 7, 8).flink_is_down()
-
-    found = proposed(tale)
-
-    assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
-    assert "Flink was not asked" in found.because
+    assert tale.at(trusted[0], int(trusted[1:])) == found.trusted
+    assert because in found.because
+    if since != ANYWHERE:
+        assert (tale.at(since[0], int(since[1:])) if since else None) == found.window.since
 
 
 @pytest.mark.parametrize("restored", [14, 11, 8], ids=["above the hole", "at its edge", "from within what was lost"])
@@ -70,80 +105,6 @@ def test_a_later_rewind_does_not_hide_an_older_rollback(restored: int, commits: 
 
     assert (tale.at("a", 5), tale.at("a", 5), tale.head) == (found.window.since, found.trusted, found.window.until)
     assert "rolled back" in found.because
-
-
-def test_a_rewind_together_is_not_suspected_again() -> None:
-    """A restored run on top of the target explains the rollback."""
-    tale = rewound().commits("b", 7, 8, 9).becomes("b", "CANCELED").rolls_back_to("a", 6)
-    tale.flink_runs("c", restored=6).commits("c", *range(7, 40))
-
-    found = proposed(tale)
-
-    assert tale.at("a", 6) == found.trusted
-    assert "Run cccccc was restored from checkpoint 6" in found.because
-
-
-def test_without_flink_ids_alone_excuse_no_rollback() -> None:
-    """That the job came back from the target is not shown."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).rolls_back_to("a", 3).commits("b", 4).flink_is_down()
-
-    assert (tale.at("a", 3), tale.at("a", 3)) == (proposed(tale).window.since, proposed(tale).trusted)
-
-
-def test_a_failover_is_looked_at_from_twenty_commits_below() -> None:
-    """The last commit before the restore is trusted."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 31)).flink_runs("a", restored=30).commits("a", 31, 32)
-
-    found = proposed(tale)
-
-    assert (tale.at("a", 10), tale.at("a", 30)) == (found.window.since, found.trusted)
-
-
-@pytest.mark.parametrize(("commits", "since"), [(30, 10), (20, None), (3, None)])
-def test_nothing_suspicious_trusts_the_head(commits: int, since: int | None) -> None:
-    """Twenty commits are looked at, or all that are listed."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, commits + 1))
-
-    found = proposed(tale)
-
-    assert tale.head == found.trusted
-    assert (tale.at("a", since) if since else None) == found.window.since
-
-
-def test_nothing_below_a_trusted_waterline_is_suspected() -> None:
-    """An earlier rewind that was accepted and verified is over."""
-    tale = rewound().commits("b", *range(7, 20)).trusts("b", 12)
-
-    found = proposed(tale)
-
-    assert "was restored from checkpoint 6 at" in found.because
-    assert tale.at("b", 12) == found.trusted
-
-
-def test_a_rollback_above_the_waterline_is_suspected() -> None:
-    """Proven commits stay proven, but what was lost above them is a new fault."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).trusts("a", 3).rolls_back_to("a", 3).commits("a", 8)
-
-    found = proposed(tale)
-
-    assert tale.at("a", 3) == found.trusted
-    assert "rolled back" in found.because
-
-
-def test_a_rollback_below_the_waterline_is_over() -> None:
-    """The waterline was verified after it."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).rolls_back_to("a", 3).commits("a", 8, 9).trusts("a", 9)
-
-    assert tale.head == proposed(tale).trusted
-
-
-def test_a_rollback_that_takes_the_waterline_off_main_is_suspected() -> None:
-    """A tag that is no ancestor of the head proves nothing of the head."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).trusts("a", 6).rolls_back_to("a", 3).commits("a", 8)
-
-    found = proposed(tale)
-
-    assert tale.at("a", 3) == found.trusted
 
 
 @pytest.mark.parametrize(("commits", "checkpoint"), [(300, 299), (10, 3)], ids=["long ago", "near the head"])

@@ -13,6 +13,7 @@ from bot.domain.findings import BackfillFinding, CorrectedRowsFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.other_writers import rows_lost_by_replacing
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.merges import MergedTable
 from tests.tables import CONTRACT, OrdersTable, rows
 from tests.upserts import upserts
@@ -93,25 +94,28 @@ def test_equality_deletes_by_another_column_tell_no_key(orders: OrdersTable, ask
     assert "do not name the key" in answer.headline
 
 
-def test_an_append_only_window_corrects_nothing(orders: OrdersTable, asks: Asks) -> None:
-    """New keys are new, and the same row once more is a duplicate, not a correction."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("b", 1, range(90, 110))
+@pytest.mark.parametrize(
+    ("line", "verdict", "columns"),
+    [
+        pytest.param("a1[0:100] | b1[90:110]", Verdict.RULED_OUT, {}, id="new keys, and a row once more: a duplicate"),
+        pytest.param("a1[0:100] | drop[0:10] back a2[100:110]", Verdict.RULED_OUT, {}, id="rolled back: states count"),
+        pytest.param(
+            "a1[0:100] | a2[500,501]k[7,8]",
+            Verdict.CONFIRMED,
+            {"event_time": 2, "source_position": 2},
+            id="both rows live: the key does not say what it said before",
+        ),
+    ],
+)
+def test_what_other_commits_bring_of_a_key(
+    orders: OrdersTable, asks: Asks, line: str, verdict: Verdict, columns: dict[str, int]
+) -> None:
+    """A key is corrected where it has other values in the end."""
+    answer = asks("corrected_rows", orders.ask(write(orders, line).before))
 
-    answer = asks("corrected_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
-def test_a_further_copy_with_other_values_is_a_correction(orders: OrdersTable, asks: Asks) -> None:
-    """Without upsert both rows live; the key does not say what it said before."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, [500, 501], orders=[7, 8])
-
-    answer = asks("corrected_rows", orders.ask(before))
-
-    assert corrected_of(answer).keys == 2
-    assert corrected_of(answer).columns == {"event_time": 2, "source_position": 2}
+    found = corrected_of(answer)
+    assert (answer.verdict, found.columns) == (verdict, columns)
+    assert (found.keys, found.gone) == (max(columns.values(), default=0), 0)
 
 
 def test_null_and_a_value_differ(orders: OrdersTable, asks: Asks) -> None:
@@ -122,18 +126,6 @@ def test_null_and_a_value_differ(orders: OrdersTable, asks: Asks) -> None:
     answer = asks("corrected_rows", orders.ask(before))
 
     assert corrected_of(answer).columns == {"event_time": 2, "source_position": 2}
-
-
-def test_a_correction_that_was_rolled_back_is_none(orders: OrdersTable, asks: Asks) -> None:
-    """States are compared, not what happened in between."""
-    before = orders.commits("a", 1, range(100))
-    orders.deletes("order_id < 10")
-    orders.rolls_back_to(before)
-    orders.commits("a", 2, range(100, 110))
-
-    answer = asks("corrected_rows", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
 
 
 def test_columns_that_were_added_since_are_not_compared(orders: OrdersTable, asks: Asks) -> None:

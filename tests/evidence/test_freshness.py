@@ -10,6 +10,7 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import FreshnessFinding, LateRowsFinding
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.evidence.test_contract_agreement import terms_of
 from tests.tables import CONTRACT, OrdersTable, of_flink, rows, with_fields
 
@@ -190,66 +191,43 @@ def late_of(answer: Answer) -> LateRowsFinding:
     return answer.finding
 
 
-def test_rows_far_below_the_newest_event_before_them_are_late(orders: OrdersTable, asks: Asks) -> None:
-    """An event is a second a position: of 0 to 699 after 999, those below 699 lie more than five minutes below."""
-    before = orders.commits("a", 1, range(900, 1000))
-    late = orders.commits("a", 2, range(690, 800))
-    orders.commits("a", 3, range(1000, 1100))
+@pytest.mark.parametrize(
+    ("line", "checked", "late", "worst_s"),
+    [
+        pytest.param("a1[900:1000] | a2[690:800] a3[1000:1100]", 210, 9, 309, id="below what came before by more"),
+        pytest.param(
+            "a1[900:1000] | a2[699,5000]", 2, 0, 300, id="exactly the allowed distance; its own newest is none"
+        ),
+        pytest.param(
+            "a1[0:100] | a2[5000:5100] back a3[1000:1100] a4[500:510]", 110, 10, 599, id="the mark rises in the window"
+        ),
+        pytest.param("a1[1000:1100] | a2[0:10] drop[0:10]", 10, 10, 1099, id="deleted since: it was late all the same"),
+        pytest.param("a1[0:10] | a2[]", 0, 0, None, id="a commit without rows is passed over"),
+    ],
+)
+def test_rows_far_below_the_newest_event_before_them_are_late(
+    orders: OrdersTable, asks: Asks, line: str, checked: int, late: int, worst_s: int | None
+) -> None:
+    """An event is a second a position, and the contract allows five minutes: the newest late commit is named."""
+    history = write(orders, line)
 
-    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+    answer = asks("late_rows", orders.ask(history.before, contract=FIVE_MINUTES))
 
     found = late_of(answer)
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (found.rows_checked, found.late, found.worst_s, found.allowed_s) == (210, 9, 309, 300)
-    assert [(each.snapshot_id, each.late) for each in found.commits] == [(late, 9)]
-    assert "the contract allows 5 min" in answer.headline
-
-
-def test_rows_within_what_the_contract_allows_are_not_late(orders: OrdersTable, judges: Asks) -> None:
-    """Exactly the allowed distance is allowed, and a commit's own newest row makes none of its rows late."""
-    before = orders.commits("a", 1, range(900, 1000))
-    orders.commits("a", 2, [699, 5000])
-
-    answer = judges("late_rows", orders.ask(before, contract=FIVE_MINUTES))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert late_of(answer).late == 0
+    assert answer.verdict is (Verdict.CONFIRMED if late else Verdict.RULED_OUT)
+    assert (found.rows_checked, found.late, found.allowed_s) == (checked, late, 300)
+    assert not late or found.worst_s == worst_s
+    assert [each.late for each in found.commits] == ([late] if late else [])
+    assert {each.snapshot_id for each in found.commits} <= set(history.commits)
+    assert not late or "the contract allows 5 min" in answer.headline
 
 
 def test_without_an_allowance_any_row_below_the_mark_counts(orders: OrdersTable, asks: Asks) -> None:
     """The contract says nothing of lateness, so none is allowed; the headline says so."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, [98, 100])
-
-    answer = asks("late_rows", orders.ask(before))
+    answer = asks("late_rows", orders.ask(write(orders, "a1[0:100] | a2[98,100]").before))
 
     assert late_of(answer).late == 1
     assert "names no allowance" in answer.headline
-
-
-def test_the_mark_rises_within_the_window(orders: OrdersTable, asks: Asks) -> None:
-    """What an earlier commit of the window brought counts for the later ones, and a rolled-back one's does not."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(5000, 5100))
-    orders.rolls_back_to(before)
-    orders.commits("a", 3, range(1000, 1100))
-    late = orders.commits("a", 4, range(500, 510))
-
-    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
-
-    assert [(each.snapshot_id, each.late) for each in late_of(answer).commits] == [(late, 10)]
-    assert late_of(answer).worst_s == 1099 - 500
-
-
-def test_rows_that_were_deleted_since_were_late_all_the_same(orders: OrdersTable, asks: Asks) -> None:
-    """A task about what came reads what came, not what is left of it."""
-    before = orders.commits("a", 1, range(1000, 1100))
-    orders.commits("a", 2, range(10))
-    orders.deletes("order_id < 10")
-
-    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
-
-    assert late_of(answer).late == 10
 
 
 def test_files_without_bounds_are_read(orders: OrdersTable, asks: Asks) -> None:
@@ -299,17 +277,6 @@ def test_a_contract_without_event_time_says_what_to_name(orders: OrdersTable, ju
     assert (unnamed.verdict, no_time.verdict) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)
     assert unnamed.could_not_look[0].source == "contract.event_time"
     assert "holds string, not a time" in no_time.headline
-
-
-def test_empty_commits_and_compactions_bring_nothing_late(orders: OrdersTable, judges: Asks) -> None:
-    """A commit without rows is passed over."""
-    before = orders.commits("a", 1, range(10))
-    orders.appends(rows([]), of_flink("a", 2))
-
-    answer = judges("late_rows", orders.ask(before, contract=FIVE_MINUTES))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert late_of(answer).rows_checked == 0
 
 
 FAR = datetime(2099, 1, 1, tzinfo=UTC)

@@ -16,6 +16,7 @@ from bot.domain.kafka import KafkaPartition
 from bot.domain.looked import Seen
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, run
+from tests.evidence.histories import write
 from tests.evidence.restore_points import stored
 from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
 from tests.evidence.test_recovery_extent import reading_on
@@ -98,26 +99,16 @@ def test_copies_that_were_deleted_again_are_not_missing(orders: OrdersTable, ask
     assert "deleted or replaced" not in answer.headline
 
 
-def test_a_hole_between_negative_positions_is_a_hole(orders: OrdersTable, asks: Asks) -> None:
-    """A source may count from below zero: what lies below the window is looked for there, too."""
-    before = orders.commits("a", 1, range(-30, -20))
-    orders.commits("a", 2, range(-10, 5))
-
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (gaps_of(answer).missing, gaps_of(answer).gaps[0].first) == (10, -20)
-
-
-def test_a_hole_that_ends_at_position_0_is_a_hole(orders: OrdersTable, asks: Asks) -> None:
-    """That the window begins there does not say that the source does."""
-    before = orders.commits("a", 1, range(-30, -20))
-    orders.commits("a", 2, range(5))
-
-    answer = asks("missing_positions", orders.ask(before))
+@pytest.mark.parametrize(
+    ("line", "missing"), [("a1[-30:-20] | a2[-10:5]", 10), ("a1[-30:-20] | a2[0:5]", 20)], ids=["below 0", "up to 0"]
+)
+def test_a_hole_between_negative_positions_is_a_hole(orders: OrdersTable, asks: Asks, line: str, missing: int) -> None:
+    """A source may count from below zero: what lies below the window is looked for there, too. That the window begins
+    at position 0 does not say that the source does."""
+    answer = asks("missing_positions", orders.ask(write(orders, line).before))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert (gaps_of(answer).missing, gaps_of(answer).gaps[0].first) == (20, -20)
+    assert (gaps_of(answer).missing, gaps_of(answer).gaps[0].first) == (missing, -20)
 
 
 def test_rows_that_a_compaction_lost_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
@@ -309,21 +300,21 @@ def test_what_surely_came_again_is_told_beside_them(orders: OrdersTable, asks: A
 
 
 @pytest.fixture
-def orders(tmp_path: Path) -> Iterator[OrdersTable]:
+def by_key(tmp_path: Path) -> Iterator[OrdersTable]:
     """An empty `sales.orders` into which a job writes by key."""
     table = OrdersTable(tmp_path, {"write.upsert.enabled": "true"})
     yield table
     table.close()
 
 
-def test_replaced_rows_are_not_missing(orders: OrdersTable, asks: Asks) -> None:
+def test_replaced_rows_are_not_missing(by_key: OrdersTable, asks: Asks) -> None:
     """Those of the window, and from where it begins (position 9) on the older ones whose keys came again in it."""
-    before = orders.appends(rows(range(10)))
-    upserts(orders, "a", 2, range(10, 15), keys=range(5, 10))
-    upserts(orders, "a", 3, range(15, 20), keys=[8, 9, 20, 21, 22])
+    before = by_key.appends(rows(range(10)))
+    upserts(by_key, "a", 2, range(10, 15), keys=range(5, 10))
+    upserts(by_key, "a", 3, range(15, 20), keys=[8, 9, 20, 21, 22])
 
-    answer = asks("missing_positions", orders.ask(before))
-    by_partition = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
+    answer = asks("missing_positions", by_key.ask(before))
+    by_partition = asks("missing_positions", by_key.ask(before, contract=BY_PARTITION))
 
     assert (answer.verdict, gaps_of(answer).missing, gaps_of(answer).replaced) == (Verdict.RULED_OUT, 0, 3)
     assert by_partition.verdict is answer.verdict
@@ -334,13 +325,13 @@ def test_replaced_rows_are_not_missing(orders: OrdersTable, asks: Asks) -> None:
     )
 
 
-def test_what_the_source_skipped_between_commits_is_missing(orders: OrdersTable, asks: Asks) -> None:
+def test_what_the_source_skipped_between_commits_is_missing(by_key: OrdersTable, asks: Asks) -> None:
     """Also where the first commit behind the hole was replaced altogether."""
-    before = orders.appends(rows(range(10)))
-    upserts(orders, "a", 2, range(20, 25), keys=range(5))
-    upserts(orders, "a", 3, range(25, 30), keys=range(5))
+    before = by_key.appends(rows(range(10)))
+    upserts(by_key, "a", 2, range(20, 25), keys=range(5))
+    upserts(by_key, "a", 3, range(25, 30), keys=range(5))
 
-    answer = asks("missing_positions", orders.ask(before))
+    answer = asks("missing_positions", by_key.ask(before))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert gaps_of(answer).gaps == (PositionGap(first=10, last=19),)
@@ -349,16 +340,16 @@ def test_what_the_source_skipped_between_commits_is_missing(orders: OrdersTable,
 
 
 @pytest.mark.parametrize("where", ["within a commit", "beside a delete"])
-def test_what_deletes_may_account_for_is_open(orders: OrdersTable, asks: Asks, where: str) -> None:
+def test_what_deletes_may_account_for_is_open(by_key: OrdersTable, asks: Asks, where: str) -> None:
     """A delete of a key leaves no position, and within one commit a sink may write only the newest row of a key."""
-    before = orders.appends(rows(range(10)))
+    before = by_key.appends(rows(range(10)))
     if where == "within a commit":
-        upserts(orders, "a", 2, [10, 11, 14], keys=range(20, 23))
+        upserts(by_key, "a", 2, [10, 11, 14], keys=range(20, 23))
     else:
-        upserts(orders, "a", 2, [10, 11], keys=range(20, 22), deletes=[1, 2])
-        upserts(orders, "a", 3, [14], keys=[22])
+        upserts(by_key, "a", 2, [10, 11], keys=range(20, 22), deletes=[1, 2])
+        upserts(by_key, "a", 3, [14], keys=[22])
 
-    answer = asks("missing_positions", orders.ask(before))
+    answer = asks("missing_positions", by_key.ask(before))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "2 positions (12 to 13) have no row that lives or was replaced" in answer.headline
@@ -366,55 +357,55 @@ def test_what_deletes_may_account_for_is_open(orders: OrdersTable, asks: Asks, w
     assert answer.rows == (("none", "12", "13", "2"),)
 
 
-def test_a_hole_beside_an_open_gap_is_missing_alone(orders: OrdersTable, asks: Asks) -> None:
+def test_a_hole_beside_an_open_gap_is_missing_alone(by_key: OrdersTable, asks: Asks) -> None:
     """What is sure is counted; what is open is named beside it."""
-    before = orders.appends(rows(range(10)))
-    upserts(orders, "a", 2, [10, 12], keys=[20, 21])
-    upserts(orders, "a", 3, [15], keys=[22])
+    before = by_key.appends(rows(range(10)))
+    upserts(by_key, "a", 2, [10, 12], keys=[20, 21])
+    upserts(by_key, "a", 3, [15], keys=[22])
 
-    answer = asks("missing_positions", orders.ask(before))
+    answer = asks("missing_positions", by_key.ask(before))
 
     assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, 2)
     assert gaps_of(answer).gaps == (PositionGap(first=13, last=14),)
     assert "1 position (11) has no row" in answer.could_not_look[0].reason
 
 
-def test_what_was_rolled_back_is_missing_beside_deletes_too(orders: OrdersTable, asks: Asks) -> None:
+def test_what_was_rolled_back_is_missing_beside_deletes_too(by_key: OrdersTable, asks: Asks) -> None:
     """Rows stood there, so no delete accounts for these positions."""
-    before = orders.appends(rows(range(10)))
-    upserts(orders, "a", 2, range(10, 15), keys=range(20, 25))
-    orders.rolls_back_to(before)
-    upserts(orders, "a", 3, [15, 16], keys=[30, 31], deletes=[1, 2])
+    before = by_key.appends(rows(range(10)))
+    upserts(by_key, "a", 2, range(10, 15), keys=range(20, 25))
+    by_key.rolls_back_to(before)
+    upserts(by_key, "a", 3, [15, 16], keys=[30, 31], deletes=[1, 2])
 
-    answer = asks("missing_positions", orders.ask(before))
+    answer = asks("missing_positions", by_key.ask(before))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert gaps_of(answer).gaps == (PositionGap(first=10, last=14),)
 
 
-def test_what_was_replaced_before_the_window_is_not_its_fault(orders: OrdersTable, asks: Asks) -> None:
+def test_what_was_replaced_before_the_window_is_not_its_fault(by_key: OrdersTable, asks: Asks) -> None:
     """Positions 0 to 4 and 10 to 14 are gone since then, and a run reads a part of the source again."""
-    orders.appends(rows(range(10)))
-    upserts(orders, "a", 2, range(10, 15), keys=range(5))
-    before = upserts(orders, "a", 3, range(15, 20), keys=range(5))
-    upserts(orders, "b", 3, range(12, 22), keys=[2, 3, 4, 0, 1, 2, 3, 4, 40, 41])
+    by_key.appends(rows(range(10)))
+    upserts(by_key, "a", 2, range(10, 15), keys=range(5))
+    before = upserts(by_key, "a", 3, range(15, 20), keys=range(5))
+    upserts(by_key, "b", 3, range(12, 22), keys=[2, 3, 4, 0, 1, 2, 3, 4, 40, 41])
 
-    answer = asks("missing_positions", orders.ask(before))
+    answer = asks("missing_positions", by_key.ask(before))
 
     assert (answer.verdict, gaps_of(answer).replaced) == (Verdict.RULED_OUT, 0)
 
 
 @pytest.mark.parametrize(("bare", "expected"), [(False, Verdict.CONFIRMED), (True, Verdict.INCONCLUSIVE)])
 def test_rows_that_another_writer_took_away_are_no_replaced_ones(
-    orders: OrdersTable, asks: Asks, bare: bool, expected: Verdict
+    by_key: OrdersTable, asks: Asks, bare: bool, expected: Verdict
 ) -> None:
     """Their key lives no more, and the job's own deletes each brought a row, unless one may account for them."""
-    before = orders.appends(rows(range(10)))
-    orders.commits("a", 2, range(10, 20))
-    orders.deletes("order_id >= 15 and order_id < 18")
-    upserts(orders, "a", 3, range(20, 25), keys=range(10, 15), deletes=[3] if bare else [])
+    before = by_key.appends(rows(range(10)))
+    by_key.commits("a", 2, range(10, 20))
+    by_key.deletes("order_id >= 15 and order_id < 18")
+    upserts(by_key, "a", 3, range(20, 25), keys=range(10, 15), deletes=[3] if bare else [])
 
-    answer = asks("missing_positions", orders.ask(before))
+    answer = asks("missing_positions", by_key.ask(before))
 
     assert (answer.verdict, gaps_of(answer).replaced) == (expected, 5)
     assert gaps_of(answer).gaps == (PositionGap(first=15, last=17),)

@@ -1,12 +1,10 @@
 """While a table is under review, no snapshot above a fault is named as the one to read."""
 
 from collections.abc import Sequence
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import Store, open_store
+from bot.adapters.journal_sql import Store
 from bot.domain.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
 from bot.domain.doubt import beside_trusted
 from bot.domain.effects import MarkTable, StartJob
@@ -133,23 +131,42 @@ def test_what_leaves_the_rows_right_moves_nothing(story: Story, remedy: Remedy) 
     assert mark(story.says(named(fault(orders.GOOD, remedy=remedy)))) == (orders.HEAD, "under-review")
 
 
-def test_a_fault_above_the_mark_does_not_lift_it(tmp_path: Path) -> None:
-    """It came later than what the incident was opened for."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
-        story = Story(store.journal).opens()
-
-        assert mark(story.says(named(fault(NEWER)))) == (orders.GOOD, "under-review")
-
-
-def test_wrong_rows_of_which_nobody_knows_the_commits_move_nothing_before_a_diagnosis(tmp_path: Path) -> None:
+def test_wrong_rows_of_which_nobody_knows_the_commits_move_nothing_before_a_diagnosis(unopened: Story) -> None:
     """They may lie above the snapshot: the diagnosis decides. That nothing is proven meanwhile is said beside it."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
-        story = Story(store.journal).opens(trusted=NEWER)
-        assert mark(story.answers()) == (NEWER, "under-review")
-        assert beside_trusted(story.incident) == "its rows: not verified; newer rows: under review"
-        assert mark(story.answers(verdict=Verdict.RULED_OUT)) == (NEWER, "under-review")
-        assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
-        assert beside_trusted(story.incident) == "newer rows: under review"
+    story = unopened.opens(trusted=NEWER)
+    assert mark(story.answers()) == (NEWER, "under-review")
+    assert beside_trusted(story.incident) == "its rows: not verified; newer rows: under review"
+    assert mark(story.answers(verdict=Verdict.RULED_OUT)) == (NEWER, "under-review")
+    assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
+    assert beside_trusted(story.incident) == "newer rows: under review"
+
+
+@pytest.mark.parametrize(
+    ("task", "finding", "snapshot"),
+    [
+        ("duplicate_rows", twice([(OLDER, orders.GOOD)], keys=30), None),
+        ("missing_files", lost(OLDER), None),
+        ("missing_files", lost(SnapshotId(1)), None),
+        ("duplicate_files", added_twice(orders.GOOD), None),
+        ("missing_files", lost(NEWER), orders.GOOD),
+        ("duplicate_files", added_twice(NEWER), orders.GOOD),
+        ("duplicate_rows", twice([(OLDER, NEWER)], keys=10), orders.GOOD),
+    ],
+)
+def test_evidence_leaves_no_snapshot_where_it_names_wrong_rows_at_or_below_it(
+    unopened: Story, task: str, finding: Finding, snapshot: SnapshotId | None
+) -> None:
+    """At once: a diagnosis could decide nothing any more. What came above the mark leaves it, explained or not."""
+    story = unopened.opens().answers(task, finding=finding)
+
+    assert mark(story) == (snapshot, "under-review")
+    if snapshot and task != "duplicate_rows":
+        assert mark(story.says(healthy())) == (snapshot, "under-review")
+
+
+def test_a_fault_above_the_mark_does_not_lift_it(unopened: Story) -> None:
+    """It came later than what the incident was opened for."""
+    assert mark(unopened.opens().says(named(fault(NEWER)))) == (orders.GOOD, "under-review")
 
 
 def test_what_was_found_in_the_very_snapshot_leaves_none(story: Story) -> None:
@@ -163,43 +180,6 @@ def test_wrong_rows_that_a_diagnosis_does_not_explain_leave_no_snapshot(story: S
     assert mark(story.answers().says(healthy())) == (None, "under-review")
     assert mark(story.answers(verdict=Verdict.RULED_OUT)) == (None, "under-review")
     assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
-
-
-@pytest.mark.parametrize(
-    ("task", "finding"),
-    [
-        ("duplicate_rows", twice([(OLDER, orders.GOOD)], keys=30)),
-        ("missing_files", lost(OLDER)),
-        ("missing_files", lost(SnapshotId(1))),
-        ("duplicate_files", added_twice(orders.GOOD)),
-    ],
-)
-def test_evidence_that_names_wrong_rows_at_or_below_the_snapshot_leaves_none(
-    tmp_path: Path, task: str, finding: Finding
-) -> None:
-    """At once: there is nothing that a diagnosis could still decide."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
-        story = Story(store.journal).opens().answers(task, finding=finding)
-
-        assert mark(story) == (None, "under-review")
-
-
-@pytest.mark.parametrize(("task", "finding"), [("missing_files", lost(NEWER)), ("duplicate_files", added_twice(NEWER))])
-def test_files_of_commits_above_the_mark_leave_it(tmp_path: Path, task: str, finding: Finding) -> None:
-    """Also where a diagnosis does not explain them."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
-        story = Story(store.journal).opens().answers(task, finding=finding).says(healthy())
-
-        assert mark(story) == (orders.GOOD, "under-review")
-
-
-def test_rows_whose_commits_all_lie_above_the_mark_leave_it(tmp_path: Path) -> None:
-    """Run B repeats what run A wrote: what lies below B's first commit is as good as it was."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
-        story = Story(store.journal).opens()
-        story.answers(finding=twice([(OLDER, NEWER)], keys=10))
-
-        assert mark(story) == (orders.GOOD, "under-review")
 
 
 def test_rows_that_are_counted_below_a_named_fault_leave_no_snapshot(story: Story) -> None:
@@ -252,126 +232,103 @@ def test_responders_read_what_is_known_of_the_rows(story: Story, found: Matches,
 
 
 @pytest.fixture
-def waterline_story(record: Store) -> Story:
+def unopened(record: Store) -> Story:
     """An incident that is not opened yet."""
     return Story(record.journal)
 
 
-def test_without_a_proof_nothing_is_said(waterline_story: Story) -> None:
+def test_without_a_proof_nothing_is_said(unopened: Story) -> None:
     """Opening put it where it is."""
-    assert owed_waterline(waterline_story.opens().incident) is None
+    assert owed_waterline(unopened.opens().incident) is None
 
 
-def test_a_second_repair_of_an_incident_takes_the_waterline_along(waterline_story: Story) -> None:
+def test_a_second_repair_of_an_incident_takes_the_waterline_along(unopened: Story) -> None:
     """The state that was trusted first had to be mended again: it is trusted no more."""
-    waterline_story.opens()
-    waterline_story.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+    unopened.opens()
+    unopened.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
 
-    publishes(waterline_story)
+    publishes(unopened)
 
-    assert owed_waterline(waterline_story.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
-
-
-def test_an_undo_takes_it_back(waterline_story: Story) -> None:
-    """The fault is there again."""
-    undoes_the_rewind(publishes(waterline_story.opens()))
-
-    assert owed_waterline(waterline_story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
-
-
-@pytest.mark.parametrize("is_done", [False, True])
-def test_from_its_beginning_to_its_proof_a_move_of_main_is_nobodys_trust(waterline_story: Story, is_done: bool) -> None:
-    """Whoever reads the head in between reads what nobody has proven."""
-    publishes(waterline_story.opens())
-    begins_to_move(waterline_story, *([ended("applied")] if is_done else []))
-
-    assert owed_waterline(waterline_story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
-
-
-def test_a_proof_that_fails_gives_no_trust_back(waterline_story: Story) -> None:
-    """Main was moved, and what it is now is wrong, or could not be looked at."""
-    publishes(waterline_story.opens())
-    begins_to_move(waterline_story, ended("applied"), UNDO_PROOF.model_copy(update={"passed": False}))
-
-    assert owed_waterline(waterline_story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
-
-
-def test_a_move_that_was_refused_leaves_the_proof_as_it_is(waterline_story: Story) -> None:
-    """Nothing was done: the proven head is still there."""
-    publishes(waterline_story.opens())
-    refused = EffectEnded(proposal=UNDO, index=0, how="refused", detail="main had moved")
-    begins_to_move(waterline_story, refused, ended("refused"))
-
-    assert owed_waterline(waterline_story.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
-
-
-def test_a_move_of_which_it_was_not_known_first_leaves_the_proof_as_it_is(waterline_story: Story) -> None:
-    """Its answer was lost; then it was found that it never happened."""
-    publishes(waterline_story.opens())
-    begins_to_move(waterline_story, ended("unknown"))
-    while_unknown = owed_waterline(waterline_story.incident)
-    waterline_story.says(EffectEnded(proposal=UNDO, index=0, how="refused", detail="main had moved"), ended("refused"))
-
-    assert while_unknown == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
-    assert owed_waterline(waterline_story.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
-
-
-@pytest.mark.parametrize(
-    ("effect", "status"),
-    [
-        (StartJob(job=orders.JOB, path="s-6", checkpoint_id=CheckpointId(6)), "under-review"),
-        (MarkTable(table=orders.TABLE, why="Remove the tag", remove_tags=("kept",)), "trusted"),
-    ],
-)
-def test_an_undo_that_touches_neither_main_nor_the_job_takes_no_trust(
-    waterline_story: Story, effect: StartJob | MarkTable, status: str
-) -> None:
-    """A tag that is removed again changes no row; a job that was put back may commit what is wrong."""
-    publishes(waterline_story.opens())
-    made = undo_of_the_rewind(waterline_story.now).model_copy(update={"effects": (effect,)})
-    waterline_story.says(ProposalMade(step=None, proposal=made), by=ANA).says(ExecutionStarted(proposal=UNDO), by=BEN)
-    waterline_story.says(ended("applied"), UNDO_PROOF)
-
-    owed = owed_waterline(waterline_story.incident)
-
-    assert owed.status == status
-
-
-def test_a_repair_of_the_job_whose_proof_fails_is_nobodys_trust(waterline_story: Story) -> None:
-    """It has not moved main by itself, and its job commits what is wrong."""
-    publishes(waterline_story.opens())
-    effect = StartJob(job=orders.JOB, path="s-6", checkpoint_id=CheckpointId(6))
-    made = undo_of_the_rewind(waterline_story.now).model_copy(update={"effects": (effect,)})
-    waterline_story.says(ProposalMade(step=None, proposal=made), by=ANA).says(ExecutionStarted(proposal=UNDO), by=BEN)
-    failed = Verified(proposal=UNDO, passed=False, checks=(), evidence=(), head=MENDED)
-    waterline_story.says(ended("applied"), failed)
-
-    assert owed_waterline(waterline_story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
-
-
-def test_a_table_that_was_found_healthy_is_doubted_when_main_is_moved_all_the_same(waterline_story: Story) -> None:
-    """There was no proof to take back, and there is trust to take back."""
-    waterline_story.opens().says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
-    begins_to_move(waterline_story)
-
-    assert owed_waterline(waterline_story.incident) == WaterlineMoved(snapshot=orders.GOOD, status="under-review")
-
-
-def test_where_nothing_was_good_at_opening_the_proven_snapshot_is_named(waterline_story: Story) -> None:
-    """It is the only one of which anything was proven; trusted it is no more."""
-    undoes_the_rewind(publishes(waterline_story.opens(trusted=None)))
-
-    assert owed_waterline(waterline_story.incident) == WaterlineMoved(snapshot=MENDED, status="under-review")
-
-
-def begins_to_move(waterline_story: Story, *then: Body) -> None:
-    """An approved undo of what was proven is begun; main may move any moment."""
-    waterline_story.says(ProposalMade(step=None, proposal=undo_of_the_rewind(waterline_story.now)), by=ANA)
-    waterline_story.says(ExecutionStarted(proposal=UNDO), by=BEN)
-    waterline_story.says(EffectStarted(proposal=UNDO, index=0, expected_head=MENDED))
-    for body in then:
-        waterline_story.says(body)
+    assert owed_waterline(unopened.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
 
 
 def ended(outcome: str) -> ExecutionEnded:
     return ExecutionEnded.model_validate({"proposal": UNDO, "outcome": outcome, "sentence": "It ended."})
+
+
+TAKEN_BACK = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+KEPT = WaterlineMoved(snapshot=MENDED, status="trusted")
+MOVE_REFUSED = EffectEnded(proposal=UNDO, index=0, how="refused", detail="main had moved")
+FAILED_PROOF = UNDO_PROOF.model_copy(update={"passed": False})
+
+
+@pytest.mark.parametrize(
+    ("then", "owed"),
+    [
+        pytest.param((), TAKEN_BACK, id="begun"),
+        pytest.param((ended("applied"),), TAKEN_BACK, id="done, and not proven"),
+        pytest.param((ended("applied"), FAILED_PROOF), TAKEN_BACK, id="its proof failed, or could not look"),
+        pytest.param((ended("unknown"),), TAKEN_BACK, id="not known"),
+        pytest.param((MOVE_REFUSED, ended("refused")), KEPT, id="refused: the proven head is still there"),
+        pytest.param(
+            (ended("unknown"), MOVE_REFUSED, ended("refused")), KEPT, id="not known, then found not to be done"
+        ),
+    ],
+)
+def test_from_its_beginning_to_its_proof_a_move_of_main_is_nobodys_trust(
+    unopened: Story, then: Sequence[Body], owed: WaterlineMoved
+) -> None:
+    """Whoever reads the head in between reads what nobody has proven."""
+    publishes(unopened.opens())
+
+    begins_to_move(unopened, *then)
+
+    assert owed_waterline(unopened.incident) == owed
+
+
+@pytest.mark.parametrize(
+    ("trusted", "owed"), [(orders.GOOD, TAKEN_BACK), (None, WaterlineMoved(snapshot=MENDED, status="under-review"))]
+)
+def test_an_undo_takes_it_back(unopened: Story, trusted: SnapshotId | None, owed: WaterlineMoved) -> None:
+    """The fault is there again. Where nothing was good at the opening, the proven one is named, and trusted no more."""
+    undoes_the_rewind(publishes(unopened.opens(trusted=trusted)))
+
+    assert owed_waterline(unopened.incident) == owed
+
+
+START = StartJob(job=orders.JOB, path="s-6", checkpoint_id=CheckpointId(6))
+UNTAG = MarkTable(table=orders.TABLE, why="Remove the tag", remove_tags=("kept",))
+
+
+@pytest.mark.parametrize(
+    ("effect", "proof", "status"),
+    [(START, UNDO_PROOF, "under-review"), (UNTAG, UNDO_PROOF, "trusted"), (START, FAILED_PROOF, "under-review")],
+    ids=["a job that was put back", "a tag", "a job whose proof fails"],
+)
+def test_an_undo_that_touches_neither_main_nor_the_job_takes_no_trust(
+    unopened: Story, effect: StartJob | MarkTable, proof: Verified, status: str
+) -> None:
+    """A tag that is removed again changes no row; a job that was put back may commit what is wrong."""
+    publishes(unopened.opens())
+    made = undo_of_the_rewind(unopened.now).model_copy(update={"effects": (effect,)})
+    unopened.says(ProposalMade(step=None, proposal=made), by=ANA).says(ExecutionStarted(proposal=UNDO), by=BEN)
+    unopened.says(ended("applied"), proof)
+
+    assert owed_waterline(unopened.incident).status == status
+
+
+def test_a_table_that_was_found_healthy_is_doubted_when_main_is_moved_all_the_same(unopened: Story) -> None:
+    """There was no proof to take back, and there is trust to take back."""
+    unopened.opens().says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+    begins_to_move(unopened)
+
+    assert owed_waterline(unopened.incident) == TAKEN_BACK
+
+
+def begins_to_move(unopened: Story, *then: Body) -> None:
+    """An approved undo of what was proven is begun; main may move any moment."""
+    unopened.says(ProposalMade(step=None, proposal=undo_of_the_rewind(unopened.now)), by=ANA)
+    unopened.says(ExecutionStarted(proposal=UNDO), by=BEN)
+    unopened.says(EffectStarted(proposal=UNDO, index=0, expected_head=MENDED))
+    for body in then:
+        unopened.says(body)

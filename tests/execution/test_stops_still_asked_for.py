@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from bot.domain.errors import OutcomeUnknown
 from bot.domain.execution import ProposalState
 from tests.execution.away import Later, notes
@@ -10,123 +12,71 @@ from tests.execution.scene import Scene
 ASKED = "It is still asked to be suspended."
 
 
-def test_it_is_not_known_however_long_it_takes_and_done_when_it_is_done(scene: Scene) -> None:
-    """An hour does not make it a refusal; nothing is asked for twice."""
-    flink, executions = scene.damaged.flink, scene.executions
-    stop, asked = flink.stop, []
+def begun(scene: Scene, deed: str, shown_as: str, shown: str | None) -> list[Any]:
+    """Flink does not come to the deed in time, and shows so; what was asked of it."""
+    flink, asked = scene.damaged.flink, []
 
     def waits(*how: Any, **named: Any) -> Any:
         asked.append((how, named))
-        flink.still_asked = ASKED
+        setattr(flink, shown_as, shown)
         raise OutcomeUnknown("The operator did not do it in time.", "", "")
 
     scene.begins()
-    flink.stop = waits  # type: ignore[method-assign]
+    setattr(flink, deed, waits)
+    return asked
+
+
+STOP, START = ("stop", "still_asked", ASKED), ("start", "asked_to_start", "It is still asked to be started.")
+AT_WORK = ("stop", "at_work", "Flink is still at its stop-with-savepoint.")
+
+
+@pytest.mark.parametrize("shown", [STOP, START], ids=["stop", "start"])
+def test_it_is_not_known_however_long_it_takes_and_done_when_it_is_done(
+    scene: Scene, shown: tuple[str, str, str]
+) -> None:
+    """An hour does not make it a refusal, else an undo could move the table under a job that comes up then; nothing is
+    asked for twice."""
+    deed, executions = getattr(scene.damaged.flink, shown[0]), scene.executions
+    asked = begun(scene, *shown)
     executions.carry_on(scene.incident, scene.view.proposal.id)
     executions._clock = Later()
     executions.carry_on(scene.incident, scene.view.proposal.id)
     meanwhile = scene.view.state
     [(how, named)] = asked
-    stop(*how, **named)
+    deed(*how, **named)
     executions.carry_on(scene.incident, scene.view.proposal.id)
 
-    assert meanwhile is ProposalState.UNKNOWN
-    assert scene.view.state is ProposalState.APPLIED
+    assert (meanwhile, scene.view.state) == (ProposalState.UNKNOWN, ProposalState.APPLIED)
     assert scene.calls == ["stop", "start"]
     assert ASKED not in scene.view.done[0].detail
 
 
-def test_where_it_is_asked_for_no_more_it_is_tried_again(scene: Scene) -> None:
-    """Somebody has taken it back: the approval still stands."""
+@pytest.mark.parametrize(("shown", "is_late"), [(STOP, False), (START, False), (AT_WORK, True)])
+def test_where_it_is_asked_for_no_more_it_is_tried_again(
+    scene: Scene, shown: tuple[str, str, str], is_late: bool
+) -> None:
+    """Somebody has taken it back, or the savepoint has failed: the approval still stands. An hour is no refusal
+    of a stop that is at its savepoint: what ends the run later is not told as not having happened."""
     flink, executions = scene.damaged.flink, scene.executions
-    stop = flink.stop
-
-    def waits(*_how: Any, **_named: Any) -> Any:
-        flink.still_asked = ASKED
-        raise OutcomeUnknown("The operator did not do it in time.", "", "")
-
-    scene.begins()
-    flink.stop = waits  # type: ignore[method-assign]
+    deed = getattr(flink, shown[0])
+    begun(scene, *shown)
     executions.carry_on(scene.incident, scene.view.proposal.id)
+    if is_late:
+        executions._clock = Later()
+        executions.carry_on(scene.incident, scene.view.proposal.id)
     meanwhile = scene.view.state
-    flink.still_asked, flink.stop = None, stop  # type: ignore[method-assign]
+    setattr(flink, shown[0], deed)
+    setattr(flink, shown[1], None)
     executions.carry_on(scene.incident, scene.view.proposal.id)
 
     assert (meanwhile, scene.view.state) == (ProposalState.UNKNOWN, ProposalState.APPLIED)
-    assert scene.calls == ["stop", "start"]
-
-
-def test_an_hour_is_no_refusal_while_flink_is_at_its_savepoint(scene: Scene) -> None:
-    """It may take longer than anybody waits: what ends the run later is not told as not having happened."""
-    flink, executions = scene.damaged.flink, scene.executions
-    stop = flink.stop
-
-    def waits(*_how: Any, **_named: Any) -> Any:
-        flink.at_work = "Flink is still at its stop-with-savepoint."
-        raise OutcomeUnknown("It was not done in time.", "", "")
-
-    scene.begins()
-    flink.stop = waits  # type: ignore[method-assign]
-    executions.carry_on(scene.incident, scene.view.proposal.id)
-    executions._clock = Later()
-    executions.carry_on(scene.incident, scene.view.proposal.id)
-    meanwhile = scene.view.state
-    flink.at_work, flink.stop = None, stop  # type: ignore[method-assign]
-    executions.carry_on(scene.incident, scene.view.proposal.id)
-
-    assert (meanwhile, scene.view.state) == (ProposalState.UNKNOWN, ProposalState.APPLIED)
-    assert scene.calls == ["stop", "start"]
-
-
-STARTS_STILL_ASKED_FOR_ASKED = "It is still asked to be started."
-
-
-def begun(scene: Scene, still_asked: str | None) -> list[Any]:
-    """The operator does not come to the start in time; what was asked of it."""
-    asked: list[Any] = []
-
-    def waits(*how: Any, **named: Any) -> Any:
-        asked.append((how, named))
-        scene.damaged.flink.asked_to_start = still_asked
-        raise OutcomeUnknown("The operator did not do it in time.", "", "")
-
-    scene.begins()
-    scene.damaged.flink.start = waits  # type: ignore[method-assign]
-    return asked
-
-
-def test_it_is_not_known_however_long_it_takes_and_done_when_it_is_done_starts_still_asked_for(scene: Scene) -> None:
-    """Were it told as refused, an undo could move the table under a job that comes up then."""
-    executions, start = scene.executions, scene.damaged.flink.start
-    asked = begun(scene, STARTS_STILL_ASKED_FOR_ASKED)
-    executions.carry_on(scene.incident, scene.view.proposal.id)
-    executions._clock = Later()
-    executions.carry_on(scene.incident, scene.view.proposal.id)
-    meanwhile = scene.view.state
-    [(how, named)] = asked
-    start(*how, **named)
-    executions.carry_on(scene.incident, scene.view.proposal.id)
-
-    assert (meanwhile, scene.view.state) == (ProposalState.UNKNOWN, ProposalState.APPLIED)
-    assert scene.calls == ["stop", "start"]
-
-
-def test_where_it_is_asked_for_no_more_it_is_tried_again_starts_still_asked_for(scene: Scene) -> None:
-    """Somebody has taken it back: the approval still stands."""
-    executions, start = scene.executions, scene.damaged.flink.start
-    begun(scene, STARTS_STILL_ASKED_FOR_ASKED)
-    executions.carry_on(scene.incident, scene.view.proposal.id)
-    scene.damaged.flink.asked_to_start, scene.damaged.flink.start = None, start  # type: ignore[method-assign]
-    executions.carry_on(scene.incident, scene.view.proposal.id)
-
-    assert scene.view.state is ProposalState.APPLIED
     assert scene.calls == ["stop", "start"]
 
 
 def test_one_that_was_refused_and_comes_all_the_same_is_told_once(scene: Scene) -> None:
     """Nobody had settled it: the bot itself had given it up after an hour."""
     executions, start = scene.executions, scene.damaged.flink.start
-    asked = begun(scene, None)
+    asked = begun(scene, "start", "asked_to_start", None)
     executions.carry_on(scene.incident, scene.view.proposal.id)
     executions._clock = Later()
     executions.carry_on(scene.incident, scene.view.proposal.id)

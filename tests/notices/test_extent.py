@@ -356,11 +356,6 @@ def test_what_does_not_fit_is_counted(templates: Mapping[str, NoticeTemplate], s
     assert "and 19 more, which the incident's record names" in render(templates["update"], facts)
 
 
-PARTITIONS_TOLD_FOUND = DuplicatesFinding(rows_checked=900, keys=200, extra_rows=220, pairs=())
-PARTITIONS_TOLD_CONTRACT = orders.contract().model_copy(update={"event_time": "event_time"})
-PARTITIONS_TOLD_EIGHT = orders.NINE - timedelta(hours=1)
-
-
 def _table(*fields: str, name: str = "p") -> TableState:
     typed = tuple(PartitionField(words=field, name=name, type="string") for field in fields)
     changes = {"partitioning": fields, "specs": {0: (), 1: fields}, "spec_fields": {0: (), 1: typed}}
@@ -371,8 +366,8 @@ def _row(row: LedgerRow, partitions: Mapping[str, tuple[str, ...]], more: int = 
     touched = tuple(TouchedPartitions(field=f, values=values, more=more) for f, values in partitions.items())
     return row.model_copy(
         update={
-            "event_from": PARTITIONS_TOLD_EIGHT,
-            "event_until": PARTITIONS_TOLD_EIGHT,
+            "event_from": EIGHT,
+            "event_until": EIGHT,
             "spec_ids": (1,),
             "partitions": touched,
         }
@@ -384,7 +379,7 @@ def _facts(
     table: TableState,
     *touched: Mapping[str, tuple[str, ...]],
     more: int = 0,
-    contract: TableContract = PARTITIONS_TOLD_CONTRACT,
+    contract: TableContract = CONTRACT,
     **last: object,
 ) -> NoticeFacts:
     """Of the three wrong commits; `last` are changes of the newest one's row."""
@@ -392,15 +387,7 @@ def _facts(
     wrong = [_row(row, each, more) for row, each in zip(rows[-len(touched) :], touched, strict=True)]
     wrong[-1] = wrong[-1].model_copy(update=last)
     ledger = Ledger(rows=(*rows[: -len(touched)], *wrong), readers_known=True)
-    story.opens().answers(finding=PARTITIONS_TOLD_FOUND).draws_the_ledger(ledger)
-    story.diagnoses().proposes().approves().rewinds().verifies()
-    read = ReadRun(consumer="revenue_daily", run_id="run-1", at=orders.NINE, snapshot_id=WRONG[-1])
-    far: Seen[FarRead] = Seen(source="lineage events", values=())
-    return facts_for(
-        story.incident, Consumer(name="revenue_daily", channel="C0REVENUE1"), table,
-        Seen(source="lineage events", values=(read,)), far,
-        kind="recovered", contract=contract, now=orders.NINE, next_update_minutes=30,
-    )  # fmt: skip
+    return facts_of(rewound(story, ledger), reads=reads_of(WRONG[-1]), table=table, contract=contract)
 
 
 def test_partitions_of_every_kind_are_told(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
@@ -449,7 +436,7 @@ def test_rows_that_were_replaced_are_in_known_partitions(story: Story, templates
 @pytest.mark.parametrize("redacted", ["customer", "p"], ids=["column", "field"])
 def test_a_hidden_column_says_nothing(story: Story, templates: Mapping[str, NoticeTemplate], redacted: str) -> None:
     """Also where the ledger was collected before it was hidden; whoever runs again is not sent by it."""
-    hides = PARTITIONS_TOLD_CONTRACT.model_copy(update={"redacted": (redacted,)})
+    hides = CONTRACT.model_copy(update={"redacted": (redacted,)})
     acme = {"truncate[4](customer)": ("ACME",)}
 
     facts = _facts(story, _table("truncate[4](customer)"), acme, acme, acme, contract=hides)

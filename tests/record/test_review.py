@@ -181,40 +181,40 @@ def test_savepoints_are_made_by_a_stop(story: Story, kind: CheckpointKind, holds
     assert _term(story.opens(), "made by stopping", _stored(orders.savepoint(), other)).holds is holds
 
 
-@pytest.mark.parametrize(("interval_ms", "holds"), [(60_000, True), (30_000, True), (29_999, False), (None, None)])
-def test_checkpoints_complete_about_every_interval(story: Story, interval_ms: int | None, holds: bool | None) -> None:
-    """Twice the interval is the bound, inclusive."""
-    world = _jobs(orders.run_b(checkpoint_interval_ms=interval_ms))
-
-    assert _term(story.opens(), "about every interval", world).holds is holds
-
-
-@pytest.mark.parametrize(("completed", "failed", "holds"), [(3, 0, True), (3, 1, False), (0, 0, None)])
-def test_a_failed_checkpoint_breaks_the_term(story: Story, completed: int, failed: int, holds: bool | None) -> None:
-    """None failed is a claim only if there were any."""
-    world = _jobs(orders.run_b(completed_count=completed, failed_count=failed))
-
-    assert _term(story.opens(), "do not fail", world).holds is holds
-
-
-@pytest.mark.parametrize(("ahead", "holds"), [(0, True), (1, True), (2, None), (10, None), (11, False)])
-def test_what_completes_reaches_the_table(story: Story, ahead: int, holds: bool | None) -> None:
-    """Up to ten checkpoints without rows rightly commit nothing; more is a sink that withholds."""
-    run = orders.run_b()
-    newest = run.checkpoints[0].model_copy(update={"checkpoint_id": CheckpointId(9 + ahead)})
-
-    assert _term(story.opens(), "reaches the table", _jobs(orders.run_b(checkpoints=(newest,)))).holds is holds
+def _newest(**changes: object) -> dict[str, object]:
+    return {"checkpoints": (orders.run_b().checkpoints[0].model_copy(update=changes),)}
 
 
 @pytest.mark.parametrize(
-    ("path", "holds"),
-    [("s3://state/chk-9", True), ("hdfs://nn/chk-9", True), ("file:///chk-9", False), ("/chk", False)],
+    ("term", "told", "holds"),
+    [
+        # twice the interval is the bound, inclusive
+        *(
+            ("about every interval", {"checkpoint_interval_ms": ms}, holds)
+            for ms, holds in ((60_000, True), (30_000, True), (29_999, False), (None, None))
+        ),
+        # none failed is a claim only if there were any
+        *(
+            ("do not fail", {"completed_count": completed, "failed_count": failed}, holds)
+            for completed, failed, holds in ((3, 0, True), (3, 1, False), (0, 0, None))
+        ),
+        # up to ten checkpoints without rows rightly commit nothing; more is a sink that withholds
+        *(
+            ("reaches the table", _newest(checkpoint_id=CheckpointId(9 + ahead)), holds)
+            for ahead, holds in ((0, True), (1, True), (2, None), (10, None), (11, False))
+        ),
+        # what is on one machine ends with it
+        *(
+            ("outlives the machines", _newest(path=path), holds)
+            for path, holds in (("s3://s/chk-9", True), ("hdfs://n/chk-9", True), ("file:///c", False), ("/c", False))
+        ),
+    ],
 )
-def test_local_storage_is_not_durable(story: Story, path: str, holds: bool) -> None:
-    """What is on one machine ends with it."""
-    checkpoints = tuple(c.model_copy(update={"path": path}) for c in orders.run_b().checkpoints)
-
-    assert _term(story.opens(), "outlives the machines", _jobs(orders.run_b(checkpoints=checkpoints))).holds is holds
+def test_what_flink_shows_of_checkpoints_is_held_against_the_terms(
+    story: Story, term: str, told: dict[str, object], holds: bool | None
+) -> None:
+    """By the run that is alive."""
+    assert _term(story.opens(), term, _jobs(orders.run_b(**told))).holds is holds
 
 
 def test_a_key_that_was_broken_stays_broken_after_the_repair(story: Story) -> None:

@@ -423,13 +423,14 @@ AROUND = {
 CUTS = [(name, sign * cut) for name, cuts in AROUND.items() for cut in cuts for sign in (1, -1)]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def spark_for_replays(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests' one Spark, for the processes that are killed as well; started only where rows are replayed."""
     if request.getfixturevalue("name") == "replay":
         monkeypatch.setenv(SPARK, request.getfixturevalue("server").url)
 
 
+@pytest.mark.usefixtures("spark_for_replays")
 @pytest.mark.parametrize(("name", "cut_at"), CUTS)
 def test_a_repair_that_was_killed_ends_right_and_nothing_is_done_twice(tmp_path: Path, name: str, cut_at: int) -> None:
     """Whatever the boundary: the effect is in the world exactly once, and the record is whole."""
@@ -449,6 +450,7 @@ def test_a_repair_that_was_killed_ends_right_and_nothing_is_done_twice(tmp_path:
     assert faults == ()
 
 
+@pytest.mark.usefixtures("spark_for_replays")
 @pytest.mark.parametrize("name", list(ENTRIES))
 def test_the_number_of_boundaries_is_what_the_cuts_cover(tmp_path: Path, name: str) -> None:
     """If an execution journals more than is cut at, the cuts above do not cover it any more."""

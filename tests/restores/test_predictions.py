@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -64,63 +65,115 @@ def extent(told: Extent | None) -> tuple[int, bool, int | None, int | None] | No
     return (told.rows, told.is_at_most, told.first_checkpoint, told.last_checkpoint) if told is not None else None
 
 
-def test_the_newest_savepoint_is_right() -> None:
-    """It pairs with what main ends with."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FINISHED")
-
-    found = predicted(tale, point("a", 3))
-
-    assert (found.verdict, found.repeated, found.lost) == (RIGHT, None, None)
+def ran(*checkpoints: int, rows: int = 10, v1: bool = False) -> Tale:
+    """Run a has committed these, and is alive."""
+    return Tale().flink_runs("a", v1=v1).commits("a", *checkpoints, rows=rows)
 
 
-def test_an_older_one_doubles_each_row_since() -> None:
-    """Twelve rows of each later commit, told exactly."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, rows=12).becomes("a", "FINISHED")
-
-    found = predicted(tale, point("a", 2))
-
-    assert (found.verdict, extent(found.repeated), found.lost) == (WRONG, (24, False, 3, 4), None)
-    assert found.repeated is not None
-    assert found.repeated.snapshots == (tale.at("a", 3), tale.at("a", 4))
+def ended(*checkpoints: int, rows: int = 10, v1: bool = False) -> Tale:
+    """And is not."""
+    return ran(*checkpoints, rows=rows, v1=v1).becomes("a", "FAILED")
 
 
-def test_it_needs_no_flink() -> None:
-    """An init container runs while the cluster is not up."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).flink_is_down()
-
-    assert predicted(tale, point("a", 2)).verdict is RIGHT
-    assert predicted(tale, point("a", 1)).verdict is WRONG
+def rolled_back() -> Tale:
+    """Main was set back from 3 to 1 under run a, which then ended."""
+    return ran(1, 2, 3).rolls_back_to("a", 1).becomes("a", "FAILED")
 
 
-def test_commits_that_another_run_made_since_are_doubled_at_most() -> None:
-    """That run may have begun from an older state, and have written some of them twice already."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FAILED")
-    tale.flink_runs("b", restored=2, of="a").commits("b", 3, 4).becomes("b", "FAILED")
-
-    found = predicted(tale, point("a", 2))
-
-    assert (found.verdict, extent(found.repeated)) == (WRONG, (20, True, 3, 4))
+def then(tale: Tale, run: str, restored: int, *checkpoints: int) -> Tale:
+    """A run that was restored from a checkpoint of run a has committed these, and ended."""
+    return tale.flink_runs(run, restored=restored, of="a").commits(run, *checkpoints).becomes(run, "FAILED")
 
 
-def test_what_its_run_had_yet_to_read_again_is_doubled_too() -> None:
-    """Run b began two commits below main's end and had not read them all again when another run took its place."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FAILED")
-    tale.flink_runs("b", restored=1, of="a").commits("b", 2).becomes("b", "FAILED")
-    tale.flink_runs("c", restored=3, of="a").commits("c", 4).becomes("c", "FAILED")
+OVERTAKEN = then(then(ended(1, 2, 3), "b", 1, 2), "c", 3, 4)
+"""Run b began two commits below main's end and had not read them all again when run c took its place."""
+PASSED_OVER = then(ended(1, 2, 3), "b", 1, 6)
+"""Run b began below main's end and committed nothing of what it read again: its sink dropped it."""
+QUIET = ran(1, 2).counts(**TOTALS).commits("a", 12, rows=0).counts(added_data_files=0, **TOTALS)
+OF_OTHERS = ran(1, 2).commits(None, operation="replace").commits(None)
+ALONE_BACK = ran(1, 2, 3).rolls_back_to("a", 1).commits("a", 4).becomes("a", "FINISHED")
+UNRELATED = rolled_back().flink_runs("b", restored=1, of="a").commits("b", 2, 3).flink_is_down()
+OWING = ran(1, 2).leaves_manifest("a", 3).becomes("a", "CANCELED")
+OVERTAKEN_OWING = then(ran(1, 2).leaves_manifest("a", 3).becomes("a", "CANCELED"), "b", 2, 3)
+EMPTY = Tale().flink_runs("a").becomes("a", "FINISHED")
+UNREADABLE = {"problem": "It is too large.", "is_unread": True}
 
-    found = predicted(tale, point("b", 2))
 
-    assert (found.verdict, extent(found.repeated)) == (WRONG, (30, True, 2, 4))
+@pytest.mark.parametrize(
+    ("tale", "stored", "verdict"),
+    [
+        pytest.param(ended(1, 2, 3), point("a", 3), RIGHT, id="the newest savepoint"),
+        pytest.param(ran(1, 2).flink_is_down(), point("a", 2), RIGHT, id="the newest, while Flink is not up"),
+        pytest.param(ran(1, 2).flink_is_down(), point("a", 1), WRONG, id="an older one, while Flink is not up"),
+        pytest.param(QUIET, point("a", 2), RIGHT, id="above it only a commit without rows"),
+        pytest.param(OF_OTHERS, point("a", 2), RIGHT, id="above it only a compaction and other engines"),
+        pytest.param(ran(1, 2, 2), point("a", 2), RIGHT, id="what is there twice already is not written a third time"),
+        pytest.param(rolled_back(), point("a", 1), RIGHT, id="where main was rolled back to"),
+        pytest.param(then(rolled_back(), "b", 1, 2, 3, 4), point("b", 4), RIGHT, id="table and job went back together"),
+        pytest.param(UNRELATED, point("b", 3), CANNOT_TELL, id="a rollback that nobody can relate to it"),
+        pytest.param(OWING, point("a", 3, owes={"a": (3,)}), RIGHT, id="what it owes is committed first"),
+        pytest.param(ended(1, 2), point("a", 3, is_committer_read=False), CANNOT_TELL, id="its state is not known"),
+        pytest.param(ended(1, 2), point("a", 3, **UNREADABLE), CANNOT_TELL, id="its state cannot be read"),
+        pytest.param(ended(1, 2), point("a", 2, owes={}), CANNOT_TELL, id="it names no file of its own commit"),
+        pytest.param(ended(1, 2), point("c", 7), CANNOT_TELL, id="no commit tells of its run"),
+        pytest.param(ended(1, 2), point(None, 7), CANNOT_TELL, id="of nobody knows which run"),
+        pytest.param(ended(1, 2), point("c", None), CANNOT_TELL, id="of nobody knows which checkpoint"),
+        pytest.param(EMPTY, point("a", 5, owes={}), RIGHT, id="of a table without a commit"),
+        pytest.param(EMPTY, point("a", 5, owes={"a": (5,)}), CANNOT_TELL, id="the same, and it owes one"),
+    ],
+)
+def test_what_a_start_would_do(tale: Tale, stored: StoredCheckpoint, verdict: RestoreVerdict) -> None:
+    """Where it does harm, the tests below say to which rows; where it cannot be told, what would decide is named."""
+    found = predicted(tale, stored)
+
+    assert found.verdict is verdict
+    assert verdict is WRONG or (found.repeated, found.lost) == (None, None)
+    if tale is UNRELATED or not stored.is_committer_read or stored.problem:
+        assert found.would_decide
 
 
-def test_rows_that_its_own_run_passed_over_are_doubled_too() -> None:
-    """Run b began below main's end and committed nothing of what it read again: its sink dropped it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FAILED")
-    tale.flink_runs("b", restored=1, of="a").commits("b", 6).becomes("b", "FAILED")
+@pytest.mark.parametrize(
+    ("tale", "stored", "twice"),
+    [
+        pytest.param(ended(1, 2, 3, 4, rows=12), point("a", 2), (24, False, 3, 4), id="exactly, of its own run"),
+        pytest.param(then(ended(1, 2), "b", 2, 3, 4), point("a", 2), (20, True, 3, 4), id="at most, of a later run"),
+        pytest.param(OVERTAKEN, point("b", 2), (30, True, 2, 4), id="also what its run had yet to read again"),
+        pytest.param(PASSED_OVER, point("b", 4), (30, True, 2, 6), id="also what its own run passed over"),
+        pytest.param(OVERTAKEN_OWING, point("a", 3), (10, True, 3, 3), id="owed, and another run has read it"),
+        pytest.param(
+            ended(1, 3, 4, v1=True), point("a", 2), (20, True, 3, 4), id="of an intermediate savepoint, merged since"
+        ),
+    ],
+)
+def test_rows_that_would_come_twice(tale: Tale, stored: StoredCheckpoint, twice: tuple[int, bool, int, int]) -> None:
+    """Of another run at most so many: it may have begun from an older state, and have written some twice already."""
+    found = predicted(tale, stored)
 
-    found = predicted(tale, point("b", 4))
+    assert (found.verdict, extent(found.repeated), found.lost) == (WRONG, twice, None)
+    assert found.repeated.snapshots[-1] == tale.head
 
-    assert (found.verdict, extent(found.repeated)) == (WRONG, (30, True, 2, 6))
+
+@pytest.mark.parametrize(
+    ("tale", "stored"),
+    [
+        pytest.param(rolled_back(), point("a", 3), id="main lost them"),
+        pytest.param(ALONE_BACK, point("a", 4), id="the run went on above the hole"),
+        pytest.param(then(rolled_back(), "b", 3, 4), point("b", 4), id="the run inherited the hole"),
+    ],
+)
+def test_rows_that_no_start_reads_again(tale: Tale, stored: StoredCheckpoint) -> None:
+    """The state has read what main lost."""
+    found = predicted(tale, stored)
+
+    assert (found.verdict, extent(found.lost), found.repeated) == (WRONG, (20, False, 2, 3), None)
+
+
+@pytest.mark.parametrize("told", [{"owes": {"a": (3,)}}, {"is_drained": True, "problem": "It was drained."}])
+def test_a_start_that_fails_or_never_commits(told: dict[str, Any]) -> None:
+    """Nobody has any more what it owes, as after a rollback of the table alone; a drained state has the highest id."""
+    found = predicted(ended(1, 2, v1="problem" in told), point("a", 3, **told))
+
+    assert (found.verdict, bool(found.fails)) == (WRONG, True)
 
 
 def test_a_run_without_a_commit_doubles_what_it_had_yet_to_read_again() -> None:
@@ -186,99 +239,6 @@ def test_source_positions_of_what_comes_twice_are_told(
     assert f"source positions {told[0][1]} to {told[0][2]}" in found.reason  # type: ignore[index]
 
 
-def test_a_commit_without_rows_is_nothing_to_repeat() -> None:
-    """Flink makes one from time to time while nothing comes."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).counts(**TOTALS)
-    tale.commits("a", 12, rows=0).counts(added_data_files=0, **TOTALS)
-
-    assert predicted(tale, point("a", 2)).verdict is RIGHT
-
-
-def test_compactions_and_other_engines_above_it_do_not_matter() -> None:
-    """The sink passes over them."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="replace").commits(None)
-
-    assert predicted(tale, point("a", 2)).verdict is RIGHT
-
-
-def test_a_copy_of_its_own_commit_does_not_matter() -> None:
-    """What is there twice already is not written a third time."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits("a", 2)
-
-    assert predicted(tale, point("a", 2)).verdict is RIGHT
-
-
-def test_what_main_lost_below_it_is_lost() -> None:
-    """The state has read these rows, and no start reads them again."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).becomes("a", "FAILED")
-
-    found = predicted(tale, point("a", 3))
-
-    assert (found.verdict, extent(found.lost), found.repeated) == (WRONG, (20, False, 2, 3), None)
-    assert predicted(tale, point("a", 1)).verdict is RIGHT
-
-
-def test_a_hole_below_the_head_is_lost_too() -> None:
-    """Main was rolled back under the run, which went on above it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).commits("a", 4).becomes("a", "FINISHED")
-
-    found = predicted(tale, point("a", 4))
-
-    assert (found.verdict, extent(found.lost)) == (WRONG, (20, False, 2, 3))
-
-
-def test_a_hole_that_the_run_inherited_is_lost_too() -> None:
-    """It was started from a state that had these rows behind it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).becomes("a", "FAILED")
-    tale.flink_runs("b", restored=3, of="a").commits("b", 4).becomes("b", "FINISHED")
-
-    assert extent(predicted(tale, point("b", 4)).lost) == (20, False, 2, 3)
-
-
-def test_a_run_that_was_started_from_where_main_was_rolled_back_to_is_right() -> None:
-    """Table and job went back together, so the rows were read again."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).becomes("a", "FAILED")
-    tale.flink_runs("b", restored=1, of="a").commits("b", 2, 3, 4).becomes("b", "FINISHED")
-
-    assert predicted(tale, point("b", 4)).verdict is RIGHT
-
-
-def test_a_rollback_that_nobody_can_relate_to_it_leaves_it_open() -> None:
-    """Flink has forgotten from where the run was started."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).becomes("a", "FAILED")
-    tale.flink_runs("b", restored=1, of="a").commits("b", 2, 3).flink_is_down()
-
-    found = predicted(tale, point("b", 3))
-
-    assert (found.verdict, bool(found.would_decide)) == (CANNOT_TELL, True)
-
-
-def test_what_it_owes_is_committed_first() -> None:
-    """The job was cancelled after its checkpoint and before the commit."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3).becomes("a", "CANCELED")
-
-    assert predicted(tale, point("a", 3, owes={"a": (3,)})).verdict is RIGHT
-
-
-def test_what_it_owes_and_nobody_has_any_more_fails_each_start() -> None:
-    """As after a rollback of the table alone."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
-
-    found = predicted(tale, point("a", 3, owes={"a": (3,)}))
-
-    assert (found.verdict, bool(found.fails)) == (WRONG, True)
-
-
-@pytest.mark.parametrize("told", [{"is_committer_read": False}, {"problem": "It is too large.", "is_unread": True}])
-def test_state_that_cannot_be_read_leaves_it_open(told: dict[str, object]) -> None:
-    """What it owes is not known."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
-
-    found = predicted(tale, point("a", 3, **told))
-
-    assert (found.verdict, bool(found.would_decide)) == (CANNOT_TELL, True)
-
-
 def test_what_it_owes_on_storage_that_cannot_be_listed_leaves_it_open() -> None:
     """Could not look is never nothing found."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
@@ -287,42 +247,6 @@ def test_what_it_owes_on_storage_that_cannot_be_listed_leaves_it_open() -> None:
     found = predicted(tale, point("a", 3, owes={"a": (3,)}))
 
     assert (found.verdict, found.would_decide) == (CANNOT_TELL, STORAGE_DOWN.remedy)
-
-
-def test_owed_files_under_another_run_s_commits_are_wrong() -> None:
-    """That run read the same rows, or what came after."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3).becomes("a", "CANCELED")
-    tale.flink_runs("b", restored=2, of="a").commits("b", 3).becomes("b", "FAILED")
-
-    found = predicted(tale, point("a", 3, owes={"a": (3,)}))
-
-    assert (found.verdict, extent(found.repeated)) == (WRONG, (10, True, 3, 3))
-
-
-def test_an_intermediate_savepoint_whose_files_a_later_commit_took_doubles_at_most_that_commit() -> None:
-    """Part of the merged commit came before the savepoint."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 3, 4).becomes("a", "CANCELED")
-
-    found = predicted(tale, point("a", 2, owes={"a": (2,)}))
-
-    assert (found.verdict, extent(found.repeated)) == (WRONG, (20, True, 3, 4))
-
-
-def test_a_drained_state_never_commits_again() -> None:
-    """Whatever it pairs with."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2).becomes("a", "FINISHED")
-
-    found = predicted(tale, point("a", 3, is_drained=True, problem="It was drained."))
-
-    assert (found.verdict, bool(found.fails)) == (WRONG, True)
-
-
-@pytest.mark.parametrize(("run", "checkpoint"), [("c", 7), (None, 7), ("c", None)])
-def test_a_state_of_which_no_commit_tells_leaves_it_open(run: str | None, checkpoint: int | None) -> None:
-    """It may be another table's."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED")
-
-    assert predicted(tale, point(run, checkpoint)).verdict is CANNOT_TELL
 
 
 def test_a_state_of_another_job_is_wrong() -> None:
@@ -345,21 +269,6 @@ def test_a_run_that_wrote_nothing_since_it_began_at_main_s_end_is_right() -> Non
 
     assert found.verdict is RIGHT
     assert predicted(tale, idle).verdict is CANNOT_TELL
-
-
-def test_a_table_without_any_commit_has_nothing_to_repeat() -> None:
-    """As one that was added to the job, and to which nothing came yet."""
-    tale = Tale().flink_runs("a").becomes("a", "FINISHED")
-
-    assert predicted(tale, point("a", 5, owes={})).verdict is RIGHT
-    assert predicted(tale, point("a", 5, owes={"a": (5,)})).verdict is CANNOT_TELL
-
-
-def test_a_state_that_names_no_file_of_its_own_commit_leaves_it_open() -> None:
-    """Under one job id an earlier start was at this checkpoint too, and brought nothing."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED")
-
-    assert predicted(tale, point("a", 2, owes={})).verdict is CANNOT_TELL
 
 
 def test_a_state_from_before_its_run_started_leaves_it_open() -> None:

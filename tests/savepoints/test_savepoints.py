@@ -416,50 +416,50 @@ INSIDE = "G0PRIVATE1"
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The incident on the table, its second one, is private."""
+def private_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The incident on the table, its second one, is private_world."""
     monkeypatch.setattr(Scene, "incident", property(lambda scene: scene.store.all()[-1].id))
     made = World(tmp_path)
     opened = made.scene.store.get(made.scene.incident).opened
     made.closes()
-    private = opened.model_copy(update={"private": True, "channel": INSIDE})
-    made.scene.store.open(private, by=ANA)
+    secret = opened.model_copy(update={"private": True, "channel": INSIDE})
+    made.scene.store.open(secret, by=ANA)
     return made
 
 
-def test_who_was_not_invited_writes_nothing_into_it(world: World) -> None:
+def test_who_was_not_invited_writes_nothing_into_it(private_world: World) -> None:
     """Refused as every other command is, without its id."""
     with pytest.raises(Refused, match=r"An incident is open on sales\.orders already") as refused:
-        world.plans()
+        private_world.plans()
 
-    assert str(world.scene.incident) not in str(refused.value)
-    assert world.scene.store.get(world.scene.incident).plan is None
+    assert str(private_world.scene.incident) not in str(refused.value)
+    assert private_world.scene.store.get(private_world.scene.incident).plan is None
 
 
-def test_the_form_tells_no_title_of_what_is_proposed_in_it(world: World) -> None:
+def test_the_form_tells_no_title_of_what_is_proposed_in_it(private_world: World) -> None:
     """With a savepoint proposed, and without."""
     with pytest.raises(Refused, match="An incident is open") as without:
-        world.savepoints.offer(ORDERS)
-    world.plans(channel=INSIDE)
-    made = world.proposes(*world.savepoint())
+        private_world.savepoints.offer(ORDERS)
+    private_world.plans(channel=INSIDE)
+    made = private_world.proposes(*private_world.savepoint())
 
     with pytest.raises(Refused) as proposed:
-        world.savepoints.offer(ORDERS)
+        private_world.savepoints.offer(ORDERS)
     with pytest.raises(Refused, match="A savepoint is already proposed"):
-        world.savepoints.offer(ORDERS, INSIDE)
+        private_world.savepoints.offer(ORDERS, INSIDE)
 
     assert str(proposed.value) == str(without.value)
     assert made.title not in str(proposed.value)
 
 
-def test_the_list_tells_of_its_savepoint_only_what_a_restore_needs(world: World) -> None:
+def test_the_list_tells_of_its_savepoint_only_what_a_restore_needs(private_world: World) -> None:
     """Reason, consumers and code are of the incident; in its channel all is read."""
-    world.plans(reason="A breach.", code_before="1.4-leaky", channel=INSIDE)
-    world.takes_it()
-    [kept] = world.savepoints.catalogue(ORDERS).kept
+    private_world.plans(reason="A breach.", code_before="1.4-leaky", channel=INSIDE)
+    private_world.takes_it()
+    [kept] = private_world.savepoints.catalogue(ORDERS).kept
 
-    outside = catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
-    invited = catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS, INSIDE))
+    outside = catalogue_text(ORDERS, private_world.savepoints.catalogue(ORDERS))
+    invited = catalogue_text(ORDERS, private_world.savepoints.catalogue(ORDERS, INSIDE))
 
     needed = (
         kept.path,
@@ -468,16 +468,16 @@ def test_the_list_tells_of_its_savepoint_only_what_a_restore_needs(world: World)
     )
     planned = ("A breach.", "1.4-leaky", "1.5")
     assert all(each in outside for each in (*needed, "Taken in a private incident."))
-    assert not any(each in outside.replace(kept.path, "") for each in (*planned, str(world.scene.incident)))
+    assert not any(each in outside.replace(kept.path, "") for each in (*planned, str(private_world.scene.incident)))
     assert all(each in invited for each in (*needed, *planned))
 
 
-def test_savepoints_of_other_incidents_are_told_whole_beside_it(world: World) -> None:
+def test_savepoints_of_other_incidents_are_told_whole_beside_it(private_world: World) -> None:
     """Only the private one is cut."""
-    world.plans(reason="A breach.", channel=INSIDE)
-    world.takes_it()
+    private_world.plans(reason="A breach.", channel=INSIDE)
+    private_world.takes_it()
 
-    found = world.savepoints.catalogue(ORDERS)
+    found = private_world.savepoints.catalogue(ORDERS)
     plan = found.kept[0].plan.model_copy(update={"reason": "New pricing."})
     other = found.kept[0].model_copy(update={"proposal": ProposalId("OTHER"), "incident": "wl-9", "plan": plan})
     told = catalogue_text(ORDERS, found._replace(kept=(*found.kept, other)))
@@ -487,12 +487,12 @@ def test_savepoints_of_other_incidents_are_told_whole_beside_it(world: World) ->
     assert 1 == told.count("Taken in a private incident.")
 
 
-def test_a_start_from_elsewhere_names_the_savepoint_without_the_code_of_a_private_plan(world: World) -> None:
+def test_a_start_from_elsewhere_names_the_savepoint_without_the_code_of_a_private_plan(private_world: World) -> None:
     """Whoever approves is told which savepoint counts, not which code it holds."""
-    world.plans(code_before="1.4-leaky", channel=INSIDE)
-    world.takes_it()
+    private_world.plans(code_before="1.4-leaky", channel=INSIDE)
+    private_world.takes_it()
 
-    [*_, term] = world.beside(world.proposes_the_rewind()).preview.recorded
+    [*_, term] = private_world.beside(private_world.proposes_the_rewind()).preview.recorded
 
     assert "taken in a private incident" in term.says
     assert "1.4-leaky" not in term.says

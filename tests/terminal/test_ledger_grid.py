@@ -136,69 +136,43 @@ def _table() -> tuple[Tale, TableState]:
     return tale, tale.table
 
 
-def test_a_snapshot_id_is_the_lower_bound_exclusive() -> None:
-    """`ID` reaches from after that commit to the head."""
-    tale, table = _table()
-
-    window = asked_window(str(tale.at("a", 4)), table)
-
-    assert [5, 6, 7, 8, 9, 10] == [s.checkpoint_id for s in window.of(table)]
+TEN, TABLE = _table()
 
 
-def test_two_snapshot_ids_bound_both_ends() -> None:
-    """`ID..ID`: the first exclusive, the second inclusive."""
-    tale, table = _table()
-
-    window = asked_window(f"{tale.at('a', 4)}..{tale.at('a', 6)}", table)
-
-    assert [5, 6] == [s.checkpoint_id for s in window.of(table)]
+def _at(checkpoint: int, *, later_s: int = 0) -> str:
+    """When it was committed, or later."""
+    return (TABLE.by_id[TEN.at("a", checkpoint)].committed_at + timedelta(seconds=later_s)).isoformat()
 
 
-def test_an_open_lower_end_begins_with_the_first_commit() -> None:
-    """`..ID` is everything up to that commit."""
-    tale, table = _table()
-
-    window = asked_window(f"..{tale.at('a', 3)}", table)
-
-    assert [1, 2, 3] == [s.checkpoint_id for s in window.of(table)]
-
-
-def test_an_age_counts_back_from_the_look() -> None:
-    """`35s` holds the commits of the last 35 seconds."""
-    _tale, table = _table()
-
-    window = asked_window("35s", table)
-
-    assert [7, 8, 9, 10] == [s.checkpoint_id for s in window.of(table)]
-
-
-def test_times_mean_the_commits_between_them() -> None:
-    """A commit at the lower time is below the window, one at the upper time within it."""
-    tale, table = _table()
-    start, end = (table.by_id[tale.at("a", n)].committed_at for n in (2, 5))
-
-    window = asked_window(f"{start.isoformat()}..{(end + timedelta(seconds=3)).isoformat()}", table)
-
-    assert [3, 4, 5] == [s.checkpoint_id for s in window.of(table)]
+@pytest.mark.parametrize(
+    ("text", "checkpoints"),
+    [
+        pytest.param(f"{TEN.at('a', 4)}", [5, 6, 7, 8, 9, 10], id="after that commit, to the head"),
+        pytest.param(f"{TEN.at('a', 4)}..{TEN.at('a', 6)}", [5, 6], id="the first exclusive, the second inclusive"),
+        pytest.param(f"..{TEN.at('a', 3)}", [1, 2, 3], id="everything up to that commit"),
+        pytest.param("35s", [7, 8, 9, 10], id="the last 35 seconds"),
+        pytest.param(f"{_at(2)}..{_at(5, later_s=3)}", [3, 4, 5], id="a commit at the lower time is below"),
+        pytest.param(f"{_at(8).removesuffix('+00:00')}..", [9, 10], id="a time without zone is UTC"),
+        pytest.param(f"{_at(4, later_s=1)}..{_at(4, later_s=3)}", [], id="nothing came in that time: no mistake"),
+    ],
+)
+def test_a_window_holds_the_commits_between_its_ends(text: str, checkpoints: list[int]) -> None:
+    """Ids, times and an age, either end open."""
+    assert checkpoints == [s.checkpoint_id for s in asked_window(text, TABLE).of(TABLE)]
 
 
-def test_a_time_without_zone_is_utc() -> None:
-    """Nobody's local time is guessed."""
-    tale, table = _table()
-    start = table.by_id[tale.at("a", 8)].committed_at
-
-    window = asked_window(f"{start.replace(tzinfo=None).isoformat()}..", table)
-
-    assert [9, 10] == [s.checkpoint_id for s in window.of(table)]
-
-
-@pytest.mark.parametrize("text", ["yesterday", "", "12 parsecs", "abc..def", "720²"])
-def test_what_is_not_understood_is_refused_with_the_forms(text: str) -> None:
-    """A typing error never becomes some other window."""
-    _tale, table = _table()
-
-    with pytest.raises(Refused, match=r"names no window.*snapshot ids"):
-        asked_window(text, table)
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        *((text, r"names no window.*snapshot ids") for text in ("yesterday", "", "12 parsecs", "abc..def", "720²")),
+        ("42", "lists no snapshot 42"),
+        ("..2001-01-01T00:00:00", "The oldest that main still lists"),
+    ],
+)
+def test_what_is_no_window_of_the_table_is_refused(text: str, says: str) -> None:
+    """A typing error never becomes some other window, and an expired id is not silently the beginning."""
+    with pytest.raises(Refused, match=says):
+        asked_window(text, TABLE)
 
 
 def test_the_last_six_digits_are_enough_where_one_snapshot_has_them() -> None:
@@ -223,22 +197,6 @@ def _named(*ids: int) -> TableState:
         for commit, each, parent in zip(table.snapshots, ids, (None, *ids), strict=False)
     ]
     return table.model_copy(update={"snapshots": tuple(chain), "head": ids[-1]})
-
-
-def test_an_unknown_snapshot_is_refused() -> None:
-    """An expired id is not silently the beginning."""
-    _tale, table = _table()
-
-    with pytest.raises(Refused, match="lists no snapshot 42"):
-        asked_window("42", table)
-
-
-def test_an_end_before_the_first_commit_is_refused_with_its_time() -> None:
-    """There is nothing to look at, and the message says from when on there is."""
-    _tale, table = _table()
-
-    with pytest.raises(Refused, match="The oldest that main still lists"):
-        asked_window("..2001-01-01T00:00:00", table)
 
 
 def test_an_end_that_main_was_rolled_back_from_is_refused() -> None:
@@ -276,16 +234,6 @@ def test_a_beginning_whose_line_main_left_above_the_end_is_refused() -> None:
 
     with pytest.raises(Refused, match=f"main left the line of {short(tale.at('a', 4))} at {short(tale.at('a', 3))}"):
         asked_window(f"{tale.at('a', 4)}..{tale.at('a', 2)}", tale.table)
-
-
-def test_a_window_of_times_between_two_commits_is_empty() -> None:
-    """That is no mistake: nothing came in that time."""
-    tale, table = _table()
-    after = table.by_id[tale.at("a", 4)].committed_at + timedelta(seconds=1)
-
-    window = asked_window(f"{after.isoformat()}..{(after + timedelta(seconds=2)).isoformat()}", table)
-
-    assert () == window.of(table)
 
 
 class _Refusing:

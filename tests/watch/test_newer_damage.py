@@ -227,17 +227,21 @@ def test_the_same_run_rolled_back_once_more_is_told_once_more(ana: Responder, bo
     assert again_sighted(bot)[-1] == second
 
 
-@pytest.mark.parametrize("proves", [True, False], ids=["proven", "not proven"])
-@pytest.mark.parametrize("before", [0, 1], ids=["before the next commit", "after it"])
-def test_one_lost_commit_that_was_left_is_not_told_again(
-    before: int, proves: bool, ana: Responder, bot: WatchingBot
-) -> None:
-    """Neither as the run goes on over the hole, nor when it ends and nobody is to be stopped any more."""
+def set_back(bot: WatchingBot, *, lost: int, then: int) -> None:
+    """Main loses so many commits, the job commits so many on top, and the watch has told of it."""
     bot.looks()
-    bot.rolls_back(commits=1)
-    bot.commits(count=before)
+    bot.rolls_back(commits=lost)
+    bot.commits(count=then)
     bot.looks(3)
-    looks_into_it(bot, proves=proves)
+
+
+@pytest.mark.parametrize("looks_in", ["proven", "not proven", "nobody"])
+@pytest.mark.parametrize("before", [0, 1], ids=["before the next commit", "after it"])
+def test_one_lost_commit_is_not_told_again(before: int, looks_in: str, ana: Responder, bot: WatchingBot) -> None:
+    """Neither as the run goes on over the hole, nor when it ends and nobody is to be stopped any more."""
+    set_back(bot, lost=1, then=before)
+    if looks_in != "nobody":
+        looks_into_it(bot, proves=looks_in == "proven")
 
     for _ in range(3):
         bot.commits(count=2)
@@ -248,33 +252,28 @@ def test_one_lost_commit_that_was_left_is_not_told_again(
     assert [code for code in codes(bot) if code.startswith("F")] == ["F6"]
 
 
-def test_a_run_that_ends_changes_nothing_of_what_was_told(ana: Responder, bot: WatchingBot) -> None:
-    """Nobody has looked into it yet: it is one hole, and one message."""
-    bot.looks()
-    bot.rolls_back(commits=2)
-    bot.commits(count=2)
-    bot.looks(3)
-
-    bot.flink.ends(job("a"), "CANCELED")
-    bot.looks(8)
-
-    assert [code for code in codes(bot) if code.startswith("F")] == ["F6"]
-
-
-@pytest.mark.parametrize("after", [0, 2], ids=["at once", "after further commits"])
-@pytest.mark.parametrize("lost", [1, 4], ids=["one commit", "with the hole that was left"])
-def test_main_set_back_below_what_was_proven_is_told(lost: int, after: int, ana: Responder, bot: WatchingBot) -> None:
-    """The commit that the incident proved is lost itself, whether or not any came after it."""
-    bot.looks()
-    bot.rolls_back(commits=2)
-    bot.commits(count=3)
-    bot.looks(3)
+@pytest.mark.parametrize(
+    ("after", "lost", "commits"),
+    [
+        pytest.param(0, 1, 1, id="the proven commit"),
+        pytest.param(0, 4, 1, id="with the hole that was left"),
+        pytest.param(2, 3, 1, id="the proven commit, after further ones"),
+        pytest.param(2, 6, 1, id="all of them, with the hole that was left"),
+        pytest.param(1, 1, 1, id="to the proven commit, which the log names once more"),
+        pytest.param(0, 1, 0, id="a hole that is about to come: the job can still be stopped"),
+    ],
+)
+def test_main_that_is_set_back_once_more_is_told_once_more(
+    after: int, lost: int, commits: int, ana: Responder, bot: WatchingBot
+) -> None:
+    """And once: when the job has gone on, it is the same hole."""
+    set_back(bot, lost=2, then=3)
     looks_into_it(bot)
     bot.commits(count=after)
     bot.looks(3)
 
-    bot.rolls_back(commits=lost + after)
-    bot.commits()
+    bot.rolls_back(commits=lost)
+    bot.commits(count=commits)
     bot.looks(6)
     told = codes(bot)
     bot.commits(count=3)
@@ -283,29 +282,9 @@ def test_main_set_back_below_what_was_proven_is_told(lost: int, after: int, ana:
     assert ["F6", "F6"] == told == codes(bot)
 
 
-def test_main_set_back_to_what_was_proven_is_told(ana: Responder, bot: WatchingBot) -> None:
-    """What was lost came after it, though the log names the proven commit once more after that."""
-    bot.looks()
-    bot.rolls_back(commits=2)
-    bot.commits(count=2)
-    bot.looks(3)
-    looks_into_it(bot)
-    bot.commits()
-    bot.looks(2)
-
-    bot.rolls_back(commits=1)
-    bot.commits()
-    bot.looks(4)
-
-    assert codes(bot) == ["F6", "F6"]
-
-
 def test_what_came_again_is_told_when_two_looks_in_a_row_agree(ana: Responder, bot: WatchingBot) -> None:
     """Damage that was left is seen by every look: that is no first look at what came since."""
-    bot.looks()
-    bot.rolls_back(commits=2)
-    bot.commits(count=2)
-    bot.looks(3)
+    set_back(bot, lost=2, then=2)
     looks_into_it(bot)
     bot.looks(3)
 
@@ -336,23 +315,6 @@ def test_a_writer_that_changes_rows_once_more_is_told_once_more(ana: Responder, 
 
     assert left_alone == ["F21"]
     assert ["F21", "F21"] == again == codes(bot)
-
-
-def test_a_hole_that_is_about_to_come_is_told_above_one_that_was_left(ana: Responder, bot: WatchingBot) -> None:
-    """The job can still be stopped; when it has committed, that is the same hole."""
-    bot.looks()
-    bot.rolls_back(commits=2)
-    bot.commits(count=3)
-    bot.looks(3)
-    looks_into_it(bot)
-
-    bot.rolls_back(commits=1)
-    bot.looks(2)
-    told = codes(bot)
-    bot.commits(count=2)
-    bot.looks(6)
-
-    assert ["F6", "F6"] == told == codes(bot)
 
 
 def test_what_an_incident_named_before_the_watch_saw_it_is_not_told(ana: Responder, bot: WatchingBot) -> None:
