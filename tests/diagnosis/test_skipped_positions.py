@@ -103,29 +103,38 @@ def by_key(case: Case, starts: tuple[int, ...]) -> Case:
     return case.model_copy(update=told)
 
 
-def test_a_row_that_was_replaced_takes_its_position_along() -> None:
-    """Seen on a real upsert table: every position of a replaced row is missing, and no row is."""
-    found = source_positions_skipped.examine(by_key(jumped().looked_at(gaps=GAP), (0, 25, 50, 75)))
-
-    assert "replaced by a newer row" in found.missing[0]
+APART = GAP.model_copy(update={"replaced": 7})
+"""The task has looked into what the commits brought."""
 
 
-def test_a_jump_shows_in_an_upsert_table_too() -> None:
-    """What lies between all commits was written by none: only these positions count."""
-    found = source_positions_skipped.examine(by_key(jumped().looked_at(gaps=GAP), (0, 25, 60, 85)))
-
-    assert found.headline.startswith("10 source positions")
-    assert "the first gap is 50 to 59" in found.reasons[0]
-
-
-def test_bounds_of_several_source_partitions_show_no_jump() -> None:
-    """The bounds of a file are of all partitions together."""
-    case = by_key(jumped().looked_at(gaps=GAP), (0, 25, 60, 85))
-    contract = case.contract.model_copy(update={"position_partition": "source_partition"})
+@pytest.mark.parametrize(
+    ("gap", "starts", "partition", "answer", "says"),
+    [
+        pytest.param(
+            GAP, (0, 25, 50, 75), None, CannotTell, "replaced by a newer row", id="a replaced row takes its position"
+        ),
+        pytest.param(
+            GAP, (0, 25, 60, 85), None, Matches, "the first gap is 50 to 59", id="what no commit reaches was skipped"
+        ),
+        pytest.param(GAP, (0, 25, 60, 85), "p", CannotTell, "", id="bounds of several source partitions"),
+        pytest.param(APART, (0, 25, 50, 75), None, Matches, "20 source positions", id="replaced rows were told apart"),
+        pytest.param(
+            APART.model_copy(update={"is_untold": True}), (0, 25, 60, 85), None, CannotTell,
+            "of which no commit brought a row held deletes", id="deletes may account for all that is left",
+        ),
+    ],
+)  # fmt: skip
+def test_of_a_table_that_is_written_by_key(
+    gap: GapsFinding, starts: tuple[int, ...], partition: str | None, answer: type, says: str
+) -> None:
+    """Every position of a replaced row is missing, and no row is: what lies between all commits was written by none."""
+    case = by_key(jumped().looked_at(gaps=gap), starts)
+    contract = case.contract.model_copy(update={"position_partition": partition})
 
     found = source_positions_skipped.examine(case.model_copy(update={"contract": contract}))
 
-    assert isinstance(found, CannotTell)
+    assert isinstance(found, answer)
+    assert says in " ".join((found.headline, *found.reasons) if isinstance(found, Matches) else found.missing)
 
 
 def deleting(*counts: tuple[int, int]) -> Tale:
@@ -176,76 +185,52 @@ def test_deletes_of_a_changelog_may_have_been_the_whole_commit() -> None:
     assert isinstance(source_positions_skipped.examine(between), CannotTell)
 
 
-def test_where_replaced_rows_were_told_apart_what_is_left_was_skipped() -> None:
-    """The task looked into what the commits brought: bounds of files need not tell."""
-    found = GAP.model_copy(update={"replaced": 7})
-    examined = source_positions_skipped.examine(by_key(jumped().looked_at(gaps=found), (0, 25, 50, 75)))
-
-    assert examined.headline.startswith(f"{GAP.missing} source position")
-
-
-def test_where_deletes_may_account_for_all_that_is_left_nobody_can_tell() -> None:
-    """Neither skipped for sure nor complete, and it is said from where on."""
-    found = GAP.model_copy(update={"replaced": 7, "is_untold": True})
-    examined = source_positions_skipped.examine(by_key(jumped().looked_at(gaps=found), (0, 25, 60, 85)))
-
-    assert "of which no commit brought a row held deletes" in examined.missing[0]
+def changed_by(run: str | None, operation: str, **counts: int) -> Tale:
+    """Between two commits of the job another writer, or another Flink job, has changed so many rows."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(run, *([1] if run else []), operation=operation)
+    return tale.counts(**counts).commits("a", 3)
 
 
 @pytest.mark.parametrize(
     ("took", "answer"),
     [
-        ({"deleted-records": "30"}, Excluded),
-        ({"deleted-records": "29"}, CannotTell),
-        ({"deleted-records": "0"}, Matches),
-        ({"deleted-records": "29", "added-position-deletes": "1"}, Excluded),
-        ({"deleted-records": "29", "added-equality-deletes": "1"}, Excluded),
-        ({"deleted-records": "29", "added-delete-files": "1"}, Excluded),
+        ({"deleted_records": 30}, Excluded),
+        ({"deleted_records": 29}, CannotTell),
+        ({"deleted_records": 0}, Matches),
+        ({"deleted_records": 29, "added_position_deletes": 1}, Excluded),
+        ({"deleted_records": 29, "added_equality_deletes": 1}, Excluded),
+        ({"deleted_records": 29, "added_delete_files": 1}, Excluded),
     ],
     ids=["all", "some", "none", "by position too", "by key too", "nobody knows how many"],
 )
-def test_another_writer_explains_no_more_rows_than_it_took(took: dict[str, str], answer: type) -> None:
+def test_another_writer_explains_no_more_rows_than_it_took(took: dict[str, int], answer: type) -> None:
     """Thirty positions are missing; what it cannot have taken is some other fault's."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete").commits("a", 3)
-    change = tale.snapshots[2]
-    tale.snapshots[2] = change.model_copy(update={"summary": {**change.summary, **took}})
+    case = changed_by(None, "delete", **took).looked_at(missing=30)
 
-    assert isinstance(source_positions_skipped.examine(tale.looked_at(missing=30)), answer)
+    assert isinstance(source_positions_skipped.examine(case), answer)
 
 
-@pytest.mark.parametrize(("wrote", "answer"), [(0, Excluded), (70, Excluded), (71, CannotTell), (100, CannotTell)])
-def test_an_overwrite_writes_anew_what_it_leaves(wrote: int, answer: type) -> None:
-    """Spark took 100 rows in whole files and wrote some of them again: as many as the others may be missing by it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="overwrite").commits("a", 3)
-    change = tale.snapshots[2]
-    summary = {**change.summary, "deleted-records": "100", "added-records": str(wrote)}
-    tale.snapshots[2] = change.model_copy(update={"summary": summary})
-    found = source_positions_skipped.examine(with_bounds(tale.looked_at(missing=30)))
+@pytest.mark.parametrize(
+    ("run", "wrote", "has_bounds", "answer"),
+    [
+        (None, 0, True, Excluded),
+        (None, 70, True, Excluded),
+        (None, 71, True, CannotTell),
+        (None, 100, True, CannotTell),
+        (None, 100, False, Excluded),
+        ("z", 100, True, Excluded),
+    ],
+)
+def test_an_overwrite_writes_anew_what_it_leaves(run: str | None, wrote: int, has_bounds: bool, answer: type) -> None:
+    """Spark took 100 rows in whole files and wrote some of them again: as many as the others may be missing by it.
+    Without positions it has brought none back, and another Flink job brings rows of its own."""
+    case = changed_by(run, "overwrite", deleted_records=100, added_records=wrote).looked_at(missing=30)
+
+    found = source_positions_skipped.examine(with_bounds(case) if has_bounds else case)
 
     assert isinstance(found, answer)
     if isinstance(found, CannotTell):
         assert f"took 100 rows, and wrote {wrote} anew" in found.missing[0]
-
-
-def test_an_overwrite_without_positions_has_brought_none_back() -> None:
-    """What it wrote cannot be among the rows that are missing."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="overwrite").commits("a", 3)
-    change = tale.snapshots[2]
-    summary = {**change.summary, "deleted-records": "100", "added-records": "100"}
-    tale.snapshots[2] = change.model_copy(update={"summary": summary})
-
-    assert isinstance(source_positions_skipped.examine(tale.looked_at(missing=30)), Excluded)
-
-
-def test_an_overwrite_by_another_flink_job_brings_its_own_rows() -> None:
-    """It writes nothing anew of what it took, wherever its rows come from."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-    tale.commits("z", 1, operation="overwrite").commits("a", 3)
-    change = tale.snapshots[2]
-    summary = {**change.summary, "deleted-records": "100", "added-records": "100"}
-    tale.snapshots[2] = change.model_copy(update={"summary": summary})
-
-    assert isinstance(source_positions_skipped.examine(with_bounds(tale.looked_at(missing=30))), Excluded)
 
 
 def of_partitions(

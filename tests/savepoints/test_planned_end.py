@@ -161,39 +161,30 @@ def test_nobody_is_told_that_the_job_was_not_stopped(planned: Story, course: Cal
     assert OFF not in over.value.remedy
 
 
-def test_a_stop_that_did_not_happen_is_no_stop(planned: Story) -> None:
-    """Refused by the job, or settled by whoever looked."""
-    settled(unknown(planned), happened=False)
+@pytest.mark.parametrize(
+    ("course", "may_be_called_off"),
+    [
+        pytest.param(lambda work: settled(unknown(work), happened=False), True, id="somebody saw that it did not stop"),
+        pytest.param(lambda work: settled(unknown(work), happened=True), False, id="somebody saw that it stopped"),
+        pytest.param(lambda work: stops(work, "refused"), True, id="the stop was refused: the run went on"),
+        pytest.param(lambda work: says(takes_it(work), ANNOUNCED), False, id="announced once more while it stands"),
+        pytest.param(lambda work: says(counts(takes_it(work)), ANNOUNCED), False, id="the same, and rows were counted"),
+        pytest.param(lambda work: says(takes_it(says(work, OFF)), ANNOUNCED), False, id="called off, and then begun"),
+    ],
+)
+def test_work_that_has_begun_is_not_called_off(
+    planned: Story, course: Callable[[Story], Story], may_be_called_off: bool
+) -> None:
+    """The job stands still since before, however late that is announced."""
+    assert may_tell(course(planned), OFF) is may_be_called_off
 
-    assert may_tell(planned, OFF)
 
-
-def test_a_stop_that_somebody_has_seen_is_one(planned: Story) -> None:
-    """Settled as well."""
-    assert not may_tell(settled(unknown(planned), happened=True), OFF)
-
-
-def test_a_stop_that_was_refused_is_none(planned: Story) -> None:
-    """The run went on."""
-    assert may_tell(stops(planned, "refused"), OFF)
-
-
-def test_work_that_has_begun_is_not_called_off_by_being_announced_once_more(planned: Story) -> None:
-    """The job stands still since before; after its end, other work may be announced and called off."""
-    assert not may_tell(says(takes_it(planned), ANNOUNCED), OFF)
-    assert not may_tell(says(counts(planned), ANNOUNCED), OFF)
-
-    says(says(planned, OVER), ANNOUNCED)
+def test_after_its_end_other_work_may_be_announced_and_called_off(planned: Story) -> None:
+    """And is not over before it has begun."""
+    says(says(counts(takes_it(planned)), OVER), ANNOUNCED)
 
     assert may_tell(planned, OFF)
     assert not may_tell(planned, OVER)
-
-
-def test_work_that_was_called_off_and_then_begun_is_not_called_off_again(planned: Story) -> None:
-    """It is announced late, while the job stands still."""
-    says(planned, OFF)
-
-    assert not may_tell(says(takes_it(planned), ANNOUNCED), OFF)
 
 
 def test_work_whose_savepoint_does_not_pair_has_an_end(planned: Story) -> None:
