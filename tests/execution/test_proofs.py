@@ -133,13 +133,7 @@ def rolls_back(damaged: Damaged) -> None:
 
 def proves(damaged: Damaged, store: IncidentStore, meanwhile: Callable[[], None]) -> Verified:
     """The proof, while something happens."""
-    observer = damaged.executions(store)[0]._observer  # the one over this table
-    collector = Collector(find_tasks(spark_tasks), Interrupted(meanwhile), SystemClock())
-    with closing(EvidenceDesk(store, observer, collector, lambda _work: nullcontext(True))) as desk:
-        verifier = Verifier(store, observer, desk, scan(actions), SystemClock())
-        proof = verifier.verify(store.all()[0].id, PROPOSAL)
-        assert proof is not None
-        return proof
+    return accused_proves(damaged, store, Interrupted(meanwhile))
 
 
 LOST = "2 files that the head names are not on storage."

@@ -31,11 +31,11 @@ Declares = Callable[[ReplayRecipe | None], RepairScene]
 def declares(tmp_path: Path, runner: SparkEvidenceRunner, request: pytest.FixtureRequest) -> Declares:
     """`declares(recipe)`: run A wrote positions 0 to 29, and somebody took 10 to 19 away; this replay is declared."""
 
-    def declare(recipe: ReplayRecipe | None) -> RepairScene:
+    def declare(recipe: ReplayRecipe | None, first: int = 10) -> RepairScene:
         made = RepairScene(tmp_path, runner, replay=recipe)
         request.addfinalizer(made.close)
         made.flink.checkpoints(RUN, 3)
-        made.orders.deletes("source_position >= 10 and source_position < 20")
+        made.orders.deletes(f"source_position >= {first} and source_position < 20")
         return made
 
     return declare
@@ -299,15 +299,11 @@ def test_columns_that_each_writing_sets_anew_make_no_difference(spark: SparkSess
 
 
 @pytest.fixture
-def bounded_replays_declares(tmp_path: Path, runner: SparkEvidenceRunner, request: pytest.FixtureRequest) -> Declares:
-    """`declares(recipe)`: run A wrote positions 0 to 29, one event a second, and somebody took 8 to 19 away; this
-    replay is declared."""
+def bounded_replays_declares(declares: Declares) -> Declares:
+    """The same, and 8 and 9 are away, too; the ledger was looked at."""
 
     def declare(recipe: ReplayRecipe | None) -> RepairScene:
-        made = RepairScene(tmp_path, runner, replay=recipe)
-        request.addfinalizer(made.close)
-        made.flink.checkpoints(RUN, 3)
-        made.orders.deletes("source_position >= 8 and source_position < 20")
+        made = declares(recipe, 8)  # type: ignore[call-arg]
         made.opens("ledger")
         return made
 

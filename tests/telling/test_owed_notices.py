@@ -157,110 +157,104 @@ def test_a_severity_calls_no_planned_work_in_question(story: Story) -> None:
 SETUP = setup("revenue_daily")
 
 
-@pytest.fixture
-def next_story(record: Store) -> Story:
-    """An open incident."""
-    return Story(record.journal).opens()
-
-
-def next_told(next_story: Story, *kinds: str, data: NoticeData | None = None) -> Story:
+def next_told(story: Story, *kinds: str, data: NoticeData | None = None) -> Story:
     """One after the other."""
     for kind in kinds:
-        revision = len(next_story.incident.notices) + 1
+        revision = len(story.incident.notices) + 1
         notice = Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0", text=kind, data=data)
-        next_story.says(NoticeQueued(notice=notice))
-    return next_story
+        story.says(NoticeQueued(notice=notice))
+    return story
 
 
-def due(next_story: Story) -> datetime | None:
+def due(story: Story) -> datetime | None:
     """When the next word is."""
-    return next_word_due(next_story.incident, SETUP)
+    return next_word_due(story.incident, SETUP)
 
 
-def test_what_says_nothing_of_a_next_word_neither_gives_nor_takes_a_promise(next_story: Story) -> None:
+def test_what_says_nothing_of_a_next_word_neither_gives_nor_takes_a_promise(story: Story) -> None:
     """A review is no reason to be reminded, nor to forget who waits."""
-    promised = due(next_told(next_story, "first_warning"))
-    kept = due(next_told(next_story, "review_published"))
-    ended = due(next_told(next_story, "recovered", "review_published"))
+    promised = due(next_told(story, "first_warning"))
+    kept = due(next_told(story, "review_published"))
+    ended = due(next_told(story, "recovered", "review_published"))
 
     assert promised is not None
     assert (promised, None) == (kept, ended)
 
 
-def test_the_next_word_is_due_when_the_text_says_so(next_story: Story) -> None:
+def test_the_next_word_is_due_when_the_text_says_so(story: Story) -> None:
     """It waited for its approval after it was written: its reader knows only the moment that stands in it."""
-    written = next_story.now - timedelta(minutes=20)
+    written = story.now - timedelta(minutes=20)
     by = written + timedelta(minutes=SETUP.next_update_minutes)
 
-    next_told(next_story, "first_warning", data=NoticeData(stage="investigating", next_word_at=by))
+    next_told(story, "first_warning", data=NoticeData(stage="investigating", next_word_at=by))
 
-    assert due(next_story) == by
+    assert due(story) == by
 
 
-def test_a_correction_that_promises_nothing_is_the_last_word(next_story: Story) -> None:
+def test_a_correction_that_promises_nothing_is_the_last_word(story: Story) -> None:
     """As its own text says; one that promises a further word is reminded of."""
-    next_told(next_story, "recovered", "correction", data=NoticeData(stage="proven"))
-    last = due(next_story)
+    next_told(story, "recovered", "correction", data=NoticeData(stage="proven"))
+    last = due(story)
     next_told(
-        next_story,
+        story,
         "correction",
-        data=NoticeData(stage="diagnosed", next_word_at=next_story.now + timedelta(minutes=30)),
+        data=NoticeData(stage="diagnosed", next_word_at=story.now + timedelta(minutes=30)),
     )
 
     assert last is None
-    assert due(next_story) is not None
+    assert due(story) is not None
 
 
-def test_a_last_word_that_was_taken_back_is_none(next_story: Story) -> None:
+def test_a_last_word_that_was_taken_back_is_none(story: Story) -> None:
     """While the withdrawal waits for approval, or was turned down, people are reminded, and asked before closing."""
-    next_told(next_story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted")), "first_warning", "recovered")
-    given = due(next_story)
-    next_story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
-    desk = Closing(IncidentStore(next_story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
+    next_told(story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted")), "first_warning", "recovered")
+    given = due(story)
+    story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
+    desk = Closing(IncidentStore(story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
 
     assert given is None
-    assert due(next_story) == next_story.now + timedelta(minutes=SETUP.next_update_minutes)
+    assert due(story) == story.now + timedelta(minutes=SETUP.next_update_minutes)
     with pytest.raises(Refused, match="Consumers were promised an update by"):
-        desk.close(next_story.id, "Done.", by=ANA)
+        desk.close(story.id, "Done.", by=ANA)
 
 
-def test_a_last_word_that_was_overtaken_is_none(next_story: Story) -> None:
+def test_a_last_word_that_was_overtaken_is_none(story: Story) -> None:
     """It reached nobody: what was promised before it still is."""
-    promised = due(next_told(next_story, "first_warning"))
-    next_told(next_story, "no_action_needed")
-    [*_, last] = next_story.incident.notices
-    next_story.says(NoticeEnded(key=last, how="overtaken", detail="x"))
+    promised = due(next_told(story, "first_warning"))
+    next_told(story, "no_action_needed")
+    [*_, last] = story.incident.notices
+    story.says(NoticeEnded(key=last, how="overtaken", detail="x"))
 
     assert promised is not None
-    assert due(next_story) == promised
+    assert due(story) == promised
 
 
 @pytest.mark.parametrize(("before", "promises"), [("first_warning", True), ("recovered", False)])
 def test_a_correction_of_a_proven_table_promises_only_what_is_to_come(
-    next_story: Story, before: str, promises: bool
+    story: Story, before: str, promises: bool
 ) -> None:
     """Who had the closing message waits for nothing; who had not still waits for it."""
-    next_story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
-    next_told(next_story, before)
+    story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
+    next_told(story, before)
     nothing = Seen(source="lineage", values=())
 
     facts = facts_for(
-        next_story.incident, SETUP.consumers[0], orders.table_state(), nothing, nothing, kind="correction",
-        contract=SETUP.contract, now=next_story.now, next_update_minutes=30, words="x",
+        story.incident, SETUP.consumers[0], orders.table_state(), nothing, nothing, kind="correction",
+        contract=SETUP.contract, now=story.now, next_update_minutes=30, words="x",
     )  # fmt: skip
 
     assert promises == (facts.next_word_at is not None)
 
 
-def test_closing_over_a_promise_asks_for_the_last_word(next_story: Story) -> None:
+def test_closing_over_a_promise_asks_for_the_last_word(story: Story) -> None:
     """After it, or with a reason that says so, the incident is closed."""
-    next_told(next_story, "first_warning")
-    desk = Closing(IncidentStore(next_story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
+    next_told(story, "first_warning")
+    desk = Closing(IncidentStore(story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
     with pytest.raises(Refused, match="Consumers were promised an update by"):
-        desk.close(next_story.id, "Nobody noticed.", by=ANA)
+        desk.close(story.id, "Nobody noticed.", by=ANA)
 
-    next_told(next_story, "no_action_needed")
-    closed = desk.close(next_story.id, "Nobody noticed.", by=ANA)
+    next_told(story, "no_action_needed")
+    closed = desk.close(story.id, "Nobody noticed.", by=ANA)
 
     assert not closed.is_open
 

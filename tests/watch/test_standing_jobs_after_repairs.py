@@ -76,17 +76,6 @@ def proven(story: Story, *, passed: bool = True) -> None:
             story.says(told, by=WATERLINE)
 
 
-@pytest.mark.parametrize("passed", [True, False])
-def test_a_job_that_stands_still_is_named_with_the_ways_out(record: Store, story: Story, passed: bool) -> None:
-    """Waterline has stopped it; in a closed incident nothing starts it again."""
-    proven(story, passed=passed)
-
-    with pytest.raises(Refused, match=rf"{orders.JOB} is stopped since .*“Deduplicate rows”.*anyway"):
-        closing(record).close(story.id, "Done.", by=ANA)
-
-    assert closing(record).close(story.id, "Anyway, it was started by hand.", by=ANA).closed_at is not None
-
-
 def test_once_it_is_given_up_and_proven_nothing_stands_in_the_way(record: Store, story: Story) -> None:
     """The branch is gone, and somebody started the job."""
     proven(story)
@@ -127,32 +116,73 @@ def settled(story: Story, *effects: Effect, requirement: Requirement = NOBODY) -
     proven(story)
 
 
-@ENDS
-def test_responders_are_asked_on_while_it_is_down(story: Story, end: Effect, said: str) -> None:
+LIVE = RunIsCurrent(job=orders.JOB, job_id=orders.RUN_B)
+
+
+@pytest.fixture
+def refused_story(record: Store) -> Story:
+    """Run b was stopped for a repair, and a backfill came before its branch was begun."""
+    refused_story = Story(record.journal).opens()
+    proposed(refused_story, REPAIR, stopping(), LIVE)
+    refused_story.says(ExecutionStarted(proposal=REPAIR), by=BEN)
+    left = {"savepoint": "s3://lake/savepoints/savepoint-b-6"}
+    refused_story.says(EffectEnded(proposal=REPAIR, index=0, how="done", detail="Done.", result=left))
+    refused(refused_story, 1)
+    return refused_story
+
+
+def refused(refused_story: Story, index: int) -> None:
+    """At this effect of the repair."""
+    refused_story.says(EffectEnded(proposal=REPAIR, index=index, how="refused", detail="Main has moved."))
+    refused_story.says(ExecutionEnded(proposal=REPAIR, outcome="refused", sentence="Main has moved."))
+
+
+@pytest.fixture(params=["rehearsed", "its proof failed", "published", "given up", "refused"])
+def down(request: pytest.FixtureRequest) -> tuple[Story, str]:
+    """A job that stands still, and by which end of its repair."""
+    if request.param == "refused":
+        return request.getfixturevalue("refused_story"), request.param
+    story: Story = request.getfixturevalue("story")
+    proven(story, passed=request.param != "its proof failed")
+    if request.param in {"published", "given up"}:
+        settled(story, PUBLISHING if request.param == "published" else DROPPING)
+    return story, request.param
+
+
+WAYS_OUT = {"rehearsed": "“Deduplicate rows”.*anyway", "its proof failed": "“Deduplicate rows”.*anyway"}
+
+
+def test_its_incident_is_closed_over_it_only_anyway(record: Store, down: tuple[Story, str]) -> None:
+    """Waterline has stopped it; in a closed incident nothing starts it again, and nobody would be reminded."""
+    story, how = down
+    ways = WAYS_OUT.get(how, "undo the stop" if how == "refused" else "")
+
+    with pytest.raises(Refused, match=rf"{orders.JOB} is stopped since .*{ways}"):
+        closing(record).close(story.id, "Done.", by=ANA)
+
+    assert closing(record).close(story.id, "Anyway, it was started by hand.", by=ANA).closed_at is not None
+
+
+ASKED = {
+    "published": ("That repair is published.", "diagnose again to end this reminder"),
+    "given up": ("That repair is given up.", "diagnose again to end this reminder"),
+    "refused": ("“Go on” stopped the job and could not finish", "Propose to undo it"),
+}
+
+
+@pytest.mark.parametrize("down", ASKED, indirect=True)
+def test_responders_are_asked_on_while_it_is_down(down: tuple[Story, str]) -> None:
     """An hour after its repair has come to its end, in words that fit."""
-    proposed(story, PUBLICATION, (end,), NOBODY)
-    carried_out(story, PUBLICATION)
+    story, how = down
     stands = standing_job(story.incident)
     asked = PromiseReminded(what="standing-job", due=stands.since, moment=due(story)[0], people=(ANA,))
     entry = story.says(asked).incident.entries[-1]
 
     text = str([block.to_dict() for block in reminder_of_promise(story.incident, entry)[1]])
 
-    assert [stands.asked_from + AGAIN] == [asked.moment]
-    assert f"That repair is {said}." in text
-    assert "diagnose again to end this reminder" in text
+    assert stands.asked_from + AGAIN == asked.moment
+    assert [words for words in ASKED[how] if words not in text] == []
     assert "publish_repair" not in text
-
-
-@pytest.mark.parametrize("end", [PUBLISHING, DROPPING])
-def test_its_incident_is_closed_over_it_only_anyway(record: Store, story: Story, end: Effect) -> None:
-    """Afterwards nobody would be reminded."""
-    settled(story, end)
-
-    with pytest.raises(Refused, match=f"{orders.JOB} is stopped since"):
-        closing(record).close(story.id, "Done.", by=ANA)
-
-    assert closing(record).close(story.id, "Anyway, it is retired.", by=ANA).closed_at is not None
 
 
 def restored(story: Story) -> None:
@@ -170,22 +200,23 @@ def seen_alive(story: Story) -> None:
 
 
 def called_healthy(story: Story) -> None:
+    """Somebody started it."""
     story.says(healthy())
+    proven(story)
 
 
-@ENDS
 @pytest.mark.parametrize("runs", [restored, seen_alive, called_healthy])
-def test_once_it_runs_nothing_is_asked(
-    record: Store, story: Story, runs: Callable[[Story], None], end: Effect, said: str
-) -> None:
-    """By whomever it was started."""
-    settled(story, end)
+@pytest.mark.parametrize("down", ASKED, indirect=True)
+def test_once_it_runs_nothing_is_asked(record: Store, down: tuple[Story, str], runs: Callable[[Story], None]) -> None:
+    """By whomever it was started; also the undo of a stop starts it."""
+    story, how = down
     before = standing_job(story.incident)
 
     runs(story)
 
-    assert before.settled == said
+    assert before.settled == how
     assert [] == due(story)
+    assert standing_job(story.incident) is None
     assert closing(record).close(story.id, "Done.", by=ANA).closed_at is not None
 
 
@@ -259,78 +290,6 @@ def test_also_one_that_finds_the_same_as_before(record: Store, story: Story) -> 
     assert before is not None
     assert standing_job(story.incident) is None
     assert [False, True] == ["sees_job_run" in each for each in told]
-
-
-LIVE = RunIsCurrent(job=orders.JOB, job_id=orders.RUN_B)
-
-
-@pytest.fixture
-def refused_story(record: Store) -> Story:
-    """Run b was stopped for a repair, and a backfill came before its branch was begun."""
-    refused_story = Story(record.journal).opens()
-    proposed(refused_story, REPAIR, stopping(), LIVE)
-    refused_story.says(ExecutionStarted(proposal=REPAIR), by=BEN)
-    left = {"savepoint": "s3://lake/savepoints/savepoint-b-6"}
-    refused_story.says(EffectEnded(proposal=REPAIR, index=0, how="done", detail="Done.", result=left))
-    refused(refused_story, 1)
-    return refused_story
-
-
-def refused(refused_story: Story, index: int) -> None:
-    """At this effect of the repair."""
-    refused_story.says(EffectEnded(proposal=REPAIR, index=index, how="refused", detail="Main has moved."))
-    refused_story.says(ExecutionEnded(proposal=REPAIR, outcome="refused", sentence="Main has moved."))
-
-
-def test_responders_are_asked_and_told_the_way_back(refused_story: Story) -> None:
-    """An hour after the refusal."""
-    stands = standing_job(refused_story.incident)
-    asked = PromiseReminded(what="standing-job", due=stands.since, moment=due(refused_story)[0], people=(ANA,))
-    entry = refused_story.says(asked).incident.entries[-1]
-
-    text = str([block.to_dict() for block in reminder_of_promise(refused_story.incident, entry)[1]])
-
-    assert stands.asked_from + AGAIN == asked.moment
-    assert "“Go on” stopped the job and could not finish" in text
-    assert "Propose to undo it" in text
-    assert "publish_repair" not in text
-
-
-def test_its_incident_is_closed_over_it_only_anyway_refused(record: Store, refused_story: Story) -> None:
-    """Afterwards nobody would be reminded."""
-    with pytest.raises(Refused, match=rf"{orders.JOB} is stopped since .*undo the stop"):
-        closing(record).close(refused_story.id, "Done.", by=ANA)
-
-    assert closing(record).close(refused_story.id, "Anyway, it is retired.", by=ANA).closed_at is not None
-
-
-def undone(refused_story: Story) -> None:
-    """And the job is started."""
-    proposed(refused_story, PUBLICATION, (STARTING,), NOBODY)
-    carried_out(refused_story, PUBLICATION)
-
-
-def refused_seen_alive(refused_story: Story) -> None:
-    """Somebody started it, and a later proposal names its run."""
-    proposed(refused_story, LATER, (), LIVE)
-    carried_out(refused_story, LATER)
-
-
-def refused_called_healthy(refused_story: Story) -> None:
-    refused_story.says(healthy())
-
-
-@pytest.mark.parametrize("runs", [undone, refused_seen_alive, refused_called_healthy])
-def test_once_it_runs_nothing_is_asked_refused(
-    record: Store, refused_story: Story, runs: Callable[[Story], None]
-) -> None:
-    """By whomever it was started."""
-    runs(refused_story)
-    proven(refused_story)
-
-    assert standing_job(refused_story.incident) is None
-    assert [] == due(refused_story)
-    assert closing(record).close(refused_story.id, "Done.", by=ANA).closed_at is not None
 
 
 def test_a_later_rehearsal_takes_it_over(refused_story: Story) -> None:
