@@ -20,7 +20,6 @@ from tests.approval.desk import Desk
 from tests.chaos import deeds, invariants, spoiling
 from tests.chaos.experiment import Figures
 from tests.chaos.people import APPROVE, EXECUTE, REJECT, Crowd, Typed
-from tests.chaos.resumes import Resumes
 from tests.chaos.seen import Seen
 from tests.chaos.table_history import TableHistory, table_history
 from tests.tables import OrdersTable, rows
@@ -246,47 +245,41 @@ def test_an_act_that_could_never_be_done_is_named() -> None:
     assert people.never_done() == ["_rejects"]
 
 
-def test_median_and_longest_are_told_for_each_kind_of_start() -> None:
-    """What an operator sees apart from the fork that makes a thousand kills affordable."""
-    resumes = Resumes()
-    for took_s in (1.0, 2.0, 6.5):
-        resumes.add(took_s, is_cold=True, is_idle=True)
-    resumes.add(0.25, is_cold=False, is_idle=True)
-
-    assert resumes.told() == (
-        "connected again after a cold start: median 2.00 s, longest 6.50 s; after a fork: median 0.25 s, longest "
-        "0.25 s; later than 5 s on an idle machine: 1 of 4"
-    )
+LATE = "resumes: connected again only after 6.2 s, on an idle machine"
 
 
-def test_a_late_one_on_a_busy_machine_is_not_counted() -> None:
-    """It tells of the others' work; where the machine was never idle, that is said."""
-    resumes = Resumes()
-    resumes.add(9.0, is_cold=True, is_idle=False)
-
-    assert 0 == resumes.late
-    assert "longest 9.00 s" in resumes.told()
-    assert resumes.told().endswith("later than 5 s on an idle machine: none was tried")
-
-
-def test_they_stand_in_the_report_and_a_slow_cold_start_breaks_no_rule() -> None:
-    """It imports everything anew: a figure of its own."""
+@pytest.mark.parametrize(
+    ("starts", "said", "broken"),
+    [
+        pytest.param(
+            [(1.0, True, True), (2.0, True, True), (6.5, True, True), (0.25, False, True)],
+            "connected again after a cold start: median 2.00 s, longest 6.50 s; after a fork: median 0.25 s, longest "
+            "0.25 s; later than 5 s on an idle machine: 1 of 4",
+            [], id="median and longest of each kind; a cold start imports everything anew, and breaks no rule",
+        ),
+        pytest.param(
+            [(9.0, True, False)],
+            "connected again after a cold start: median 9.00 s, longest 9.00 s; after a fork: none; later than 5 s on "
+            "an idle machine: none was tried",
+            [], id="on a busy machine they tell of the others' work",
+        ),
+        pytest.param(
+            [(5.0, False, True), (9.0, False, False), (6.25, False, True)],
+            "connected again after a cold start: none; after a fork: median 6.25 s, longest 9.00 s; later than 5 s on "
+            "an idle machine: 1 of 2",
+            [LATE], id="five seconds are the promise, after a fork on an idle machine",
+        ),
+    ],
+)  # fmt: skip
+def test_how_soon_the_bot_was_back(starts: list[tuple[float, bool, bool]], said: str, broken: list[str]) -> None:
+    """Each start: seconds, whether it was cold, whether the machine was idle; the report says the same."""
     figures = Figures()
-    figures.resumes.add(9.0, is_cold=True, is_idle=True)
+    for took_s, is_cold, is_idle in starts:
+        figures.resumes.add(took_s, is_cold=is_cold, is_idle=is_idle)
 
-    assert "0 violations; connected again after a cold start: median 9.00 s" in figures.told()
-    assert "later than 5 s on an idle machine: 1 of 1" in figures.told()
-    assert [] == figures.resumes.violations()
-
-
-def test_a_late_fork_breaks_the_rule_on_an_idle_machine_alone() -> None:
-    """Five seconds are the promise; on a busy machine they tell of the others' work."""
-    resumes = Resumes()
-    resumes.add(5.0, is_cold=False, is_idle=True)
-    resumes.add(9.0, is_cold=False, is_idle=False)
-    resumes.add(6.25, is_cold=False, is_idle=True)
-
-    assert ["resumes: connected again only after 6.2 s, on an idle machine"] == resumes.violations()
+    assert figures.resumes.told() == said
+    assert f"0 violations; {said}" in figures.told()
+    assert figures.resumes.violations() == broken
 
 
 def test_moves_repairs_and_branches_are_seen(tmp_path: Path) -> None:

@@ -71,15 +71,40 @@ def test_ids_between_two_commits_have_their_reason(
     assert before_head(orders.ask(None, jobs=[flink], flink_manifests=manifests)) == words
 
 
-def test_more_than_ten_in_a_row_are_not_called_empty(orders: OrdersTable) -> None:
-    """The sink commits every tenth empty checkpoint at the latest; eleven without a commit need another reason."""
-    commits(orders, "a", 3, 14)
-    within = before_head(orders.ask(None, jobs=[run("a")]))
-    commits(orders, "a", 26)
+FAR = 10**14
+WITHHELD = "a9[0:2] a10[0:2] b12[0:2]"
+"""Run b began at 6 on a table at 10: V1 takes 7 to 10 for committed (F3); V2 judges by the new job id."""
 
-    beyond = before_head(orders.ask(None, jobs=[run("a")]))
 
-    assert (within, beyond) == (["4–13 without a manifest"], ["15–25 unexplained"])
+@pytest.mark.parametrize(
+    ("line", "jobs", "words"),
+    [
+        pytest.param("a3[0:2] a14[0:2]", [run("a")], ["4–13 without a manifest"], id="ten empty ones in a row"),
+        pytest.param("a3[0:2] a15[0:2]", [run("a")], ["4–14 unexplained"], id="eleven need another reason"),
+        pytest.param("a3[0:2] a4[0:2] back0 a5[0:2]", [run("a")], ["4 rolled back"], id="the job goes on above a hole"),
+        pytest.param(
+            WITHHELD, [run("b", sink=V1, restored=6), run("a", sink=V1)], ["7–10 skipped", "11 merged"], id="withheld"
+        ),
+        pytest.param(
+            WITHHELD, [run("b", sink=V2, restored=6), run("a", sink=V2)], ["7–11 without a manifest"], id="V2 does not"
+        ),
+        pytest.param("a10[0:2] b11[0:2]", [run("b", sink=V1, restored=10)], [], id="a paired restart"),
+        pytest.param(f"a5[0:2] a{DRAINED}[0:2]", [run("a", sink=V1)], [], id="the id that drain leaves is no gap"),
+        pytest.param(
+            f"a3[0:2] a{10 * FAR}[0:2]",
+            [run("a", done(FAR, status="FAILED"))],
+            [f"4–{FAR - 1} unexplained", f"{FAR} failed", f"{FAR + 1}–{10 * FAR - 1} unexplained"],
+            id="a very long gap is not told id by id",
+        ),
+    ],
+)
+def test_ids_that_no_commit_of_main_carries(
+    orders: OrdersTable, line: str, jobs: list[JobRun], words: list[str]
+) -> None:
+    """The sink commits every tenth empty checkpoint at the latest."""
+    write(orders, line)
+
+    assert before_head(orders.ask(None, jobs=jobs)) == words
 
 
 def test_the_tables_own_allowance_counts(orders: OrdersTable) -> None:
@@ -91,45 +116,6 @@ def test_the_tables_own_allowance_counts(orders: OrdersTable) -> None:
     strict = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
 
     assert before_head(strict) == ["4–5 unexplained"]
-
-
-def test_a_commit_that_was_rolled_back_is_named_by_its_id(orders: OrdersTable) -> None:
-    """The running job goes on above the hole."""
-    commits(orders, "a", 3)
-    kept = orders.head
-    commits(orders, "a", 4)
-    orders.rolls_back_to(kept)
-    commits(orders, "a", 5)
-
-    assert before_head(orders.ask(None, jobs=[run("a")])) == ["4 rolled back"]
-
-
-@pytest.mark.parametrize(
-    ("sink", "words"), [(V1, ["7–10 skipped", "11 merged"]), (V2, ["7–11 without a manifest"])], ids=["V1", "V2"]
-)
-def test_what_a_v1_sink_withheld_after_an_older_savepoint_is_skipped(
-    orders: OrdersTable, sink: str, words: list[str]
-) -> None:
-    """Run b began at 6 on a table at 10: V1 takes 7 to 10 for committed (F3); V2 judges by the new job id."""
-    commits(orders, "a", 9, 10)
-    commits(orders, "b", 12)
-
-    assert before_head(orders.ask(None, jobs=[run("b", sink=sink, restored=6), run("a", sink=sink)])) == words
-
-
-def test_a_paired_restart_leaves_nothing_out(orders: OrdersTable) -> None:
-    """Restored from 10 on a table at 10, next commit 11."""
-    commits(orders, "a", 10)
-    commits(orders, "b", 11)
-
-    assert before_head(orders.ask(None, jobs=[run("b", sink=V1, restored=10)])) == []
-
-
-def test_the_id_that_drain_leaves_is_no_gap(orders: OrdersTable) -> None:
-    """Nine quintillion ids are not missing."""
-    commits(orders, "a", 5, DRAINED)
-
-    assert before_head(orders.ask(None, jobs=[run("a", sink=V1)])) == []
 
 
 def test_nothing_is_told_where_the_beginning_has_expired(orders: OrdersTable) -> None:
@@ -198,17 +184,6 @@ def test_a_window_that_ends_below_the_head_tells_nothing_of_what_came_after(orde
 
     assert after_head(later.model_copy(update={"window": ask.window})) == []
     assert below != later.window.until
-
-
-def test_a_very_long_gap_is_one_range(orders: OrdersTable) -> None:
-    """A gap is told by what sources say of it, not id by id."""
-    commits(orders, "a", 3, 10**15)
-
-    found = before_head(orders.ask(None, jobs=[run("a", done(10**14, status="FAILED"))]))
-
-    assert found == [
-        f"4–{10**14 - 1} unexplained", f"{10**14} failed", f"{10**14 + 1}–{10**15 - 1} unexplained",
-    ]  # fmt: skip
 
 
 def test_each_range_names_its_run_and_what_showed_it(orders: OrdersTable) -> None:
