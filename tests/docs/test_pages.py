@@ -1,0 +1,280 @@
+"""Every example of the pages does what the page says: configurations load, commands run, messages exist."""
+
+import json
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from bot.adapters.spark_server import SparkServer
+from bot.cli import app
+from bot.cli.on_demand import LATE
+from bot.history.prediction import RestoreCheck
+from bot.settings import Settings
+from bot.web.alerts import SHAPES
+from bot.web.trust_api import openapi_json
+from tests.actions.scene import Scene as FlinkScene
+from tests.docs.blocks import Block, blocks, commands, messages, quoted
+from tests.docs.site import ROOT
+from tests.little_flink import JOB
+from tests.tables import job
+from tests.web.scene import Scene
+
+BASE: Mapping[str, Any] = {
+    "home": "home",
+    "catalog": {"name": "lake", "properties": {"type": "rest", "uri": "http://iceberg-catalog:8181"}},
+    "jobs": {"orders-to-iceberg": {"flink": "http://flink:8081", "kafka": {"servers": "k:9092", "topics": ["orders"]}}},
+    "tables": {
+        "sales.orders": {
+            "job": "orders-to-iceberg",
+            "contract": {"key": ["order_id"], "position": "source_offset", "position_partition": "source_partition"},
+            "policies": {"default": {"users": ["U0BEN00001", "U0CLEO0001"]}},
+        }
+    },
+}
+"""What an example that shows a part of a configuration is a part of."""
+ELSEWHERE = {
+    "serve": "tests/serve",
+    "tour": "tests/docs/test_tutorial.py",
+    "demo": "tests/browser, and tests/docs/test_lab.py",
+    "lab": "tests/docs/test_lab.py",
+    "doctor": "test_what_reads_rows_runs_on_spark",
+    "diagnose": "test_what_reads_rows_runs_on_spark",
+    "ledger": "test_what_reads_rows_runs_on_spark",
+}
+"""Commands that end only when somebody stops them, or need more than a table: where they are run."""
+OF_OTHERS = {
+    "pip install .",
+    "make install",
+    "source .venv/bin/activate",
+    "export WATERLINE_CONFIG=.cache/demo/waterline.yaml",
+}
+"""What is done before any test can run."""
+
+
+def _configured(example: Mapping[str, Any]) -> dict[str, Any]:
+    """The example within a whole configuration. What it says of a job or table is added to that job or table."""
+    if set(example) <= {"start"}:
+        example = {"jobs": {"orders-to-iceberg": example}}
+    elif set(example) <= {"consumers", "replay"}:
+        example = {"tables": {"sales.orders": example}}
+    whole = {**BASE, **example}
+    for part in ("jobs", "tables"):
+        own = example.get(part, {})
+        whole[part] = {**BASE[part], **{name: {**BASE[part].get(name, {}), **own[name]} for name in own}}
+    return whole
+
+
+@pytest.mark.parametrize("block", blocks("yaml"), ids=lambda block: block.place)
+def test_an_example_of_yaml_is_understood(block: Block, tmp_path: Path) -> None:
+    """As Waterline's configuration, or as that of whoever asks it."""
+    example = YAML(typ="safe").load(block.text)
+
+    if "receivers" in example:
+        (url,) = [each["url"] for receiver in example["receivers"] for each in receiver["webhook_configs"]]
+        assert url.removeprefix("https://waterline.acme.example") in json.loads(openapi_json(SHAPES))["paths"]
+    elif "spec" in example:
+        (container,) = example["spec"]["jobManager"]["podTemplate"]["spec"]["initContainers"]
+        assert CliRunner().invoke(app, [*container["args"], "--help"]).exit_code == 0
+    else:
+        file = tmp_path / "waterline.yaml"
+        with file.open("w", encoding="utf-8") as output:
+            YAML().dump(_configured(example), output)
+        Settings.load(file)
+
+
+@pytest.mark.parametrize("block", blocks("json"), ids=lambda block: block.place)
+def test_an_example_of_json_is_understood(block: Block) -> None:
+    """An answer has the fields of its model; a setting of an agent names the address that there is."""
+    example = json.loads(block.text)
+
+    if "mcpServers" in example:
+        assert example["mcpServers"]["waterline"]["url"].endswith("/mcp")
+    else:
+        assert json.loads(RestoreCheck.model_validate_json(block.text).model_dump_json()).keys() == example.keys()
+
+
+def _asked() -> Iterator[tuple[str, str]]:
+    for block in (*blocks("console"), *blocks("")):
+        for line in commands(block):
+            if "waterline " in line or block.language == "console":
+                yield block.place, line
+
+
+def _waterline(line: str) -> list[str] | None:
+    """Its arguments; None for a command of others."""
+    words = shlex.split(line)
+    return words[1:] if Path(words[0]).name == "waterline" else None
+
+
+@pytest.mark.parametrize(("line", "place"), list({line: (line, place) for place, line in _asked()}.values()))
+def test_a_command_is_one_that_there_is(line: str, place: str) -> None:
+    """Whatever a page has people type is understood, with each of its options."""
+    arguments = _waterline(line)
+
+    if arguments is not None:
+        told = CliRunner().invoke(app, [*arguments, "--help"])
+        shown = CliRunner().invoke(app, [arguments[0], "--help"]).stdout
+        assert told.exit_code == 0
+        assert [each for each in arguments if each.startswith("--") and each.partition("=")[0] not in shown
+                and each.partition("=")[0] not in told.stdout] == []  # fmt: skip
+    elif line.startswith("make "):
+        assert f"\n{line.split()[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    elif line.startswith("echo "):
+        assert subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout.strip()
+    else:
+        assert line in OF_OTHERS or place.startswith("deploy/")
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with `waterline.yaml`, where an incident has been opened, proven and closed. Tests run in it."""
+    folder = tmp_path_factory.mktemp("deployment")
+    scene = Scene(folder)
+    scene.opens().diagnoses().proposes().verifies().closes()
+    _write(folder, scene.catalog_properties, scene.journal_url)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+    structlog.reset_defaults()
+    scene.close()
+
+
+def _write(folder: Path, catalog: Mapping[str, str], journal: str, **more: Any) -> None:
+    table = {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
+    content = {
+        "home": str(folder / "home"),
+        "journal": {"url": journal},
+        "catalog": {"name": "lake", "properties": dict(catalog)},
+        "tables": {"sales.orders": {**table, **more.pop("table", {})}},
+        **more,
+    }
+    with (folder / "waterline.yaml").open("w", encoding="utf-8") as file:
+        YAML().dump(content, file)
+
+
+def _runs_here() -> list[str]:
+    lines = dict.fromkeys(line for _place, line in _asked() if _waterline(line) is not None)
+    return [line for line in lines if _waterline(line)[0] not in {*ELSEWHERE, "restore-check"}]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("line", _runs_here())
+def test_a_command_of_a_page_runs_to_its_end(deployment: Path, line: str) -> None:
+    """Typed as it stands there, beside a `waterline.yaml`; it ends with code 0."""
+    told = CliRunner().invoke(app, _waterline(line))
+
+    assert told.exit_code == 0, f"{told.output}{told.exception}"
+
+
+def test_each_command_that_runs_elsewhere_is_one() -> None:
+    """The list above names nothing that is gone."""
+    assert set(ELSEWHERE) <= set(LATE)
+    assert {line for _place, line in _asked()} >= OF_OTHERS
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Mapping[str, str]:
+    """An environment in which `waterline` is this one, and `flink` writes down what it was asked."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    scripts = {
+        "waterline": f'exec "{sys.executable}" -m bot.cli "$@"',
+        "flink": f'echo "flink $*" >> "{tmp_path}/asked"\ntest "$1" = run || echo "Savepoint completed. Path: $STATE"',
+    }
+    for name, script in scripts.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (programs / name).chmod(0o755)
+    assert stat.S_IXUSR & (programs / "flink").stat().st_mode
+    return {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+
+def _script(page: str, number: int = 0) -> str:
+    return blocks("sh", under=page)[number].text
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("savepoint", "code"), [(0, 1), (-1, 0)])
+def test_the_gate_of_a_deployment_starts_the_job_from_a_right_savepoint_only(
+    tmp_path: Path, shell: Mapping[str, str], savepoint: int, code: int
+) -> None:
+    """The older savepoint would write rows twice: the shell ends at the check, and nothing is started."""
+    scene = FlinkScene.made_in(tmp_path)
+    scene.flink.savepoint(job("a"))
+    scene.flink.checkpoints(job("a"), 2)
+    scene.flink.stop(JOB, job("a"))
+    state = sorted(scene.flink.savepoints.iterdir())[savepoint]
+    catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}
+    jobs = {JOB: {"flink": "http://127.0.0.1:1", "savepoint_dir": str(scene.flink.savepoints)}}
+    _write(tmp_path, catalog, f"sqlite:///{tmp_path}/nowhere.db", table={"job": JOB}, jobs=jobs)
+    scene.catalog.close()
+    scene.record.close()
+
+    done = subprocess.run(
+        ["bash", "-c", _script("docs/how-to/gate-a-deployment.md")],
+        cwd=tmp_path, env={**shell, "STATE": str(state), "JOB_ID": "a"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    asked = (tmp_path / "asked").read_text(encoding="utf-8")
+    assert done.returncode == code, done.stderr
+    assert (f"run -d -s {state}" in asked) is (code == 0)
+
+
+@pytest.mark.full
+def test_a_pipeline_reads_the_snapshot_that_can_be_trusted(deployment: Path, shell: Mapping[str, str]) -> None:
+    """The script of the page prints a query for it."""
+    done = subprocess.run(
+        ["bash", "-c", _script("docs/how-to/gate-a-pipeline.md")],
+        cwd=deployment, env=dict(shell), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("SELECT * FROM lake.sales.orders VERSION AS OF ")
+    assert done.stdout.split()[-1].isdigit()
+
+
+def test_the_other_script_of_a_pipeline_is_one() -> None:
+    """It needs a server of yours: bash reads it here, and tests/web/test_gate.py asks such a server."""
+    subprocess.run(["bash", "-n", "-c", _script("docs/how-to/gate-a-pipeline.md", 1)], check=True)
+
+
+@pytest.mark.parametrize("message", quoted(ROOT / "docs" / "troubleshooting.md"))
+def test_a_message_that_is_explained_is_in_the_code(message: str, said: frozenset[str]) -> None:
+    """Word by word; … stands for a value."""
+    assert [each for each in said if each.startswith(message)]
+
+
+@pytest.fixture(scope="module")
+def said() -> frozenset[str]:
+    """Every sentence in the code."""
+    return frozenset(messages())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("line", "code", "found"),
+    [
+        ("waterline doctor", 1, "SLACK_BOT_TOKEN is not set"),
+        ("waterline ledger sales.orders", 0, "checkpoint"),
+        ("waterline diagnose sales.orders", 0, "F2"),
+    ],
+)
+def test_what_reads_rows_runs_on_spark(
+    deployment: Path, server: SparkServer, monkeypatch: pytest.MonkeyPatch, line: str, code: int, found: str
+) -> None:
+    """Without Slack, as on the page of the first table."""
+    monkeypatch.setenv("SPARK_REMOTE", server.url)
+    monkeypatch.delenv("SLACK_BOT_TOKEN", raising=False)
+
+    told = CliRunner().invoke(app, _waterline(line))
+
+    assert found in told.output
+    assert told.exit_code == code
