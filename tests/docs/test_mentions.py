@@ -25,6 +25,7 @@ from bot.notices.lint import facts_named
 from bot.notices.reference import BEGIN, reference
 from bot.notices.template import environment_of
 from bot.runbook.parse import files_of
+from bot.settings import secrets
 from bot.slack.commands import VERBS
 from bot.slack.directory import EVENTS, SCOPES
 from bot.slack.ids import COMMAND
@@ -86,6 +87,16 @@ def test_each_command_is_in_the_readme() -> None:
     missing = [name for name in commands if f"waterline {name}" not in README]
 
     assert [] == missing
+
+
+def test_each_secret_can_be_rotated() -> None:
+    """The page of each says how to make a new one."""
+    page = (ROOT / "docs" / "how-to" / "rotate-secrets.md").read_text(encoding="utf-8")
+    kinds = [each for each in vars(secrets).values() if isinstance(each, type) and issubclass(each, secrets.Secrets)]
+    named = {name.upper() for kind in kinds for name in kind.model_fields}
+
+    assert "SLACK_BOT_TOKEN" in named
+    assert [name for name in sorted(named) if f"| `{name}` |" not in page] == []
 
 
 def test_the_manifest_asks_for_what_the_bot_uses() -> None:
