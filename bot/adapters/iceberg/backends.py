@@ -138,14 +138,19 @@ def refuse_unlocked(table: TableName, catalog: Mapping[str, str], properties: Ma
         )
 
 
-STAGES = "_update_and_stage_table"
+_STAGES = "_update_and_stage_table"
 """Method by which PyIceberg's catalogs make the next metadata of the newest, before they write and compare it."""
+BEHIND_MS = 30_000
+"""So far a commit may lie before the last change: half of what Java lets pass."""
 
 
-def giving_each_once(catalog: Catalog) -> Catalog:
-    """The same catalog. Where the server itself makes the metadata (REST), it looks by itself."""
+def guarded(catalog: Catalog) -> Catalog:
+    """The same catalog, which gives each sequence number once and lets no time go back. Where the server itself makes
+    the metadata (REST), it looks after the numbers, and only a new snapshot bears a time of ours."""
     if isinstance(catalog, MetastoreCatalog):
-        setattr(catalog, STAGES, partial(_staged, getattr(catalog, STAGES)))
+        setattr(catalog, _STAGES, partial(_staged, getattr(catalog, _STAGES)))
+    else:
+        setattr(catalog, "commit_table", partial(_sent, catalog.commit_table))  # noqa: B010 - mypy forbids the other way
     return catalog
 
 
@@ -156,42 +161,19 @@ def _staged(
     requirements: tuple[TableRequirement, ...],
     updates: tuple[TableUpdate, ...],
 ) -> Any:
-    """In place of the catalog's own method, which `others` is. Requirements come first: they say who has moved what.
-    Raises CommitFailedException."""
-    if newest is not None:
-        for requirement in requirements:
-            requirement.validate(newest.metadata)
-        free, added = newest.metadata.next_sequence_number(), [u for u in updates if isinstance(u, AddSnapshotUpdate)]
-        if any((each.snapshot.sequence_number or 0) < free for each in added):
-            raise CommitFailedException(
-                "Another commit, on whatever branch, has taken the sequence number since the table was read"
-            )
-    return others(newest, identifier, requirements, updates)
-
-
-BEHIND_MS = 30_000
-"""So far a commit may lie before the last change: half of what Java lets pass."""
-
-
-def following_in_time(catalog: Catalog) -> Catalog:
-    """The same catalog. Where the server makes the metadata (REST), only a new snapshot bears a time of ours."""
-    if isinstance(catalog, MetastoreCatalog):
-        setattr(catalog, STAGES, partial(_staged_later, getattr(catalog, STAGES)))
-    else:
-        setattr(catalog, "commit_table", partial(_sent, catalog.commit_table))  # noqa: B010 - mypy forbids the other way
-    return catalog
-
-
-def _staged_later(
-    others: Any,
-    newest: Table | None,
-    identifier: tuple[str, ...],
-    requirements: tuple[TableRequirement, ...],
-    updates: tuple[TableUpdate, ...],
-) -> Any:
-    """In place of the catalog's own method, which `others` is: nothing is written yet. Raises CouldNotLook."""
+    """In place of the catalog's own method, which `others` is: nothing is written yet. Requirements come first: they
+    say who has moved what. Raises CommitFailedException, CouldNotLook."""
+    if newest is None:
+        return others(newest, identifier, requirements, updates)
+    for requirement in requirements:
+        requirement.validate(newest.metadata)
+    free, added = newest.metadata.next_sequence_number(), [u for u in updates if isinstance(u, AddSnapshotUpdate)]
+    if any((each.snapshot.sequence_number or 0) < free for each in added):
+        raise CommitFailedException(
+            "Another commit, on whatever branch, has taken the sequence number since the table was read"
+        )
     made = others(newest, identifier, requirements, updates)
-    if newest is not None and made.metadata != newest.metadata:
+    if made.metadata != newest.metadata:
         _must_follow(identifier, newest.metadata, made.metadata.last_updated_ms)
     return made
 

@@ -43,8 +43,7 @@ from pyiceberg.table.update import (
 
 from bot.adapters.iceberg.backends import (
     ANSWER_WITHIN_S,
-    following_in_time,
-    giving_each_once,
+    guarded,
     limited,
     must_be_installed,
     patient,
@@ -516,7 +515,7 @@ class PyIcebergCatalog:
                 limits = limited(properties, self._answer_within_s, commits=purpose == "commit")
                 try:
                     made = load_catalog(self.name, **limits)
-                    self._made[purpose] = following_in_time(giving_each_once(writing_format_3(made)))
+                    self._made[purpose] = guarded(writing_format_3(made))
                 except UNOPENED as error:
                     raise CouldNotLook(
                         f"The catalog {self.name} could not be opened.",
