@@ -117,6 +117,14 @@ _SECTION = re.compile(r"<h2>(.*?)</h2>\n(.*?)(?=<h2>|\Z)", re.DOTALL)
 _IDS = {"Contract review": "review", "Chain of entries": "proof"}
 _LOOKS = (
     (re.compile(r"(<h3>.*?)(?=<h3>|\Z)", re.DOTALL), r"<article>\1</article>\n"),
+    (
+        re.compile(r"<article><h3>Excluded</h3>(.*?)</article>", re.DOTALL),
+        r"<article><details><summary>Excluded</summary>\1</details></article>",
+    ),
+    (
+        re.compile(r"<blockquote>.*?</blockquote>", re.DOTALL),
+        r"<details><summary>The text</summary>\g<0></details>",
+    ),
     (re.compile(r"\n(?=</?t[dh]|</tr>)"), ""),
     (re.compile(r"<tr>(?=(?:(?!</tr>).)*<td>taken back</td>)"), '<tr class="gone">'),
     (re.compile(r"<table>.*?</table>", re.DOTALL), r'<div class="scroll">\g<0></div>'),
@@ -522,6 +530,7 @@ class Records:
             metrics=metrics(incident),
             charges={item.number: item for item in review_items(incident)},
             carried=carried is not None,
+            folds=name == "incident.md.j2" and packs,
             packed=packed(carried) if carried and packs else "",
             left_out=len(withheld_in(carried.chain)) if carried else 0,
         )

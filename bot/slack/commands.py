@@ -363,7 +363,9 @@ class Commands:
         incident = self._services.store.in_channel(command.channel)
         entries = incident.entries[-_TIMELINE_SHOWN:]
         hidden = len(incident.entries) - len(entries)
-        lines = [f"{entry.at:%H:%M:%S} {sentence(entry)}" for entry in entries]
+        lines = [
+            f"{clock_time(entry.at, self._services.clock.now(), seconds=True)}: {sentence(entry)}" for entry in entries
+        ]
         return "\n".join(([f"({hidden} earlier entries are in the record)"] if hidden else []) + lines)
 
     def _propose(self, command: Command) -> str:

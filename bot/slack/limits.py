@@ -9,7 +9,7 @@ from typing import Any
 
 from slack_sdk.models.blocks import Block
 
-from bot.slack.text import parted
+from bot.slack.text import DATE, parted
 
 MESSAGE_BLOCKS = 50
 SECTION_TEXT = 3000
@@ -63,10 +63,11 @@ def is_cut(blocks: Sequence[Block]) -> bool:
 
 
 def text_size(value: object) -> int:
-    """Characters of all `text` fields of a block."""
+    """Characters of all `text` fields of a block; of a date those that are read where it cannot be shown."""
     match value:
         case dict():
             own = value.get("text")
+            own = DATE.sub(r"\1", own) if isinstance(own, str) else own
             rest = sum(text_size(v) for v in value.values() if isinstance(v, dict | list))
             return (len(own) if isinstance(own, str) else 0) + rest
         case list():

@@ -25,7 +25,7 @@ from bot.slack.blocks.told import given_up_message, notice_message
 from bot.slack.blocks.watch import finding_message
 from bot.slack.ids import Click
 from bot.slack.limits import pages
-from bot.slack.text import addressed, clipped, code, mrkdwn
+from bot.slack.text import addressed, clipped, code, mrkdwn, read_at
 
 _NOTIFICATION = 300
 """Characters of a finding's notification: an alert may bring a novel."""
@@ -36,6 +36,11 @@ _ID = re.compile(r"[UWSCG][A-Z0-9]{2,}")
 
 def render(post: Post, services: Services) -> tuple[str, list[Block]]:
     """(text, blocks) of a post. KeyError if its key is of no known shape."""
+    with read_at(services.clock.now()):
+        return _rendered(post, services)
+
+
+def _rendered(post: Post, services: Services) -> tuple[str, list[Block]]:
     if "/notice/" in post.key and post.incident is not None:
         incident = services.store.get(post.incident)
         return notice_message(incident, incident.notices[post.key.split("/notice/", 1)[1]])
@@ -103,7 +108,8 @@ def _line(incident: Incident, name: str) -> tuple[str, list[Block]]:
     if isinstance(entry.body, ReviewOpened):
         return review_message(incident)
     told = sentence(entry)
-    line = context(f"{clock(entry.at)} · {addressed(told, _ids_in(entry))}")
+    with read_at(entry.at):
+        line = context(f"{clock(entry.at)} · {addressed(told, _ids_in(entry))}")
     if isinstance(entry.body, IncidentClosed):
         return told, [line, context(f":lock: Seal of the record: {code(str(seal_of(entry)))}")]
     return told, [line]

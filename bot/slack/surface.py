@@ -24,6 +24,7 @@ from bot.slack.projection import Projection
 from bot.slack.requests import Clicked, Command, HomeOpened, Mentioned, MessageChosen, Request, Submitted
 from bot.slack.sender import Sender
 from bot.slack.submits import Submits
+from bot.slack.text import read_at
 from bot.slack.views import Views
 from bot.slack.worker import InboxWorker
 
@@ -96,7 +97,8 @@ class SlackSurface:
         """One request to its end; a returned sentence is for the person who asked."""
         self._door.forms.own.must_be_ours(request)
         check(request, self._services.store)
-        handled = self._dispatch(request)
+        with read_at(self._services.clock.now()):
+            handled = self._dispatch(request)
         self._sender.wake()
         return handled
 

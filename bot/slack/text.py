@@ -1,10 +1,16 @@
 """Text for Slack: everything from outside is inert and escaped. A mention is made of a typed id, never of text.
 
+Times are said in UTC everywhere. Slack shows each reader those of mrkdwn in their own zone: this is where they become
+Slack's dates, and nowhere else. What is plain text or code stays in UTC, and so does all that leaves by another way.
+
 What one person alone is told, where they asked. The front door imports it before the use cases are there.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, date, datetime, time
 
 from slack_sdk.models.blocks import MarkdownTextObject
 
@@ -19,14 +25,72 @@ _ROOM = re.compile(r"[CGD][A-Z0-9]{2,}")
 _LINK = re.compile(r"(?<![\w&;])(?:\[([^\]\n]+)\]\((https://[^\s()<>|]+)\)|(https://[^\s()<>|]*[^\s()<>|.,;:!?]))")
 
 
-def written(text: str) -> MarkdownTextObject:
-    """A text object of mrkdwn that is escaped already. Verbatim: Slack turns no plain word into link or mention."""
-    return MarkdownTextObject(text=text, verbatim=True)
+def written(text: str, most: int = 3000) -> MarkdownTextObject:
+    """A text object of mrkdwn that is escaped already. Verbatim: Slack turns no plain word into link or mention. Its
+    times are Slack's dates where there is room for them: at most `most` characters."""
+    dated = _local_times(text)
+    return MarkdownTextObject(text=dated if len(dated) <= most else text, verbatim=True)
 
 
 def mrkdwn(value: str) -> str:
     """One value from outside on one line: no mention, link, emoji or formatting in it does anything."""
     return _escaped(inert(value))
+
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_ONE = rf"(?:(\d{{4}}-\d\d-\d\d) |(\d{{1,2}}) ({'|'.join(_MONTHS)})(?: (\d{{4}}))?, )?(\d\d:\d\d)(:\d\d)?(?![\d:.])"
+_MOMENTS = re.compile(rf"(?<![\w:.-]){_ONE}(?:(?: to | until before | and |, |–){_ONE})* UTC\b(?! on \d)")
+"""One moment in UTC, or several of which the last one says so; a later one may be of the day of the one before."""
+DATE = re.compile(r"<!date\^[^<>|]*\|([^<>|]*)>")
+_CODE = re.compile(r"(```.*?```|`[^`\n]+`|<[^<>]*>)", re.DOTALL)
+_READ_AT: ContextVar[datetime | None] = ContextVar("read_at", default=None)
+
+
+@contextmanager
+def read_at(now: datetime) -> Iterator[None]:
+    """Within it, a time without a day is one of this day in UTC."""
+    token = _READ_AT.set(now)
+    try:
+        yield
+    finally:
+        _READ_AT.reset(token)
+
+
+def _local_times(text: str) -> str:
+    """Escaped mrkdwn, with its times in UTC as Slack's dates: in the reader's zone, with a day where the text has one.
+    Outside of `read_at`, a time without a day stays as it is, and so does what is code."""
+    parts = _CODE.split(text)
+    return "".join(part if number % 2 else _MOMENTS.sub(_dated, part) for number, part in enumerate(parts))
+
+
+def _dated(found: re.Match[str]) -> str:
+    beside = _READ_AT.get()
+
+    def dated(one: re.Match[str]) -> str:
+        nonlocal beside
+        beside = at = _moment(one, beside)
+        clock = "{time_secs}" if one[6] else "{time}"
+        day = "{date_short_pretty} " if one[1] or one[2] else ""
+        return f"<!date^{int(at.timestamp())}^{day}{clock}|{one[0]} UTC>"
+
+    try:
+        return re.sub(_ONE, dated, found[0].removesuffix(" UTC"))
+    except ValueError:  # there is no such day, or nobody knows which one is meant
+        return found[0]
+
+
+def _moment(one: re.Match[str], beside: datetime | None) -> datetime:
+    """Raises ValueError."""
+    iso, day, month, year, minutes, seconds = one.groups()
+    if iso:
+        on = date.fromisoformat(iso)
+    elif day and (year or beside):
+        on = date(int(year or f"{beside:%Y}"), _MONTHS.index(month) + 1, int(day))
+    elif beside and not day:
+        on = beside.date()
+    else:
+        raise ValueError(one[0])
+    return datetime.combine(on, time.fromisoformat(minutes + (seconds or "")), UTC)
 
 
 def addressed(text: str, who: Collection[str] | None = None) -> str:

@@ -110,6 +110,23 @@ def test_a_whole_incident_is_told_completely(story: Story, records: Records, for
         assert entry.hash in text
 
 
+def test_what_was_decided_comes_first_and_its_evidence_is_folded(story: Story, records: Records) -> None:
+    """A record is read in minutes, and still holds everything: Markdown and HTML fold the same."""
+    story.whole()
+
+    text, page = (written(records, story, form) for form in ("markdown", "html"))
+
+    folded = re.compile(r"<details>.*?</details>", re.DOTALL)
+    titles = ["Diagnosis", "Proposals", "Contract review", "Notices", "Ledger", "Evidence", "Timeline"]
+    assert ["Summary", *titles, "Chain of entries"] == re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert [*titles, "Chain of entries"] == re.findall(r"<h2>(.+)</h2>", page)
+    for shown in (text, page):
+        left = folded.sub("", shown)
+        assert "Stop run b92e04." in left
+        assert not any(said in left for said in ("Pinned to ", "Spark lost its executor."))
+        assert shown.count("<details>") == shown.count("</details>")
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_state_of_an_incident_can_be_exported(story: Story, records: Records, form: str) -> None:
     """From the first entry on there is a document, and each says more than the one before."""

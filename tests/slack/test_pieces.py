@@ -1,7 +1,7 @@
 """The small pieces that messages are made of."""
 
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ from bot.slack.blocks.review import review_message
 from bot.slack.commands import last_commits
 from bot.slack.limits import pages
 from bot.slack.pictures import comment_on
-from bot.slack.text import as_sentence, short_paths
+from bot.slack.text import as_sentence, read_at, short_paths, written
 from tests import orders_table as orders
 from tests.incidents import Story
 
@@ -206,3 +206,40 @@ def test_code_that_is_cut_between_two_parts_is_code_in_both() -> None:
     assert len(cut) > 1
     assert all(part.count("`") % 2 == 0 for part in cut)
     assert all(f"{number:019d}" in "".join(cut) for number in range(300))
+
+
+NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
+
+
+def dated(at: int, form: str, otherwise: str) -> str:
+    """A date as Slack takes it."""
+    return f"<!date^{at}^{form}|{otherwise}>"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at 14:02:11 UTC", f"at {dated(1793714531, '{time_secs}', '14:02:11 UTC')}"),
+        ("by 5 Nov, 14:02 UTC.", f"by {dated(1793887320, '{date_short_pretty} {time}', '5 Nov, 14:02 UTC')}."),
+        (
+            "from 2 Nov 2026, 09:00:12 to 09:12:45 UTC",
+            f"from {dated(1793610012, '{date_short_pretty} {time_secs}', '2 Nov 2026, 09:00:12 UTC')}"
+            f" to {dated(1793610765, '{time_secs}', '09:12:45 UTC')}",
+        ),
+        ("31 Feb 2026, 10:00 UTC", "31 Feb 2026, 10:00 UTC"),
+        ("09:00 to 25:00 UTC", "09:00 to 25:00 UTC"),
+        ("09:00 to 09:12 UTC on 2026-11-02", "09:00 to 09:12 UTC on 2026-11-02"),
+        ("`14:02 UTC` ```\n14:02 UTC``` <https://a|14:02 UTC>", "`14:02 UTC` ```\n14:02 UTC``` <https://a|14:02 UTC>"),
+    ],
+)
+def test_a_reader_sees_times_in_their_own_zone(text: str, shown: str) -> None:
+    """Those of one sentence all or none of them; code and links stay as they are."""
+    with read_at(NOON):
+        assert written(text).text == shown
+
+
+def test_a_time_of_an_unknown_day_and_a_text_without_room_stay_in_utc() -> None:
+    """A guess would be another time; a text that Slack refuses is none."""
+    assert written("at 14:02 UTC").text == "at 14:02 UTC"
+    with read_at(NOON):
+        assert written(f"at 14:02 UTC{'x' * 100}", most=120).text.startswith("at 14:02 UTC")

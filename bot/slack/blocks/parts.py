@@ -51,7 +51,7 @@ def sections(text: str) -> list[SectionBlock]:
 
 def context(*lines: str) -> ContextBlock:
     """Small print, at most ten lines, escaped already."""
-    return ContextBlock(elements=[written(clipped(line, CONTEXT_TEXT)) for line in lines[:10]])
+    return ContextBlock(elements=[written(clipped(line, CONTEXT_TEXT), CONTEXT_TEXT) for line in lines[:10]])
 
 
 def button(

@@ -58,10 +58,10 @@ def _runs(runs: Sequence[AffectedRun]) -> str:
         )
     together: dict[tuple[str, SnapshotId], list[str]] = {}
     for run in runs:
-        told = f"{code(run.run_id[:8])} {run.at:%H:%M:%S}"
+        told = f"{code(run.run_id[:8])} {clock(run.at)}"
         together.setdefault((run.consumer, run.snapshot_id), []).append(told)
     return "\n".join(
-        f"• {mrkdwn(consumer)} read {short(snapshot)}: {', '.join(told)} UTC"
+        f"• {mrkdwn(consumer)} read {short(snapshot)}: {', '.join(told)}"
         for (consumer, snapshot), told in together.items()
     )
 

@@ -25,7 +25,7 @@ from bot.service.outdated import still_holds
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.limits import pages
-from bot.slack.text import clipped, code, mrkdwn, person, room, written
+from bot.slack.text import clipped, code, mrkdwn, person, read_at, room, written
 
 _LABELS: dict[Answer, tuple[str, Click]] = {
     "acknowledged": ("Acknowledge", Click.ACKNOWLEDGE),
@@ -42,7 +42,8 @@ _ANSWERS_SHOWN = 6
 
 def notice_message(incident: Incident, view: NoticeView) -> tuple[str, list[Block]]:
     """The very text, who has answered, and the buttons by which they do."""
-    blocks: list[Block] = [section(part) for part in pages(view.notice.text)]
+    with read_at(view.queued_at):
+        blocks: list[Block] = [section(part) for part in pages(view.notice.text)]
     shown = view.answers[-_ANSWERS_SHOWN:]
     if shown:
         blocks.append(context(*(f"{answered(each)} at {clock(each.at)}" for each in shown)))

@@ -114,8 +114,12 @@ export function formatDate(seconds, format) {
   const at = new Date(seconds * 1000);
   if (Number.isNaN(at.getTime()) || !format) return null;
   const say = (options) => at.toLocaleString("en-GB", options);
-  const today = at.toDateString() === new Date().toDateString();
-  const pretty = (otherwise) => (today ? "today" : otherwise);
+  const near = new Map([["yesterday", -1], ["today", 0], ["tomorrow", 1]].map(([name, days]) => {
+    const day = new Date();
+    day.setDate(day.getDate() + days);
+    return [day.toDateString(), name];
+  }));
+  const pretty = (otherwise) => near.get(at.toDateString()) ?? otherwise;
   const short = say({ day: "numeric", month: "short", year: "numeric" });
   const long = say({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
   const full = say({ day: "numeric", month: "long", year: "numeric" });
