@@ -282,6 +282,6 @@ def _line(
             multiline=lines,
             placeholder=hint,
             max_length=1000,
-            initial_value=plain(already, 1000) if already else None,
+            initial_value=clipped("\n".join(map(visible, already.split("\n"))), 1000) if already else None,
         ),
     )

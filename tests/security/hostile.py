@@ -17,7 +17,10 @@ UNSEEN = re.compile(
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _MARK = re.compile(r"<([^>]*)>?")
-_OURS = re.compile(r"@[UW]0(?!MAL)[A-Z0-9]+|#C0(?!MAL)[A-Z0-9]+|!subteam\^S0(?!MAL)[A-Z0-9]+")
+_OURS = re.compile(
+    r"@[UW]0(?!MAL)[A-Z0-9]+|#C0(?!MAL)[A-Z0-9]+|!subteam\^S0(?!MAL)[A-Z0-9]+"
+    r"|!date\^\d+\^(?:\{date_short_pretty\} )?\{time(?:_secs)?\}\|[\w:, -]+ UTC"
+)
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 

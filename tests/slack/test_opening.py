@@ -194,7 +194,7 @@ def test_the_form_is_filled_from_an_alert_of_another_bot(slack: Workspace, ana: 
     eventually(lambda: bool(notes(bot)))
     [incident] = bot.services.store.all()
     assert filled["runbook"] == "duplicate-rows"
-    assert "lake.sales.orders has rows twice" in filled["summary"]
+    assert "lake.sales.orders has rows twice" in filled["summary"].split("\n")
     assert (incident.opened.table, incident.opened.summary) == ("sales.orders", filled["summary"])
     assert len(notes(bot)) == 1
     assert f"p{alert.ts.replace('.', '')}" in notes(bot)[0]

@@ -7,7 +7,7 @@ import pytest
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.notice import Notice
 from bot.domain.reads import Consumer
-from bot.slack.text import mrkdwn
+from bot.slack.text import DATE, mrkdwn
 from bot.workspace import Workspace
 from bot.workspace.seen import Seen
 from tests.slack.little_bot import LittleBot
@@ -36,10 +36,10 @@ def read_by_every_second(orders: Orders, consumers: tuple[Consumer, ...]) -> Non
 
 
 def lines_of(shown: Seen) -> set[str]:
-    """Every line of its text as Slack got it."""
+    """Every line of its text as Slack got it, with times in UTC."""
     texts = [block["text"]["text"] for block in shown.blocks if block["type"] == "section"]
     texts += [each["text"] for block in shown.blocks if block["type"] == "context" for each in block["elements"]]
-    return {line.strip() for text in texts for line in text.splitlines()}
+    return {line.strip() for text in texts for line in DATE.sub(r"\1", text).splitlines()}
 
 
 def paged(person: Responder) -> Iterator[set[str]]:
