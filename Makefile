@@ -111,7 +111,7 @@ IMAGE_LOCK = --constraints requirements.lock --generate-hashes --no-annotate --n
 
 lock: ## Pin every package anew (needs uv)
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -q -o requirements.lock
-	uv pip compile pyproject.toml $(IMAGE_LOCK) -o deploy/requirements.lock
+	uv pip compile pyproject.toml --extra traces $(IMAGE_LOCK) -o deploy/requirements.lock
 	printf 'hatchling\npip\nsetuptools\nwheel\n' | uv pip compile - $(IMAGE_LOCK) -o deploy/build.lock
 
 clean: ## Remove what was installed and built here

@@ -61,7 +61,7 @@ LATE: Mapping[str, Late] = {
         "bot.cli.tables", "evidence", "Run one evidence task and print its answer. Exit code 2: could not tell."
     ),
     "proposal": Late("bot.cli.proposal", "app", "Show, decide and run proposals. It works while Slack is down."),
-    "record": Late("bot.cli.record", "app", "Verify, export and back up the record."),
+    "record": Late("bot.cli.record", "app", "Verify, export, back up and restore the record."),
     "case": Late("bot.cli.diagnosing", "case_app", "Save a diagnosis with its evidence in one file."),
     "serve": Late(
         "bot.cli.serve",

@@ -1,5 +1,5 @@
-"""`waterline record`: export an incident as a file, verify that nobody changed the record or a file of it, and copy
-the record while the bot writes it."""
+"""`waterline record`: export an incident as a file, verify that nobody changed the record or a file of it, copy the
+record while the bot writes it, and restore the copy."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -11,7 +11,7 @@ from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.adapters.journal_sql.journal import SqlJournal
-from bot.adapters.journal_sql.store import copy_record, existing_record, open_store
+from bot.adapters.journal_sql.store import copy_record, existing_record, open_store, restore_record
 from bot.bootstrap import records, setups_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, text_of, write_into
 from bot.domain.errors import UnknownIncident
@@ -24,7 +24,7 @@ from bot.service.record import Proof, schema_json
 from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.directory import names_of
 
-app = typer.Typer(help="Verify, export and back up the record.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Verify, export, back up and restore the record.", no_args_is_help=True, add_completion=False)
 console = Console(soft_wrap=True, highlight=False)
 _ENDINGS = {"html": "html", "markdown": "md", "json": "json"}
 DOES_NOT_FIT, NOT_COMPARED = 1, 3
@@ -152,15 +152,25 @@ def backup(
     to: Annotated[Path, typer.Option(help="New file for the copy.")],
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Copy the record to a new file and verify the copy. The bot may run meanwhile.
-
-    For SQLite only. To go back, stop the bot and put the copy in the place of the record's file.
-    """
+    """Copy the record to a new SQLite file and verify the copy. The bot may run meanwhile."""
     settings = Settings.load(config)
     copy_record(settings, to)
     with closing(open_store(f"sqlite:///{to.resolve()}", masking(settings))) as store:
         _verify_database(store.journal, ())
     console.print(f"Copied to {to}.", markup=False)
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Option("--from", help="File that `waterline record backup` wrote.")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Put a copy in the place of an empty record, in SQLite or PostgreSQL, and verify it. Stop every bot first."""
+    settings = Settings.load(config)
+    restore_record(settings, source)
+    with existing_record(settings) as store:
+        _verify_database(store.journal, ())
+    console.print(f"Restored from {source}.", markup=False)
 
 
 @app.command()

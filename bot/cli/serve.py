@@ -8,13 +8,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime, timedelta
+from enum import StrEnum
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
 import typer
-from rich.console import Console
 from slack_sdk import WebClient
+from structlog.typing import Processor
 
 from bot.adapters.journal_sql.store import Store, record_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
@@ -44,17 +45,27 @@ _SWITCH_S = 0.0005
 with Python's 5 ms each it waits longer than it works."""
 
 
+class Logs(StrEnum):
+    """For people, or for what collects logs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 def serve(
     config: ConfigOption = DEFAULT_CONFIG,
     warm: Annotated[
         bool, typer.Option(help="Start Spark now, so that the first evidence does not wait for it.")
     ] = True,
+    logs: Annotated[
+        Logs, typer.Option(envvar="WATERLINE_LOGS", help="Lines of the log: text, or JSON with one object each.")
+    ] = Logs.TEXT,
 ) -> None:
     """Run the bot until you stop it. It reads its tokens from the environment (SLACK_BOT_TOKEN, …)."""
     settings = Settings.load(config)
     secrets = SlackSecrets.for_mode(settings.slack.mode)
     masked = masking(settings)
-    _log_to_stderr(masked)
+    log_to_stderr(masked, logs)
     sys.setswitchinterval(_SWITCH_S)
     stopping = threading.Event()
 
@@ -63,10 +74,14 @@ def serve(
 
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, stop)
-    with running(settings, secrets, stopping) as (name, built):
+    with ExitStack() as stack:
+        from bot.bootstrap.tracing import send_spans
+
+        send_spans(stack)
+        name, built = stack.enter_context(running(settings, secrets, stopping))
         if warm:
             threading.Thread(target=_warm, args=(built,), daemon=True).start()
-        Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
+        structlog.get_logger(__name__).info(f"Waterline is here as @{name} ({settings.slack.mode}).")
         stopping.wait()
 
 
@@ -142,7 +157,7 @@ def running(
             address.shows(pages_of(settings.web, services.trust, restores, names.of, alerts, checks, bot))
             stack.callback(address.shows, not_ready("Waterline is ending."))
             standing_by.close()
-            Console(stderr=True).print(f"Pages, API and MCP server: {address.url}", highlight=False)
+            structlog.get_logger(__name__).info(f"Pages, API and MCP server: {address.url}")
         yield name, built
 
 
@@ -226,28 +241,30 @@ def _warm(built: "Built") -> None:
         log.info("spark is warm")
 
 
-def _log_to_stderr(masked: Masking) -> None:
+def log_to_stderr(masked: Masking, logs: Logs) -> None:
+    """What Waterline and the libraries say, in one form and without secrets."""
+
     def without_secrets(_logger: object, _name: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
         return {key: masked.of(value) for key, value in event.items()}
 
-    def of_libraries(record: logging.LogRecord) -> bool:
-        record.msg, record.args = masked.text(record.getMessage()), None
-        if record.exc_info:
-            record.exc_text = masked.text(logging.Formatter().formatException(record.exc_info))
-        return True
-
-    logging.basicConfig(level=logging.WARNING)
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(of_libraries)
+    said: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    is_text = logs is Logs.TEXT
+    written = structlog.dev.ConsoleRenderer(colors=False) if is_text else structlog.processors.JSONRenderer()
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*said, structlog.stdlib.ExtraAdder()],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, without_secrets, written],
+        )
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            without_secrets,
-            structlog.processors.JSONRenderer(),
-        ],
+        processors=[*said, without_secrets, written],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )

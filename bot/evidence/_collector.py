@@ -10,6 +10,8 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from opentelemetry import trace
+
 from bot.domain.contract import TableContract
 from bot.domain.errors import BadConfiguration, EvidenceFailed, Refused, WaterlineError
 from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict, runs_in
@@ -74,6 +76,7 @@ def _task_of(module: ModuleType, name: str) -> TaskModule:
     return TaskModule(task=task, answer=answer)
 
 
+_tracer = trace.get_tracer("waterline")
 MAX_ROWS = 20
 _HOPELESS = "Report it: this is a fault of the task, not of the table."
 
@@ -107,6 +110,13 @@ class Collector:
     ) -> Evidence:
         """Run the task now and wait. Raises Refused (unknown), EvidenceFailed, EvidenceCancelled."""
         task = self.task(name)
+        told = {"waterline.run": run, "waterline.table": ask.observation.table.name}
+        with _tracer.start_as_current_span(f"evidence {name}", attributes=told) as span:
+            evidence = self._collect(task, ask, run, on_progress)
+            span.set_attributes({"waterline.verdict": evidence.verdict, "waterline.bytes_read": evidence.bytes_read})
+            return evidence
+
+    def _collect(self, task: Task, ask: Ask, run: EvidenceId, on_progress: Callable[[Progress], None]) -> Evidence:
         began = self._clock.now()
         try:
             answer, bytes_read = self._runner.run(task, ask, tag=tag_of(run), on_progress=on_progress)

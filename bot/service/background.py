@@ -14,6 +14,7 @@ from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.service.incident_store import IncidentStore
+from bot.service.spans import in_this_span
 
 log = structlog.get_logger(__name__)
 _Work = tuple[IncidentId, str]
@@ -48,7 +49,7 @@ class Background:
                 self._once_more[work] = do
                 return
             self._under_way.add(work)
-            self._pool.submit(self._run, work, do)
+            self._pool.submit(in_this_span(self._run), work, do)
 
     def close(self) -> None:
         """Finish what runs; what waits is found again at the next start."""

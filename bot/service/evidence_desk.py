@@ -32,6 +32,7 @@ from bot.evidence import Collector
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
+from bot.service.spans import in_this_span
 from bot.service.walking import steps_ahead
 
 log = structlog.get_logger(__name__)
@@ -153,7 +154,7 @@ class EvidenceDesk:
             if run in self._mine:
                 return
             self._mine[run] = None
-        self._pool.submit(self._work, incident_id, run)
+        self._pool.submit(in_this_span(self._work), incident_id, run)
 
     def run_now(self, incident_id: IncidentId, task: str, branch: str | None = None) -> Evidence:
         """Ask and wait, on the bot's own account (verification); of `branch`, if one is named, instead of main. Raises

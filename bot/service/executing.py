@@ -29,6 +29,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.proposal_rules import must_have_the_job_alone, must_still_be_diagnosed
 from bot.service.proposing import Proposals
+from bot.service.spans import TRACER
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,11 @@ class Executions:
 
     def carry_on(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
         """Do what is left of a started execution, to its end. Safe to call again at any time."""
+        told = {"waterline.incident": incident_id, "waterline.proposal": proposal_id}
+        with TRACER.start_as_current_span("execution", attributes=told):
+            self._carry_on(incident_id, proposal_id)
+
+    def _carry_on(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:
         while True:
             view = self._store.get(incident_id).proposals[proposal_id]
             if view.state not in AT_WORK:
@@ -232,8 +238,10 @@ class Executions:
             if index is None:
                 self._record.applied(incident_id, view)
                 return
-            if not self._one_effect(self._turn(incident_id, view, index)):
-                return
+            turn = self._turn(incident_id, view, index)
+            with TRACER.start_as_current_span(f"effect {turn.what}"):
+                if not self._one_effect(turn):
+                    return
 
     def look_back(self, incident_id: IncidentId) -> None:
         """Whether a step happened after a person had settled that it did not, or a start after it had ended as refused:

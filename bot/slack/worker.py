@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import structlog
+from opentelemetry import trace
 
 from bot.domain.errors import CouldNotKeep, WaterlineError
 from bot.ports import Clock, Delivery, Inbox, Outbox
@@ -38,6 +39,7 @@ def goes_on(request: Request | None) -> bool:
 
 
 log = structlog.get_logger(__name__)
+_tracer = trace.get_tracer("waterline")
 Handle = Callable[[Request], str | None]
 """Does what is asked; returns a sentence for the person who asked, or None when the card answers."""
 
@@ -187,7 +189,7 @@ class InboxWorker:
             self._kept_waiting.append((delivery, True))
             raise
 
-    def _work(self, delivery: Delivery) -> None:
+    def _answered(self, delivery: Delivery) -> None:
         request: Request | None = None
         is_read = False
         answer: str | None = None
@@ -213,6 +215,14 @@ class InboxWorker:
         if answer is not None and (request is not None or not is_read):
             self._answer(delivery, request, answer)
         self._inbox.done(delivery, problem)
+
+    def _work(self, delivery: Delivery) -> None:
+        """Its span begins with the moment at which the front door took it, so the time in the inbox is in it."""
+        received_ns = int(delivery.received_at.timestamp() * 1_000_000_000)
+        told: dict[str, str | int] = {"waterline.delivery": delivery.key, "waterline.attempt": delivery.attempts}
+        with _tracer.start_as_current_span(f"slack {delivery.kind}", start_time=received_ns, attributes=told) as span:
+            span.add_event("taken from the inbox")
+            self._answered(delivery)
 
     def _do(self, request: Request | None, delivery: Delivery) -> str | None:
         with self._inbox.tied(delivery):

@@ -1,12 +1,14 @@
 """The image's packages are those that are tested, and nothing that only tests need."""
 
 import re
+import tomllib
 from importlib.metadata import requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
 PROJECT = Path(__file__).parents[2]
+PROGRAM = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def pins(file: str) -> dict[str, tuple[str, frozenset[str]]]:
@@ -18,16 +20,18 @@ def pins(file: str) -> dict[str, tuple[str, frozenset[str]]]:
     return found
 
 
-def needed(extras: frozenset[str]) -> set[str]:
-    """The packages that Waterline needs when it runs, with what these need in turn."""
+def needed() -> set[str]:
+    """The packages that Waterline needs when it runs and sends spans, with what these need in turn."""
     seen: set[tuple[str, frozenset[str]]] = set()
-    todo = [("waterline", extras)]
+    todo = [("waterline", frozenset[str]())]
+    traced = PROGRAM["optional-dependencies"]["traces"]
     while todo:
         package, wanted = todo.pop()
         if (package, wanted) in seen:
             continue
         seen.add((package, wanted))
-        for line in requires(package) or ():
+        declared = [*PROGRAM["dependencies"], *traced] if package == "waterline" else requires(package) or ()
+        for line in declared:
             each = Requirement(line)
             if each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in (wanted or {""}) | {""}):
                 todo.append((re.sub("[-_.]+", "-", each.name.lower()), frozenset(each.extras)))
@@ -38,7 +42,7 @@ def test_the_image_has_what_waterline_needs_in_the_versions_that_are_tested() ->
     """Not more, not less; `make lock` writes both files."""
     image, tested = pins("deploy/requirements.lock"), pins("requirements.lock")
 
-    assert set(image) == needed(frozenset())
+    assert set(image) == needed()
     assert image == {name: tested[name] for name in image}
 
 

@@ -1,5 +1,6 @@
 """Secrets come from the environment or from files, and are written and sent nowhere."""
 
+import json
 import os
 import signal
 import subprocess
@@ -145,13 +146,14 @@ def test_a_running_bot_writes_and_sends_no_secret(tmp_path: Path) -> None:
     assert holding(tmp_path, slack.bot_token, slack.app_token) == []
 
 
-def test_the_log_is_masked_also_where_a_library_writes_it(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("form", ["TEXT", "JSON"])
+def test_the_log_is_masked_also_where_a_library_writes_it(form: str) -> None:
     """The standard library's logging, with a traceback, goes through the same masking as our own lines."""
     code = (
         "import logging, structlog\n"
-        "from bot.cli.serve import _log_to_stderr\n"
+        "from bot.cli.serve import Logs, log_to_stderr\n"
         "from bot.domain.masking import Masking\n"
-        f"_log_to_stderr(Masking(['{MARK}']))\n"
+        f"log_to_stderr(Masking(['{MARK}']), Logs.{form})\n"
         "structlog.get_logger('ours').warning('ours', problem='x {0} y')\n"
         "try:\n    raise ValueError('{0}')\n"
         "except ValueError:\n    logging.getLogger('theirs').exception('theirs %s', '{0}')\n"
@@ -164,6 +166,8 @@ def test_the_log_is_masked_also_where_a_library_writes_it(capsys: pytest.Capture
     assert "ours" in written
     assert "theirs" in written
     assert "ValueError" in written
+    if form == "JSON":
+        assert [json.loads(line)["level"] for line in written.splitlines()] == ["warning", "error"]
 
 
 def configuration(folder: Path, api_url: str) -> dict[str, object]:

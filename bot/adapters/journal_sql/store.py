@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, Engine, delete, insert, make_url, select, text, update
+from sqlalchemy import Connection, Engine, delete, func, insert, make_url, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from bot.adapters.clock import SystemClock
@@ -25,7 +25,7 @@ from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.outbox import SqlOutbox
-from bot.adapters.journal_sql.schema import CURSORS, SEEN_STARTS, WATCH_NOTES, is_newest
+from bot.adapters.journal_sql.schema import CURSORS, METADATA, SEEN_STARTS, WATCH_NOTES, is_newest
 from bot.domain.entries import Body
 from bot.domain.errors import BadConfiguration
 from bot.domain.flink import MOST_STARTS, RememberedStart
@@ -184,6 +184,8 @@ class MaskedOutbox(SqlOutbox):
         super().failed(key, revision, self._masking.text(problem))
 
 
+_AT_A_TIME = 1000
+"""Rows that are copied together."""
 _MIGRATING = Lock()
 """Alembic's environment is one per process."""
 _ADVISORY_LOCK = 7_230_114
@@ -274,38 +276,85 @@ def existing_record(settings: Settings) -> Iterator[Store]:
 
 
 def copy_record(settings: Settings, to: Path) -> None:
-    """The whole database as one transaction sees it, into a new file. Raises BadConfiguration, also for one that is not
-    SQLite, and NoRecord; then nothing is left behind."""
-    made = make_url(settings.journal_url)
-    if made.get_backend_name() != "sqlite":
+    """The whole record as one transaction sees it, into a new SQLite file, whatever database it is in. Raises
+    BadConfiguration and NoRecord; then nothing is left behind."""
+    with existing_record(settings) as store:
+        part = to.with_name(f"{to.name}.part")
+        try:
+            if to.exists():
+                raise FileExistsError(errno.EEXIST, "it is there already")
+            if store.engine.dialect.name == "sqlite":
+                _copy_file(Path(store.engine.url.database or ""), part)
+            else:
+                part.touch()
+                with closing(open_store(f"sqlite:///{part.resolve()}")) as copy:
+                    _move(store.engine, copy.engine)
+            part.replace(to)
+        except (OSError, sqlite3.Error) as error:
+            part.unlink(missing_ok=True)
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise BadConfiguration(
+                f"The record was not copied to {to}.",
+                f"Expected a new file in a folder that you may write into; found {type(error).__name__}: {reason}.",
+                "Choose another path.",
+            ) from error
+
+
+def restore_record(settings: Settings, copy: Path) -> None:
+    """What `copy_record` wrote, into the settings' own record, which must be empty; the copy stays as it is. Raises
+    BadConfiguration, also while a bot works on the record."""
+    with TemporaryDirectory(prefix="waterline-") as folder, record_of(settings, keep=True) as store:
+        _must_be_unused(store)
+        read = Path(folder) / "copy.db"
+        try:
+            _copy_file(copy, read)
+            with closing(open_store(f"sqlite:///{read}")) as kept:
+                _move(kept.engine, store.engine)
+        except (sqlite3.Error, IntegrityError) as error:
+            raise BadConfiguration(
+                f"The record was not restored from {copy}.",
+                f"Expected a file that `waterline record backup` wrote; found {type(error).__name__}: {error}.",
+                "Name another copy. The record is still empty.",
+            ) from error
+
+
+def _must_be_unused(store: Store) -> None:
+    shown = store.engine.url.render_as_string(hide_password=True)
+    if not store.presence.join_alone():
         raise BadConfiguration(
-            "Waterline copies a record in SQLite only.",
-            f"Found a record in {made.get_backend_name()}.",
-            "Copy it with the database's own tool, such as pg_dump. That is consistent while the bot runs.",
+            f"A bot works on the record at {shown}.",
+            "Expected that nobody does, since a restore writes every table.",
+            "Stop every Waterline, then restore again.",
         )
-    with existing_record(settings):
-        _copy(Path(made.database or ""), to)
-
-
-def _copy(record: Path, to: Path) -> None:
-    part = to.with_name(f"{to.name}.part")
-    try:
-        if to.exists():
-            raise FileExistsError(errno.EEXIST, "it is there already")
-        with (
-            closing(sqlite3.connect(f"{record.resolve().as_uri()}?mode=ro", uri=True)) as one,
-            closing(sqlite3.connect(part)) as two,
-        ):
-            one.backup(two)
-        part.replace(to)
-    except (OSError, sqlite3.Error) as error:
-        part.unlink(missing_ok=True)
-        reason = error.strerror if isinstance(error, OSError) else str(error)
+    with reading(store.engine) as connection:
+        used = [table.name for table in METADATA.sorted_tables if connection.execute(select(table).limit(1)).first()]
+    if used:
         raise BadConfiguration(
-            f"The record was not copied to {to}.",
-            f"Expected a new file in a folder that you may write into; found {type(error).__name__}: {reason}.",
-            "Choose another path.",
-        ) from error
+            f"The record at {shown} is not empty.",
+            f"Expected a new one; found rows in {', '.join(used)}.",
+            "Move the SQLite file away, or name an empty database in `journal.url`.",
+        )
+
+
+def _copy_file(record: Path, to: Path) -> None:
+    """By SQLite itself: whole, while others write."""
+    with (
+        closing(sqlite3.connect(f"{record.resolve().as_uri()}?mode=ro", uri=True)) as one,
+        closing(sqlite3.connect(to)) as two,
+    ):
+        one.backup(two)
+
+
+def _move(source: Engine, target: Engine) -> None:
+    """Every row, in one transaction on either side. PostgreSQL then counts on from the highest position."""
+    with reading(source) as one, writing(target) as two:
+        for table in METADATA.sorted_tables:
+            for rows in one.execution_options(yield_per=_AT_A_TIME).execute(select(table)).mappings().partitions():
+                two.execute(insert(table), [dict(row) for row in rows])
+            if two.dialect.name == "postgresql" and "position" in table.c:
+                highest = select(func.max(table.c.position)).scalar_subquery()
+                counter = func.pg_get_serial_sequence(table.name, "position")
+                two.execute(select(func.setval(counter, func.coalesce(highest, 1), highest.is_not(None))))
 
 
 @contextmanager
