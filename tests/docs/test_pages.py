@@ -265,13 +265,14 @@ def said() -> frozenset[str]:
     [
         ("waterline doctor", 1, "SLACK_BOT_TOKEN is not set"),
         ("waterline ledger sales.orders", 0, "checkpoint"),
-        ("waterline diagnose sales.orders", 0, "F2"),
+        ("waterline diagnose sales.orders", 2, "F2"),
     ],
 )
 def test_what_reads_rows_runs_on_spark(
     deployment: Path, server: SparkServer, monkeypatch: pytest.MonkeyPatch, line: str, code: int, found: str
 ) -> None:
-    """Without Slack, as on the page of the first table."""
+    """Without Slack, as on the page of the first table; and without a job, so the diagnosis cannot tell."""
+    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("SPARK_REMOTE", server.url)
     monkeypatch.delenv("SLACK_BOT_TOKEN", raising=False)
 
