@@ -85,33 +85,21 @@ def test_one_that_may_not_be_read_here_is_listed_as_unread(
     assert pair.verdict is PairVerdict.UNREADABLE
 
 
-def test_one_that_lies_in_a_configured_folder_is_read_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However Flink spells its path."""
-    savepoint = scene.flink.savepoint(job("a"))
+ELSEWHERE = "s3://elsewhere/savepoint-aaaaaa-1", "/tmp/savepoint-aaaaaa-1?endpoint_override=x"
+
+
+@pytest.mark.parametrize("named", ["file:{}", "/mnt/state/{.name}", *ELSEWHERE])
+def test_what_flink_names_is_not_read_beside_what_the_folders_hold(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """However Flink spells its path, and under which mount: the savepoint's own name tells it. Other storage is not
+    asked: whoever may submit a job chooses what Flink names, and with it whom the bot would show its keys."""
+    savepoint = None if named in ELSEWHERE else scene.flink.savepoint(job("a"))
     scene.flink.stop(JOB, job("a"))
-    scene.flink.submit(job("b"), at_checkpoint=3, restored=Path(f"file:{savepoint}"))
-    monkeypatch.setattr(scene.checkpoints, "read", lambda path: pytest.fail(f"read {path}"))
-
-    paths = [each.path for each in scene.observer.observe("sales.orders").checkpoints.values]
-
-    assert len(paths) == 1
-
-
-@pytest.mark.parametrize("path", ["s3://elsewhere/savepoint-aaaaaa-1", "/tmp/savepoint-aaaaaa-1?endpoint_override=x"])
-def test_what_lies_on_other_storage_is_not_asked_for(scene: Scene, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    """Whoever may submit a job chooses what Flink names, and with it whom the bot would show its keys."""
-    scene.flink.stop(JOB, job("a"))
-    scene.flink.submit(job("b"), at_checkpoint=3, restored=Path(path))
-    monkeypatch.setattr(scene.checkpoints, "read", lambda path: pytest.fail(f"read {path}"))
-
-    assert len(scene.observer.observe("sales.orders").checkpoints.values) == 1
-
-
-def test_the_same_point_under_another_mount_is_not_listed_twice(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Flink's folder is mounted here: the savepoint's own name tells it."""
-    savepoint = scene.flink.savepoint(job("a"))
-    scene.flink.stop(JOB, job("a"))
-    scene.flink.submit(job("b"), at_checkpoint=3, restored=Path("/mnt/state") / savepoint.name)
+    if savepoint is not None:
+        scene.flink.submit(job("b"), at_checkpoint=3, restored=Path(named.format(savepoint)))
+    else:
+        scene.flink.submit(job("b"), at_checkpoint=3, restored=Path(named))
     monkeypatch.setattr(scene.checkpoints, "read", lambda path: pytest.fail(f"read {path}"))
 
     assert len(scene.observer.observe("sales.orders").checkpoints.values) == 1

@@ -158,40 +158,34 @@ def test_what_it_lacks_is_said(scene: Scene) -> None:
     assert f"{ITEMS} does not go on right." in told
 
 
-def test_a_restart_from_the_stop_is_bound_to_it(scene: Scene) -> None:
-    """The state is not there yet: what it holds is compared once it is."""
+@pytest.mark.parametrize(
+    ("action", "committed", "state", "says"),
+    [
+        pytest.param(restart_from_stop_savepoint, 3, ProposalState.APPLIED, "", id="compared once the state is there"),
+        pytest.param(restore_job_only, 4, ProposalState.REFUSED, "", id="its newest commit is not in the savepoint"),
+        pytest.param(
+            take_savepoint,
+            4,
+            ProposalState.REFUSED,
+            "duplicate rows of sales.items",
+            id="whoever started would trust it",
+        ),
+    ],
+)
+def test_what_a_stop_leaves_is_bound_to_the_other_table(  # type: ignore[no-untyped-def]
+    scene: Scene, action, committed: int, state: ProposalState, says: str
+) -> None:
+    """A savepoint that would double its rows is not kept, and nothing is started from it."""
     makes_items(scene)
-    items_commit(scene, "a", 1, 2, 3)
+    items_commit(scene, "a", *range(1, committed + 1))
     plan = knowing_items(scene, scene.plan())
 
-    view = scene.carries_out(restart_from_stop_savepoint.propose(plan), plan)
+    view = scene.carries_out(action.propose(plan), plan)
 
-    assert view.state is ProposalState.APPLIED
+    assert view.state is state
     assert "sibling-spared" in {each.kind for each in view.proposal.requirements}
-
-
-def test_a_restart_from_a_stop_that_left_it_ahead_starts_nothing(scene: Scene) -> None:
-    """Its newest commit is of a checkpoint that the savepoint does not hold."""
-    makes_items(scene)
-    items_commit(scene, "a", 1, 2, 3, 4)
-    plan = knowing_items(scene, scene.plan())
-
-    view = scene.carries_out(restore_job_only.propose(plan), plan)
-
-    assert view.state is ProposalState.REFUSED
-    assert scene.calls == ["stop"]
-
-
-def test_a_savepoint_that_would_double_it_is_not_kept(scene: Scene) -> None:
-    """Whoever started from it would trust it."""
-    makes_items(scene)
-    items_commit(scene, "a", 1, 2, 3, 4)
-    plan = knowing_items(scene, scene.plan())
-
-    view = scene.carries_out(take_savepoint.propose(plan), plan)
-
-    assert view.state is ProposalState.REFUSED
-    assert "duplicate rows of sales.items" in view.result.sentence
+    assert scene.calls == (["stop", "start"] if state is ProposalState.APPLIED else ["stop"])
+    assert says in view.result.sentence
 
 
 def test_a_stop_names_it(scene: Scene) -> None:

@@ -76,27 +76,35 @@ def test_a_repeated_commit_goes_from_the_branch_and_main_stays(
     assert summary["waterline.effect"] == "01J/1"
 
 
-def test_of_a_file_that_two_commits_name_one_reference_stays(
-    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
-) -> None:
+ONE = "00000-0-f-00001.parquet"
+
+
+def by_two(orders: OrdersTable) -> FileSources:
     """Deleting by path would take both copies, and the rows would be gone."""
-    orders.commits_files("a", 1, {"00000-0-f-00001.parquet": range(10)})
-    again = orders.names_again("a", 1, ["00000-0-f-00001.parquet"])
-    rehearsal = Rehearsal(catalog)
-
-    made = rehearsal.does(remove=FileSources(added_by=(again,)))
-
-    assert reads(made) == list(range(10))
+    orders.commits_files("a", 1, {ONE: range(10)})
+    return FileSources(added_by=(orders.names_again("a", 1, [ONE]),))
 
 
-def test_of_a_file_that_one_commit_names_twice_one_reference_stays(
-    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
-) -> None:
+def twice_by_one(orders: OrdersTable) -> FileSources:
     """Both references are the commit's; taking all of them would lose the rows."""
-    again = orders.commits_files("a", 1, {"00000-0-f-00001.parquet": range(10)}, times=2)
-    rehearsal = Rehearsal(catalog)
+    return FileSources(added_by=(orders.commits_files("a", 1, {ONE: range(10)}, times=2),))
 
-    made = rehearsal.does(remove=FileSources(added_by=(again,)))
+
+def twice_beside_others(orders: OrdersTable) -> FileSources:
+    """As `add_files` does that ran over a list with a file twice."""
+    orders.commits_files("a", 1, {"own.parquet": range(5), "two.parquet": range(5, 10)})
+    orders.deletes("source_position < 10")
+    return FileSources(added_again_by=(orders.names_again("a", 2, ["own.parquet", "two.parquet", "two.parquet"]),))
+
+
+@pytest.mark.parametrize("named", [by_two, twice_by_one, twice_beside_others])
+def test_of_a_file_that_is_named_twice_one_reference_stays(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads, named: Callable[[OrdersTable], FileSources]
+) -> None:
+    """Whichever commits name it."""
+    sources = named(orders)
+
+    made = Rehearsal(catalog).does(remove=sources)
 
     assert reads(made) == list(range(10))
 
@@ -263,20 +271,6 @@ def test_what_a_commit_brought_beside_repeated_files_stays(
     assert (found.remove.files, found.remove.rows, found.not_live.count) == (1, 10, 0)
     assert reads(made) == list(range(20))
     assert rehearsal.survey(remove=sources).remove is None
-
-
-def test_of_files_that_one_commit_names_twice_beside_others_one_reference_each_stays(
-    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
-) -> None:
-    """As `add_files` does that ran over a list with a file twice."""
-    orders.commits_files("a", 1, {"own.parquet": range(10), "two.parquet": range(10, 20)})
-    orders.deletes("source_position < 20")
-    again = orders.names_again("a", 2, ["own.parquet", "two.parquet", "two.parquet"])
-    rehearsal = Rehearsal(catalog)
-
-    made = rehearsal.does(remove=FileSources(added_again_by=(again,)))
-
-    assert reads(made) == list(range(20))
 
 
 def test_a_file_that_is_live_once_goes_where_the_first_commit_is_named(
