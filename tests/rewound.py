@@ -1,5 +1,6 @@
 """A damaged table with an approved rewind, and the executor over real parts; used by the crash tests."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -130,7 +131,7 @@ class Damaged:
             self.catalog,
             {ORDERS: setup},
             {JOB: JobPorts(self.flink, self.checkpoints, self.history)},
-            reads=_NoReads(),
+            reads=NoReads(),
             files=FolderOfTable(),
         )
         proposals = Proposals(store, observer, None, {}, SystemClock())  # type: ignore[arg-type]
@@ -154,12 +155,23 @@ def _damage(folder: Path) -> None:
     flink.checkpoints(WRONG_RUN, 3)
 
 
-class _NoReads:
+class NoReads:
+    """Nobody is observed."""
+
     def reads(self, table: object, since: datetime) -> tuple[()]:
         return ()
 
     def downstream(self, table: object, since: datetime) -> tuple[()]:
         return ()
+
+
+class Nobody:
+    """A directory without groups."""
+
+    def members(self, groups: Iterable[str]) -> frozenset[UserId]:
+        return frozenset()
+
+    absent = members
 
 
 def carry_out(folder: Path, cut_at: int | None) -> None:

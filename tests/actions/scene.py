@@ -19,6 +19,7 @@ from bot.adapters.table_files import FolderOfTable
 from bot.domain.action import Plan
 from bot.domain.approval import Approval, ApprovalPolicy
 from bot.domain.diagnosis import Case, Matches, Mode, Remedy
+from bot.domain.effects import StartJob
 from bot.domain.entries import Check, IncidentOpened, ProposalApproved, ProposalMade
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
@@ -39,20 +40,10 @@ from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
 from tests.power_cut import PowerCut
 from tests.restored import restored
-from tests.rewound import ANA, BEN
+from tests.rewound import ANA, BEN, NoReads
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job, rows
 
 MODE = Mode(code="F0", name="told", title="as the test says", needs=(), false_positives=(), neighbours={})
-
-
-class NoReads:
-    """Nobody is observed."""
-
-    def reads(self, table: object, since: datetime) -> tuple[()]:
-        return ()
-
-    def downstream(self, table: object, since: datetime) -> tuple[()]:
-        return ()
 
 
 class Scene:
@@ -234,6 +225,16 @@ def refusal(action: ModuleType, plan: Plan) -> Refused:
     with pytest.raises(Refused) as refused:
         action.propose(plan)
     return refused.value
+
+
+def savepoint_of(scene: Scene, run: str, checkpoint: int) -> Path:
+    """Where the little Flink writes it."""
+    return scene.flink.savepoints / f"savepoint-{job(run)[:6]}-{checkpoint:012x}"
+
+
+def starts_from(proposal: Proposal) -> str:
+    """The restore point of its one start."""
+    return next(e.path for e in proposal.effects if isinstance(e, StartJob)).removeprefix("file:")
 
 
 def carry_out(folder: Path, cut_at: int | None = None) -> None:

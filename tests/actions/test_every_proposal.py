@@ -26,9 +26,8 @@ from bot.domain.ids import IncidentId, ProposalId, StepId
 from bot.domain.proposal import FINAL, Proposal
 from bot.service.proposal_rules import must_end_no_repair, must_have_the_job_alone
 from bot.service.proposing import Proposals
-from tests.actions.scene import Scene, carry_out
+from tests.actions.scene import Scene, carry_out, savepoint_of
 from tests.actions.test_given_up import given_up, rehearsed
-from tests.actions.test_publications import savepoint_of
 from tests.actions.worlds import OWN_WORLDS, WORLDS, closed, made, shown
 from tests.power_cut import killed
 from tests.rewound import ANA, BEN

@@ -20,10 +20,10 @@ from bot.domain.execution import ProposalState
 from bot.domain.flink import JobRun
 from bot.ports import JobPorts
 from bot.service.observing import Observer
-from tests.actions.scene import NoReads, Scene, refusal
+from tests.actions.scene import Scene, refusal
 from tests.little_flink import JOB, LittleFlink
 from tests.power_cut import PowerCut, killed
-from tests.rewound import BEN
+from tests.rewound import BEN, NoReads
 from tests.tables import ORDERS, job
 
 

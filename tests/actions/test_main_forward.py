@@ -28,7 +28,7 @@ from bot.domain.snapshot import REPAIR
 from bot.domain.table import Snapshot, TableState, Window
 from bot.history.restore import Restores
 from tests import orders_table
-from tests.actions.scene import ProposalState, Scene
+from tests.actions.scene import ProposalState, Scene, savepoint_of, starts_from
 from tests.little_flink import JOB, open_catalog
 from tests.tables import ORDERS, job, of_flink, rows
 
@@ -52,11 +52,6 @@ def goes_on(scene: Scene, restored: Path) -> None:
     """The job goes on as run c, above the hole."""
     scene.flink.submit(C, at_checkpoint=6, restored=restored)
     scene.flink.checkpoints(C, 3)
-
-
-def savepoint_of(scene: Scene, run: str, checkpoint: int) -> Path:
-    """Where the little Flink writes it."""
-    return scene.flink.savepoints / f"savepoint-{job(run)[:6]}-{checkpoint:012x}"
 
 
 def puts_back(scene: Scene) -> None:
@@ -92,11 +87,6 @@ def _ledger(table: TableState) -> tuple[LedgerRow, ...]:
 def carried(proposal: Proposal) -> dict[str, str]:
     """What the repair's commit will say of Flink."""
     return dict(next(e.carries for e in proposal.effects if isinstance(e, ChangeFiles)))
-
-
-def start_of(proposal: Proposal) -> str:
-    """The restore point of the one start."""
-    return next(e.path for e in proposal.effects if isinstance(e, StartJob)).removeprefix("file:")
 
 
 def test_keys_are_carried_where_the_job_has_not_gone_on(rolled_back: Scene) -> None:
@@ -143,7 +133,7 @@ def test_after_a_repair_the_job_goes_on_from_its_newest_run(
 
     view = rolled_back.carries_out(action.propose(plan), plan)
 
-    assert str(savepoint_of(rolled_back, "c", 9)) == start_of(view.proposal)
+    assert str(savepoint_of(rolled_back, "c", 9)) == starts_from(view.proposal)
     assert view.state is ProposalState.APPLIED
     assert rolled_back.positions() == [*range(50), *range(60, 110)]
 
@@ -199,7 +189,7 @@ def test_put_back_on_its_own_run_it_pairs_as_the_lost_one_did(rolled_back: Scene
 
     view = rolled_back.carries_out(forward_job.propose(plan), plan)
 
-    assert str(savepoint_of(rolled_back, "a", 6)) == start_of(view.proposal)
+    assert str(savepoint_of(rolled_back, "a", 6)) == starts_from(view.proposal)
     assert view.state is ProposalState.APPLIED
 
 
@@ -216,7 +206,7 @@ def test_put_back_on_the_run_before_it_pairs_too(scene: Scene) -> None:
 
     scene.commits(rows(range(30, 50)), {**of_flink("b", 5), REPAIR: "01X/3"})
 
-    assert str(savepoint_of(scene, "b", 5)) == start_of(forward_job.propose(scene.plan()))
+    assert str(savepoint_of(scene, "b", 5)) == starts_from(forward_job.propose(scene.plan()))
 
 
 def test_above_commits_that_have_expired_it_speaks_for_nobody(rolled_back: Scene) -> None:

@@ -20,7 +20,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
 from bot.domain.rehearsals import left_by_stop, standing_job
 from bot.service.proposing import branches_begun, past_of_rehearsal
-from tests.actions.scene import ProposalState, Scene
+from tests.actions.scene import ProposalState, Scene, savepoint_of
 from tests.little_flink import JOB, open_catalog
 from tests.tables import ORDERS, job
 
@@ -76,11 +76,6 @@ def published(scene: Scene, plan: Plan) -> ProposalView:
 
 def said(proposal: Proposal) -> str:
     return " ".join(proposal.preview.sentences)
-
-
-def savepoint_of(scene: Scene, run: str, checkpoint: int) -> Path:
-    """Where the little Flink writes it."""
-    return scene.flink.savepoints / f"savepoint-{job(run)[:6]}-{checkpoint:012x}"
 
 
 def begins_idle(scene: Scene) -> None:

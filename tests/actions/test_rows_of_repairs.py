@@ -24,17 +24,15 @@ from bot.actions.recover_leaked_manifests import ACTION, propose
 from bot.diagnosis._leaks import can_be_appended
 from bot.diagnosis._restoring import pair_with_head
 from bot.domain.action import Plan
-from bot.domain.effects import StartJob
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSurvey
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
-from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR
 from bot.domain.unread_points import some_are_live
 from bot.history.ranking import for_start
 from tests.actions.owing import extent, owes_the_next_checkpoint, with_extent
-from tests.actions.scene import ProposalState, Scene, refusal
+from tests.actions.scene import ProposalState, Scene, refusal, savepoint_of, starts_from
 from tests.cases import Tale
 from tests.found import leaks
 from tests.tables import job, rows
@@ -59,11 +57,6 @@ def known(scene: Scene) -> Plan:
     """A plan with the recovery extent as it is now."""
     plan = scene.plan()
     return with_extent(plan, extent(plan))
-
-
-def starts_from(proposal: Proposal) -> str:
-    """The restore point of the one start."""
-    return next(e.path for e in proposal.effects if isinstance(e, StartJob)).removeprefix("file:")
 
 
 @pytest.mark.parametrize("action", [forward_job, restore_job_only], ids=["forward_job", "restore_job_only"])
@@ -178,7 +171,7 @@ def test_a_rewind_does_not_lose_silently_what_its_state_has_behind_it(
     assert any("does not make again what others committed" in each for each in reach.cannot)
     chosen = rewind_table_and_job.propose(back.model_copy(update={"drops_others": True}))
     assert [each.rows for each in chosen.preview.others] == [10]
-    assert starts_from(forward_job.propose(plan)) == str(savepoint_of(scene, 3))
+    assert starts_from(forward_job.propose(plan)) == str(savepoint_of(scene, "a", 3))
 
 
 def test_the_way_out_says_what_it_would_lose(scene: Scene) -> None:
@@ -205,11 +198,6 @@ def test_rows_of_several_runs_are_told_by_when_they_were_written(scene: Scene) -
     refused = refusal(forward_job, known(scene))
 
     assert AGAIN in refused.found
-
-
-def savepoint_of(scene: Scene, checkpoint: int) -> Path:
-    """Where run a's lies."""
-    return scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{checkpoint:012x}"
 
 
 def picks(scene: Scene, source: SnapshotId, positions: range) -> None:

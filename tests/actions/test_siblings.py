@@ -37,8 +37,8 @@ from bot.domain.table import TableState
 from bot.service.observing import siblings_of
 from bot.service.proposing import Proposals
 from tests.actions.guests import guest_commits
-from tests.actions.scene import Scene
-from tests.actions.test_publications import A, B, begins_idle, proven, rehearsed, said, savepoint_of, without_runs
+from tests.actions.scene import Scene, savepoint_of
+from tests.actions.test_publications import A, B, begins_idle, proven, rehearsed, said, without_runs
 from tests.actions.test_rows_of_repairs import copied
 from tests.little_flink import JOB, open_catalog
 from tests.rewound import ANA, BEN

@@ -16,7 +16,6 @@ from bot.actions import (
 )
 from bot.actions._effects import checks
 from bot.domain.action import Plan
-from bot.domain.effects import StartJob
 from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.evidence import Observation
 from bot.domain.findings import PairingFinding
@@ -28,14 +27,9 @@ from bot.domain.requirements import RunIsCurrent, StartPossible, requirement_sen
 from bot.history.restore import Restores, pairings
 from bot.ports import Stopped
 from tests.actions.owing import extent, manifest_of, owes_the_next_checkpoint, with_extent
-from tests.actions.scene import ProposalState, Scene
+from tests.actions.scene import ProposalState, Scene, starts_from
 from tests.little_flink import open_catalog
 from tests.tables import ORDERS, job, of_flink, rows
-
-
-def starts_from(proposal: Proposal) -> str:
-    """The restore point of the one start."""
-    return next(e.path for e in proposal.effects if isinstance(e, StartJob)).removeprefix("file:")
 
 
 def test_what_a_stop_owes_is_brought_while_it_is_missing(scene: Scene) -> None:

@@ -26,7 +26,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.requirements import SavepointNameFree
 from bot.history.ranking import on_main, ranked
 from bot.history.restore import RestorePoint, Restores, pair_of
-from tests.actions.scene import Scene
+from tests.actions.scene import Scene, savepoint_of
 from tests.little_flink import JOB, open_catalog
 from tests.rewound import ANA
 from tests.tables import ORDERS, job, with_fields
@@ -38,7 +38,7 @@ A, B = job("a"), job("b")
 def idle(scene: Scene) -> Scene:
     """Run b was started from a's stop-savepoint 3 and has completed checkpoints 4 to 8 without a row."""
     scene.flink.stop(JOB, A)
-    begins(scene, "b", from_savepoint_of("a", 3, scene), at=3, now=8)
+    begins(scene, "b", savepoint_of(scene, "a", 3), at=3, now=8)
     return scene
 
 
@@ -53,11 +53,6 @@ def begins(scene: Scene, run: str, savepoint: Path, *, at: int, now: int) -> Non
     """A run that commits nothing."""
     scene.flink.submit(job(run), at_checkpoint=at, restored=savepoint)
     scene.flink.stands_at(job(run), now)
-
-
-def from_savepoint_of(run: str, checkpoint: int, scene: Scene) -> Path:
-    """Where the little Flink writes it."""
-    return scene.flink.savepoints / f"savepoint-{job(run)[:6]}-{checkpoint:012x}"
 
 
 @pytest.mark.parametrize("action", [restart_from_stop_savepoint, restore_job_only], ids=lambda a: a.ACTION.name)
@@ -118,10 +113,10 @@ def test_a_run_whose_commits_were_rolled_back_and_have_expired_is_not_taken_for_
 def test_what_main_lost_before_an_idle_run_began_is_no_matter(scene: Scene) -> None:
     """As after a rewind, from which it goes on; and others may commit on top."""
     scene.flink.stop(JOB, A)
-    begins(scene, "c", from_savepoint_of("a", 3, scene), at=3, now=3)
+    begins(scene, "c", savepoint_of(scene, "a", 3), at=3, now=3)
     commits_that_are_gone(scene, "c")
     scene.flink.ends(job("c"), "FAILED")
-    begins(scene, "b", from_savepoint_of("a", 3, scene), at=3, now=8)
+    begins(scene, "b", savepoint_of(scene, "a", 3), at=3, now=8)
     scene.backfill_commits()
     plan = scene.plan()
 

@@ -24,9 +24,9 @@ from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState, Window
 from bot.history.restore import pairings
 from tests.actions.guests import declared, guest
-from tests.actions.scene import MODE, Scene, refusal
+from tests.actions.scene import MODE, Scene, refusal, savepoint_of
 from tests.actions.test_guests import commits
-from tests.actions.test_publications import savepoint_of, starts_from_a_wrong_savepoint
+from tests.actions.test_publications import starts_from_a_wrong_savepoint
 from tests.cases import NOON, Tale
 from tests.little_flink import JOB, open_catalog
 from tests.restores.test_predictions import point

@@ -29,6 +29,14 @@ def session(server: SparkServer) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
+def writer(server: SparkServer) -> Iterator[SparkSession]:
+    """A session of its own: Spark remembers a catalog as it first knew it."""
+    made = open_session(server.url)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
 def asks(runner: SparkEvidenceRunner) -> Asks:
     """`asks("ledger", ask)`: the task's answer, checked as the collector checks it."""
     tasks = find_tasks(spark_tasks)

@@ -1,6 +1,6 @@
 """A damaged file or deletion vector is named by whoever fails over it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,8 +13,6 @@ import spark_tasks
 from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import spark_catalog
-from bot.adapters.spark_server import SparkServer
-from bot.adapters.spark_session import open_session
 from bot.diagnosis import cleanup_deleted_files as f9
 from bot.domain.diagnosis import CannotTell, Case, Examined
 from bot.domain.errors import FileDamaged
@@ -46,14 +44,6 @@ def turned(at: slice) -> Damages:
         file.write_bytes(content)
 
     return damage
-
-
-@pytest.fixture
-def writer(server: SparkServer) -> Iterator[SparkSession]:
-    """A session of its own: Spark remembers a catalog as it first knew it."""
-    session = open_session(server.url)
-    yield session
-    session.stop()
 
 
 def test_a_parquet_file_whose_pages_are_damaged_is_named(

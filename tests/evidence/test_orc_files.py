@@ -1,13 +1,10 @@
 """Times in ORC files, which Spark's own reader fails over or tells otherwise, are not read by it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.adapters.spark_server import SparkServer
-from bot.adapters.spark_session import open_session
 from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Verdict
 from tests.evidence.conftest import Asks
@@ -16,14 +13,6 @@ from tests.evidence.test_updates_in_place import ask
 from tests.format_3 import NAME, OrdersOfFormat3
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def writer(server: SparkServer) -> Iterator[SparkSession]:
-    """A session of its own: Spark remembers a catalog as it first knew it."""
-    session = open_session(server.url)
-    yield session
-    session.stop()
 
 
 @pytest.fixture

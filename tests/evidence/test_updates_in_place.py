@@ -1,7 +1,6 @@
 """An update that marks old rows as deleted and adds changed copies of them (merge on read) brings nothing of the source
 again, nothing late, and does not keep a table fresh."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,8 +9,6 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
 from bot.adapters.iceberg.streaming_metadata import table_state
-from bot.adapters.spark_server import SparkServer
-from bot.adapters.spark_session import open_session
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Observation, Verdict
 from bot.domain.ids import SnapshotId
@@ -23,14 +20,6 @@ from tests.tables import CONTRACT, ORDERS, unseen
 pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 CADENCE = TableContract(key=("order_id",), commit_every=timedelta(minutes=1))
-
-
-@pytest.fixture
-def writer(server: SparkServer) -> Iterator[SparkSession]:
-    """A session of its own: Spark remembers a catalog as it first knew it."""
-    session = open_session(server.url)
-    yield session
-    session.stop()
 
 
 @pytest.fixture(params=["2", "3"])

@@ -1,6 +1,6 @@
 """A rewind whose run was told to stop, and a cluster that has lost its memory of it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from bot.domain.ids import JobId, UserId
 from bot.ports import Stopped
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
-from tests.rewound import ANA, BEN, PROPOSAL, Damaged
+from tests.rewound import ANA, BEN, PROPOSAL, Damaged, Nobody
 
 EVE = UserId("U0EVE00009")
 
@@ -30,15 +30,6 @@ class Archive:
 
     def past_run(self, job_id: JobId) -> JobRun | None:
         return self._runs.get(job_id)
-
-
-class Nobody:
-    """A directory without groups."""
-
-    def members(self, groups: Iterable[str]) -> frozenset[UserId]:
-        return frozenset()
-
-    absent = members
 
 
 class Scene:

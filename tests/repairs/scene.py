@@ -1,6 +1,5 @@
 """An incident over real parts: table, catalog, Spark's evidence, journal and services; a small Flink beside them."""
 
-from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -30,19 +29,11 @@ from bot.ports import JobPorts, KafkaBroker
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from tests.little_flink import JOB, LittleFlink
+from tests.rewound import Nobody
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job, lake_in
 
 ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00001")
 RUN = job("a")
-
-
-class Nobody:
-    """A directory without groups."""
-
-    def members(self, groups: Iterable[str]) -> frozenset[UserId]:
-        return frozenset()
-
-    absent = members
 
 
 class RepairScene:

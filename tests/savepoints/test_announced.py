@@ -34,7 +34,7 @@ from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA, CHANNEL, PROPOSAL, rewind
 from tests.incidents import Story
-from tests.telling.conftest import Hand
+from tests.telling.conftest import Hand, NoReviews
 from tests.telling.test_owed_notices import setup
 
 SETUP = setup("a")
@@ -230,10 +230,3 @@ def facts_told(story: Story, kind: str) -> NoticeFacts:
         story.incident, Consumer(name="a", channel=CHANNEL), orders.table_state(), reads, far,
         kind=kind, work=work, contract=orders.contract(), now=story.now, next_update_minutes=30,
     )  # fmt: skip
-
-
-class NoReviews:
-    """Nothing to look at."""
-
-    def filled(self, _incident: object) -> None:
-        return None

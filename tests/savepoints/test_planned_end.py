@@ -36,8 +36,8 @@ from tests.savepoints.stopped_work import (
     unknown,
     world,
 )
-from tests.savepoints.test_announced import ANNOUNCED, OFF, OVER, NoReviews, counts, may_tell, says, takes_it
-from tests.telling.conftest import Hand
+from tests.savepoints.test_announced import ANNOUNCED, OFF, OVER, counts, may_tell, says, takes_it
+from tests.telling.conftest import Hand, NoReviews
 from tests.telling.test_owed_notices import setup
 
 __all__ = ["planned"]

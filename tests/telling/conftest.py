@@ -40,6 +40,13 @@ class Hand:
         return self.at
 
 
+class NoReviews:
+    """Nothing to look at."""
+
+    def filled(self, _incident: object) -> None:
+        return None
+
+
 class Scene:
     """One incident whose consumers are told."""
 

@@ -34,7 +34,7 @@ from bot.service.telling_rules import refuse_after_close, refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story, healthy
-from tests.telling.conftest import Hand, Scene
+from tests.telling.conftest import Hand, NoReviews, Scene
 
 TRUSTED = WaterlineMoved(snapshot=orders.GOOD, status="trusted")
 DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
@@ -210,7 +210,7 @@ def test_a_last_word_that_was_taken_back_is_none(story: Story) -> None:
     next_told(story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted")), "first_warning", "recovered")
     given = due(story)
     story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
-    desk = Closing(IncidentStore(story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
+    desk = Closing(IncidentStore(story.journal, Hand()), NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
 
     assert given is None
     assert due(story) == story.now + timedelta(minutes=SETUP.next_update_minutes)
@@ -249,7 +249,7 @@ def test_a_correction_of_a_proven_table_promises_only_what_is_to_come(
 def test_closing_over_a_promise_asks_for_the_last_word(story: Story) -> None:
     """After it, or with a reason that says so, the incident is closed."""
     next_told(story, "first_warning")
-    desk = Closing(IncidentStore(story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
+    desk = Closing(IncidentStore(story.journal, Hand()), NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
     with pytest.raises(Refused, match="Consumers were promised an update by"):
         desk.close(story.id, "Nobody noticed.", by=ANA)
 
@@ -257,13 +257,6 @@ def test_closing_over_a_promise_asks_for_the_last_word(story: Story) -> None:
     closed = desk.close(story.id, "Nobody noticed.", by=ANA)
 
     assert not closed.is_open
-
-
-class _NoReviews:
-    """Nothing to look at."""
-
-    def filled(self, _incident: object) -> None:
-        return None
 
 
 @pytest.fixture
