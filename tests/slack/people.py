@@ -29,6 +29,10 @@ class Responder(Actor):
         told = self.waits_for(lambda m: m.is_ephemeral, channel, timeout=PATIENCE_S, after=newest)
         return told.plain
 
+    def was_told(self, text: str) -> int:
+        """How often this person alone was told so, in the incident's channel."""
+        return sum(text in message.plain for message in self.messages(ONCALL) if message.is_ephemeral)
+
     @property
     def card(self) -> SeenMessage:
         """The newest incident's card as it is now."""

@@ -162,11 +162,6 @@ ROOT = Path(__file__).parents[2]
 NOT_OPENED = "Could not open the form. Slack said expired_trigger_id."
 
 
-def told(who: Responder, text: str) -> int:
-    """How often this person was told so."""
-    return sum(text in message.plain for message in who.messages() if message.is_ephemeral)
-
-
 def test_a_form_whose_trigger_has_expired_is_told(collected: SeenMessage, ana: Responder, slack: Workspace) -> None:
     """The bot was slow for three seconds: the person hears that nothing was done, and clicks again."""
     slack.faults.sets_rules(trigger_s=0)
@@ -198,7 +193,7 @@ def test_a_click_that_slack_brings_twice_opens_its_form_once_and_says_nothing(
     ana.fills_reason("Once.")
     ana.sees("Once.")
 
-    assert told(ana, "form") == 0
+    assert ana.was_told("form") == 0
 
 
 @pytest.mark.parametrize("comes_again", [True, False])
@@ -218,10 +213,10 @@ def test_a_click_for_a_form_across_a_crash_is_answered(
     if comes_again:
         eventually(lambda: slack.connected == 1)
         slack.faults.redelivers()
-    eventually(lambda: told(ana, "Nothing was changed.") > 0)
+    eventually(lambda: ana.was_told("Nothing was changed.") > 0)
     ana.asks("status")
 
-    assert told(ana, "Nothing was changed.") == 1
+    assert ana.was_told("Nothing was changed.") == 1
 
 
 @contextmanager

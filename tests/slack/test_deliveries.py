@@ -500,8 +500,8 @@ def test_each_click_around_a_refresh_is_done_once(
     assert "Approved." in answer
     [view] = bot.services.store.get(REFRESHED_SOCKET_WL).proposals.values()
     assert [ben.person.id] == [given.by for given in view.approvals]
-    eventually(lambda: told(ana, "waiting for approval already") == clicks_heard(bot) - 2)
-    assert 0 == told(ben, "already")
+    eventually(lambda: ana.was_told("waiting for approval already") == clicks_heard(bot) - 2)
+    assert 0 == ben.was_told("already")
 
 
 @pytest.mark.slow  # half a minute until the client finds its connection dead
@@ -521,12 +521,7 @@ def test_a_click_that_comes_again_over_the_next_connection_is_done_once(
     [view] = bot.services.store.get(REFRESHED_SOCKET_WL).proposals.values()
     assert [ben.person.id] == [given.by for given in view.approvals]
     assert 2 == clicks_heard(bot)
-    assert 0 == told(ben, "already")
-
-
-def told(who: Responder, text: str) -> int:
-    """How often this person alone was told so."""
-    return sum(text in message.plain for message in who.messages() if message.is_ephemeral)
+    assert 0 == ben.was_told("already")
 
 
 def clicks_heard(bot: LittleBot) -> int:

@@ -233,3 +233,14 @@ def test_a_permalink_points_out_its_message(browser: Browser, ws: Workspace, cli
 
     expect(page.locator(".pointed-out")).to_contain_text("the reply")
     page.close()
+
+
+def test_a_date_is_shown_in_the_zone_of_who_reads_it(browser: Browser, ws: Workspace, client: WebClient) -> None:
+    """As Slack does; its fallback is what others and tests read."""
+    client.chat_postMessage(channel=ONCALL, text="by <!date^1793714531^{time_secs}|14:02:11 UTC>")
+    page = browser.new_page(timezone_id="Asia/Tokyo")
+
+    page.goto(f"{ws.url}/?as=ana&channel=orders-oncall")
+
+    expect(page.get_by_text("by 23:02:11")).to_be_visible()
+    page.close()
