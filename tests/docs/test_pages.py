@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import stat
 import subprocess
@@ -20,11 +21,12 @@ from bot.cli import app
 from bot.cli.on_demand import LATE
 from bot.history.prediction import RestoreCheck
 from bot.settings import Settings
+from bot.slack.commands import VERBS
 from bot.web.alerts import SHAPES
 from bot.web.trust_api import openapi_json
 from tests.actions.scene import Scene as FlinkScene
 from tests.docs.blocks import Block, blocks, commands, messages, quoted
-from tests.docs.site import ROOT
+from tests.docs.site import ROOT, pages
 from tests.little_flink import JOB
 from tests.tables import job
 from tests.web.scene import Scene
@@ -134,6 +136,16 @@ def test_a_command_is_one_that_there_is(line: str, place: str) -> None:
         assert subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout.strip()
     else:
         assert line in OF_OTHERS or place.startswith("deploy/")
+
+
+def test_what_people_type_in_slack_is_a_subcommand() -> None:
+    """On every page; a template's word in capitals stands for one."""
+    typed = {
+        verb for page in pages() for verb in re.findall(r"`/waterline ([a-z]\w*)", page.read_text(encoding="utf-8"))
+    }
+
+    assert typed >= {"open", "propose", "status", "tell"}
+    assert typed - set(VERBS) == set()
 
 
 @pytest.fixture(scope="module")
