@@ -28,6 +28,7 @@ _PACKED = (
     "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*", "bookworm",
 )  # fmt: skip
 _AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
+_OF_JAVA = Path("/etc/ssl/certs/java/cacerts")
 
 
 def build(target: str) -> str:
@@ -118,11 +119,13 @@ def _restricted(
 
 def _buildah(file: Path, *arguments: str) -> None:
     """With this machine's certificate authorities, which may know one more than Debian's."""
-    trusting = (
-        ("--volume", f"{_AUTHORITIES}:{_AUTHORITIES}:ro", "--env", f"PIP_CERT={_AUTHORITIES}")
-        if os.environ.get("PIP_CERT")
-        else ()
-    )
+    trusting: tuple[str, ...] = ()
+    if os.environ.get("PIP_CERT"):
+        trusting = ("--volume", f"{_AUTHORITIES}:{_AUTHORITIES}:ro", "--env", f"PIP_CERT={_AUTHORITIES}")
+        if _OF_JAVA.exists():
+            store = "/run/authorities"
+            trusting += ("--volume", f"{_OF_JAVA}:{store}:ro")
+            trusting += ("--env", f"JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore={store}")
     _run("buildah", "build", "--layers", "--isolation", "chroot", *trusting, "--file", str(file), *arguments)
 
 
