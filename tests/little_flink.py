@@ -48,8 +48,10 @@ class LittleFlink:
         if not self._file.exists():
             self._write({})
 
-    def submit(self, job_id: JobId, *, at_checkpoint: int, restored: Path | None = None) -> None:
-        """Begin a run whose source stands where checkpoint `at_checkpoint` left it."""
+    def submit(
+        self, job_id: JobId, *, at_checkpoint: int, restored: Path | None = None, operator: OperatorId = OPERATOR
+    ) -> None:
+        """Begin a run whose source stands where checkpoint `at_checkpoint` left it; its sink has that operator id."""
         runs = self._read()
         runs[job_id] = {
             "state": "RUNNING",
@@ -57,6 +59,7 @@ class LittleFlink:
             "restored": str(restored) if restored else None,
             "restored_id": at_checkpoint if restored else None,
             "started": datetime.now(UTC).isoformat(),
+            "operator": operator,
             "came_to_it": datetime.now(UTC).timestamp(),
         }
         self._write(runs)
@@ -84,7 +87,7 @@ class LittleFlink:
         path = self.savepoints / f"savepoint-{job_id[:6]}-{number:012x}"
         path.mkdir(exist_ok=True)
         header = _MAGIC.to_bytes(4, "big") + (3).to_bytes(4, "big") + number.to_bytes(8, "big")
-        operator = bytes.fromhex(OPERATOR)
+        operator = bytes.fromhex(self._read()[job_id]["operator"])
         (path / "_metadata").write_bytes(header + b"\0" * 16 + b"!" + job_id.encode() + b"\0" + operator)
         then = min(datetime.now(UTC).timestamp(), came_to_it + _SOON_S)
         os.utime(path / "_metadata", (then, then))
@@ -255,7 +258,7 @@ class LittleFlink:
         try:
             summary = {
                 "flink.job-id": job_id,
-                "flink.operator-id": OPERATOR,
+                "flink.operator-id": self._read()[job_id]["operator"],
                 "flink.max-committed-checkpoint-id": str(number),
                 "engine-name": "flink",
             }

@@ -19,7 +19,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import CheckpointKind
-from bot.domain.ids import short_job
+from bot.domain.ids import OperatorId, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, requirement_sentence
@@ -231,7 +231,7 @@ def test_a_savepoint_under_an_earlier_uid_stays_the_jobs(scene: Scene) -> None:
     """The run is forgotten; the one that took over commits by another sink, one after the other."""
     older = scene.flink.savepoint(job("a"))
     scene.flink.stop(JOB, job("a"))
-    scene.flink.submit(job("b"), at_checkpoint=3, restored=older, suffix="-2")
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=older, operator=OperatorId("d" * 32))
     scene.flink.checkpoints(job("b"), 3)
     forgotten(scene, "a")
 

@@ -15,7 +15,7 @@ from bot.domain.effects import MoveTable
 from bot.domain.errors import Refused
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.findings import CopiesOfCommit, DuplicatePair, DuplicatesFinding, ExtraCopiesFinding
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import OperatorId, SnapshotId
 from bot.domain.other_writers import keeps_its_rows
 from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR, TOOK_OUT
@@ -27,7 +27,7 @@ from tests.actions.scene import ProposalState, Scene, refusal
 from tests.actions.test_guests import commits
 from tests.actions.test_rows_of_repairs import picks
 from tests.little_flink import JOB, open_catalog
-from tests.tables import job, of_flink, rows
+from tests.tables import OPERATOR, job, of_flink, rows
 
 REPAIRED = {"engine-name": "waterline", REPAIR: "01X/3"}
 
@@ -344,14 +344,14 @@ def test_a_declared_job_of_the_same_sink_is_another_writer(scene: Scene) -> None
         rewind_table_and_job.propose(rewinding(scene))
 
 
-@pytest.mark.parametrize("suffix", ["", "-green"], ids=["by the same sink", "by another"])
-def test_kin_that_wrote_on_is_no_other_writer(scene: Scene, suffix: str) -> None:
+@pytest.mark.parametrize("sink", [OPERATOR, OperatorId("d" * 32)], ids=["the same sink", "another"])
+def test_kin_that_wrote_on_is_no_other_writer(scene: Scene, sink: OperatorId) -> None:
     """It reads what the job reads: the job makes its rows again."""
     older = scene.flink.savepoint(job("a"))
     scene.flink.checkpoints(job("a"), 1)
     scene.flink.stop(JOB, job("a"))
     other = guest(scene, 3)
-    other.submit(job("e"), at_checkpoint=3, restored=older, suffix=suffix)
+    other.submit(job("e"), at_checkpoint=3, restored=older, operator=sink)
     other.checkpoints(job("e"), 2)
     declared(scene)
     plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=None)
