@@ -1,5 +1,7 @@
 """The approved recovery is done once, proven, and refused when the world has moved."""
 
+from collections.abc import Callable
+
 import pytest
 
 from bot.diagnosis import another_writer_changed_rows
@@ -206,47 +208,42 @@ def test_commits_of_the_run_that_is_to_be_stopped_are_foreseen(
     assert orders.positions == list(range(70))
 
 
-def test_a_table_that_was_rolled_back_supersedes_it(
-    approved: SeenMessage, ana: Responder, orders: Orders, bot: LittleBot
-) -> None:
-    """A head that does not descend from the approved one is refused."""
-    orders.somebody_rolls_back()
-    head = orders.head
-
-    answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
-
-    assert "does not descend from it. The table was rolled back" in answer
-    assert orders.head == head
-    assert state(bot) is ProposalState.SUPERSEDED
-
-
-def test_a_job_that_somebody_restarted_supersedes_it(
-    approved: SeenMessage, ana: Responder, orders: Orders, flink: Cluster, bot: LittleBot
-) -> None:
-    """The approved stop is for one job id; another run of the job is not stopped in its place."""
+def another_run(_orders: Orders, flink: Cluster) -> None:
+    """Somebody restarted the job: the approved stop is for one job id."""
     flink.stop(JOB, WRONG_RUN)
     flink.submit(job("c"), at_checkpoint=6)
-    head = orders.head
-
-    answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
-
-    assert "Expected only run bbbbbb of orders-to-iceberg to be alive; found cccccc." in answer
-    assert orders.head == head
-    assert [run.job_id for run in flink.runs(JOB) if run.state == "RUNNING"] == [job("c")]
-    assert state(bot) is ProposalState.SUPERSEDED
 
 
-def test_a_restore_point_that_changed_supersedes_it(
-    approved: SeenMessage, ana: Responder, flink: Cluster, bot: LittleBot
-) -> None:
+def another_restore_point(_orders: Orders, flink: Cluster) -> None:
     """What was approved is one savepoint with one digest, not whatever lies at its path now."""
     (flink.savepoints / f"savepoint-{GOOD_RUN[:6]}-{5:012x}" / "_metadata").write_bytes(b"something else")
-    calls = flink.calls
+
+
+@pytest.mark.parametrize(
+    ("move", "found"),
+    [
+        (lambda orders, _flink: orders.somebody_rolls_back(), "does not descend from it. The table was rolled back"),
+        (another_run, "Expected only run bbbbbb of orders-to-iceberg to be alive; found cccccc."),
+        (another_restore_point, "Expected restore point"),
+    ],
+)
+def test_what_moved_under_the_approval_supersedes_it(
+    approved: SeenMessage,
+    ana: Responder,
+    orders: Orders,
+    flink: Cluster,
+    bot: LittleBot,
+    move: Callable[[Orders, Cluster], object],
+    found: str,
+) -> None:
+    """The refusal says what was expected and found; table and job stay as they are."""
+    move(orders, flink)
+    before = (orders.head, flink.calls, [(run.job_id, run.state) for run in flink.runs(JOB)])
 
     answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
 
-    assert "Expected restore point" in answer
-    assert flink.calls == calls
+    assert found in answer
+    assert before == (orders.head, flink.calls, [(run.job_id, run.state) for run in flink.runs(JOB)])
     assert state(bot) is ProposalState.SUPERSEDED
 
 
