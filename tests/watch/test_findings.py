@@ -207,7 +207,7 @@ def test_a_rollback_under_the_running_job_is_told_after_two_looks(ana: Responder
     assert "F6" in told.plain
 
 
-_SHUT = {"is_archived", "not_in_channel"}
+_SHUT = {"is_archived", "not_in_channel", "restricted_action_read_only_channel"}
 
 
 def waits(bot: WatchingBot) -> bool:
@@ -227,9 +227,9 @@ def refused(slack: Workspace) -> int:
     return sum(entry.error in _SHUT for entry in slack.wire("api", "chat.postMessage"))
 
 
-@pytest.mark.parametrize("how", ["archived", "removed"])
+@pytest.mark.parametrize("how", ["archived", "removed", "read_only"])
 def test_what_was_found_meanwhile_is_told(ana: Responder, bot: WatchingBot, slack: Workspace, how: str) -> None:
-    """Archived by mistake, or nobody had invited the bot yet."""
+    """Archived by mistake, nobody had invited the bot yet, or an admin lets only some people post."""
     bot.looks()
     shut(slack, how)
     bot.is_restored_from_an_older_savepoint()
@@ -257,6 +257,23 @@ def test_what_is_over_by_then_is_told_as_over(ana: Responder, bot: WatchingBot, 
     [message] = told(ana)
     assert "Over since" in message.plain
     assert message.buttons == ()
+
+
+def test_a_finding_that_cannot_be_edited_is_told_anew(ana: Responder, bot: WatchingBot, slack: Workspace) -> None:
+    """That it is over is read by all; the old one's buttons answer as before."""
+    bot.sightings.see(ORDERS, sign())
+    bot.sightings.settle(ORDERS)
+    eventually(lambda: len(told(ana)) == 1)
+    bot.clock.advances(timedelta(minutes=10))
+    slack.faults.fails("chat.update", "edit_window_closed")
+
+    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "run bbbbbb has ended.")
+    eventually(as_time_goes_on(bot, lambda: len(told(ana)) == 2))
+
+    old, new = told(ana)
+    assert ("Over since" in new.plain, new.buttons) == (True, ())
+    ana.clicks("Open incident", old)
+    assert "sales.orders" in ana.reads_form()
 
 
 def test_what_has_long_been_over_by_then_is_not_told(ana: Responder, bot: WatchingBot, slack: Workspace) -> None:
