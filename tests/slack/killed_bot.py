@@ -104,7 +104,7 @@ def cut(store: Store, moment: str) -> Store:
         "notice-claimed": _NoticeClaimed,
         "notice-posted": _NoticePosted,
     }[moment]
-    return dataclasses.replace(store, outbox=outbox(store.engine, store.presence))
+    return dataclasses.replace(store, outbox=outbox(store.engine, store.presence, store.clock))
 
 
 if __name__ == "__main__":
