@@ -49,5 +49,5 @@ def test_the_commands_of_the_page_end_as_it_says(demo: Demo, slack: SlackPage) -
     after = _codes(demo.home, typed[len(_BEFORE) :])
 
     assert [words[0] for words in typed[: len(_BEFORE)]] == list(_BEFORE)
-    assert before == [0, 0, 1, 1]
+    assert before == [0, 0, 2, 1]
     assert after == [0, 0, 0, 0]
