@@ -31,9 +31,6 @@ RESTS_ON = (*ROWS, "unreadable_files")
 """Evidence that must have answered as a whole."""
 ASKS_FOR = ("leaked_manifests", "replayed_rows", "orphan_files", ALL_FILES, COMPARES)
 """Evidence that settles what these leave open, where they do."""
-_NO_POSITION = (
-    "contract.position: without a column of source positions nobody can show that no row is missing; name one"
-)
 
 
 def proven(case: Case, *, is_down: bool = False) -> Right | CannotTell | Excluded:
@@ -43,8 +40,6 @@ def proven(case: Case, *, is_down: bool = False) -> Right | CannotTell | Exclude
     if against is not None:
         return Excluded(reason=against)
     open_still = [told for told in _open(case, rows) if told is not None]
-    if case.contract.position is None:
-        return CannotTell(missing=(_NO_POSITION, *(what for each in open_still for what in each.missing)))
     match prove(case, is_down=is_down):
         case Wrong(reason) if may_be_replaced(case) is None:
             return Excluded(reason=reason)

@@ -122,6 +122,12 @@ def _reasons(case: Case, run: JobRun, proof: Right) -> tuple[str, ...]:
     said, until = [_how_it_recovered(case, run), proof.anchor], proof.until
     if case.duplicates is not None:
         said.append(f"No key lives twice among the {counted(case.duplicates.rows_checked, 'row')} that were checked.")
+    if case.contract.position is None:
+        said.append(
+            "Rows do not carry their source position, so no position was counted. Each start of the job in the window "
+            "began where main ended, each checkpoint was committed once, and no Flink manifest is left over. This does "
+            "not show what the source skipped, or gave twice under other keys."
+        )
     if case.gaps is not None:
         if not (rows := Counted(case)).is_dense:
             said.append(

@@ -66,17 +66,25 @@ class Counted:
     def not_answered(self) -> tuple[str, ...]:
         """Tasks without a whole answer of main as it is: they have not run, looked at what main has lost since, at a
         shorter window, or before `missing_positions` did, by which the highest position is known."""
-        open_still = tuple(task for task in _FOUND if not self.answers(task))
-        if open_still:
+        open_still = tuple(task for task in self._tasks if not self.answers(task))
+        if open_still or not self._has_positions:
             return open_still
         lowest = self._table.place_of(self._head_of("missing_positions"))
         return tuple(task for task in _FOUND if self._table.place_of(self._head_of(task)) < lowest)
 
+    @property
+    def _has_positions(self) -> bool:
+        return self._case.contract.position is not None
+
+    @property
+    def _tasks(self) -> tuple[str, ...]:
+        return tuple(task for task in _FOUND if self._has_positions or task != "missing_positions")
+
     @cached_property
     def until(self) -> SnapshotId | None:
         """The newest snapshot up to which all of them looked."""
-        ends = {self._head_of(task) for task in _FOUND} | {
-            e.window.until for task in _FOUND if (e := self._latest(task)) is not None
+        ends = {self._head_of(task) for task in self._tasks} | {
+            e.window.until for task in self._tasks if (e := self._latest(task)) is not None
         }
         on_main = [end for end in ends if end is not None and end in self._table.chain_ids]
         return min(on_main, key=self._table.place_of, default=self._table.head)

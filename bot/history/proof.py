@@ -18,6 +18,7 @@ from itertools import pairwise, takewhile
 
 from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case, once_a_case
+from bot.domain.findings import DuplicatesFinding
 from bot.domain.gone_commits import gone_since, way_back_since
 from bot.domain.ids import DRAINED, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -25,6 +26,7 @@ from bot.domain.rewinds import came_up_at
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.history.base import begun_anew, may_be_replaced_and_expired, may_have_begun_anew, window_of
+from bot.history.by_commits import why_not_once
 from bot.history.counted import COUNTS, Counted, Seam
 from bot.history.lineage import Lineage
 
@@ -92,12 +94,13 @@ def _base(case: Case) -> Wrong | Unproven | None:
 
 def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
     keys, gaps, commits = case.duplicates, case.gaps, case.duplicate_commits
+    if case.contract.position is None:
+        return _exact_by_commits(case, rows)
     if rows.not_answered or keys is None or gaps is None or commits is None:
         tasks = rows.not_answered or ROWS
         return Unproven(f"{', '.join(tasks)} of main as it is now", tasks)
     if keys.keys:
-        live = "lives" if keys.keys == 1 else "live"
-        return Wrong(f"{counted(keys.keys, 'key')} {live} more than once, {counted(keys.extra_rows, 'row')} too many.")
+        return Wrong(_twice(keys))
     between = sum(gap.size for gap in rows.between_jobs)
     if (missing := gaps.missing - between) and not gaps.is_untold:
         return Wrong(f"{counted(missing, 'source position')} {'is' if missing == 1 else 'are'} missing.")
@@ -109,6 +112,22 @@ def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
     if filled is None:
         return Unproven("what the job has brought itself, beside the jobs of `other_jobs`")
     return None if why_by_key(case.observation.table.properties, window_of(case)) else _once(case, rows)
+
+
+def _exact_by_commits(case: Case, rows: Counted) -> Wrong | Unproven | None:
+    """Of a table whose rows do not carry their source position."""
+    keys = case.duplicates
+    if rows.not_answered or keys is None or case.duplicate_commits is None:
+        return Unproven(f"{', '.join(rows.not_answered)} of main as it is now", rows.not_answered)
+    if keys.keys:
+        return Wrong(_twice(keys))
+    told = why_not_once(case)
+    return Unproven(*told) if told is not None else _once(case, rows)
+
+
+def _twice(keys: DuplicatesFinding) -> str:
+    live = "lives" if keys.keys == 1 else "live"
+    return f"{counted(keys.keys, 'key')} {live} more than once, {counted(keys.extra_rows, 'row')} too many."
 
 
 def _holes(case: Case, rows: Counted, line: Lineage | None = None) -> Unproven | None:
@@ -304,6 +323,8 @@ def _anchor(line: Lineage, rows: Counted) -> Snapshot | None:
 def _skips(line: Lineage, rows: Counted) -> Unproven | None:
     """Whether a newer commit of the living run leaves positions out: its source may have lost records before it read
     them. Where the ledger does not list such a commit yet, it is asked for, but not again at once."""
+    if line.case.contract.position is None:
+        return None
     newer = [commit for commit in line.since if commit.adds_rows and not rows.has(commit)]
     tops, is_dense, last = dict(rows.tops), rows.is_dense, _anchor(line, rows)
     for commit in newer:

@@ -9,7 +9,6 @@ from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, two_jobs_wr
 from bot.diagnosis._arrivals import read_past_main, unaccounted
 from bot.diagnosis._case import living
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.findings import GapsFinding, RepeatedCommit, ReplayedRowsFinding
 from bot.domain.flink import CheckpointSettings, SourcePosition
@@ -82,15 +81,6 @@ def test_evidence_for_a_shorter_window_is_asked_for_again() -> None:
 
     assert isinstance(found, CannotTell)
     assert "duplicate_rows" in found.asks
-
-
-def test_without_a_column_of_positions_nobody_is_told_that_all_is_there() -> None:
-    """The contract must name one; the answer says so."""
-    case = healthy().looked_at(gaps=None).model_copy(update={"contract": TableContract(key=("id",))})
-
-    found = recovered_by_itself.examine(case)
-
-    assert any(each.startswith("contract.position:") for each in found.missing)
 
 
 @pytest.mark.parametrize(("replayed", "expected"), [(None, CannotTell), (5, CannotTell), (0, Matches)])

@@ -40,7 +40,7 @@ def _finding(told: tuple[LeakedManifest, ...]) -> LeakedManifestsFinding:
 def _first_positions(left: LeftBehind, ask: Ask) -> Mapping[JobId, int]:
     """Run -> the lowest position that it brought first, of runs that began with nothing."""
     world = ask.observation
-    if ask.contract.position_partition is not None:
+    if ask.contract.position is None or ask.contract.position_partition is not None:
         return {}
     found = dict[JobId, int]()
     for run in runs_of(world):
@@ -62,7 +62,7 @@ def _told(left: LeftBehind, written: Written, ask: Ask, first: Mapping[JobId, in
 
 
 def _listed(left: LeftBehind, written: Written, where: LeakStanding, why: str) -> LeakedManifest:
-    listed = written.listed()
+    listed, has_positions = written.listed(), left.case.contract.position is not None
     return LeakedManifest(
         path=listed.path,
         job_id=listed.job_id,
@@ -74,8 +74,8 @@ def _listed(left: LeftBehind, written: Written, where: LeakStanding, why: str) -
         rows=len(written.rows),
         deletes=0,
         missing_files=0,
-        position_from=min(map(offset_of, written.rows)),
-        position_until=max(map(offset_of, written.rows)),
-        ranges=left.ranges_of(written),
+        position_from=min(map(offset_of, written.rows)) if has_positions else None,
+        position_until=max(map(offset_of, written.rows)) if has_positions else None,
+        ranges=left.ranges_of(written) if has_positions else None,
         reason=why,
     )

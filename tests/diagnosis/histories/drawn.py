@@ -122,12 +122,14 @@ class Drawn(NamedTuple):
     """What happened, in words."""
 
 
-def plan_of(seed: int, *, with_mistakes: bool, wide: bool = False) -> Plan:
-    """What the seed says. Wide: the same history, of a source with more to it, perhaps with retention, a job that is
-    split, rows by key, and evidence that fails."""
+def plan_of(seed: int, *, with_mistakes: bool, wide: bool = False, has_positions: bool = True) -> Plan:
+    """What the seed says; `has_positions`: whether rows carry theirs. Wide: the same history, of a source with more to
+    it, perhaps with retention, a job that is split, rows by key, and evidence that fails."""
     draw = Random(seed)  # noqa: S311 - a seed that can be given again
     setting = _setting_of(draw)._replace(
-        clock_s=[3.0, -3.0, 0.0, 0.0][int(_draws(seed, "clock") * 4)], shows_points=_draws(seed, "points") < 0.5
+        clock_s=[3.0, -3.0, 0.0, 0.0][int(_draws(seed, "clock") * 4)],
+        shows_points=_draws(seed, "points") < 0.5,
+        has_positions=has_positions,
     )
     kinds = OF_THE_JOB | BESIDE_IT | (MISTAKES if with_mistakes else {})
     kinds |= ACCIDENTS if with_mistakes and _draws(seed, "accidents") < 0.3 else {}

@@ -43,6 +43,8 @@ class Setting(NamedTuple):
     keys: int = 0
     """Of a table that is written by key: so many of each partition's rows one after the other have other keys; 0: only
     appends."""
+    has_positions: bool = True
+    """Whether rows carry their source position in a column."""
     shows_points: bool = False
     """Whether storage is read for restore points: each run's newest checkpoints, and all savepoints."""
 

@@ -182,7 +182,33 @@ def case_of(history: History, looked: Looked, judge: Callable[[LeftBehind], Leak
     case = case_shown(history, looked.since)
     accused = not_covered_since((*looked.before, *evidence), case.observation.table)
     found = {**looked.found, "leaked": leaked, **gone, "evidence": evidence, "accused": accused}
-    return case.model_copy(update=found)
+    case = case.model_copy(update=found)
+    return case if history.setting.has_positions else _without_positions(case)
+
+
+def _without_positions(case: Case) -> Case:
+    """What the same evidence finds of a table whose rows do not carry their position."""
+    compared, ledger = case.duplicate_commits, case.ledger
+    if compared is not None:
+        repeated = tuple(each for each in compared.repeated if each.how != "same-source-range")
+        ranges = tuple(each.model_copy(update={"ranges": None}) for each in compared.ranges)
+        compared = compared.model_copy(update={"repeated": repeated, "ranges": ranges})
+    if ledger is not None:
+        bare = {"position_from": None, "position_until": None, "ranges": None}
+        ledger = ledger.model_copy(update={"rows": tuple(row.model_copy(update=bare) for row in ledger.rows)})
+    told = (
+        each.model_copy(update={"verdict": Verdict.INCONCLUSIVE}) if each.task == "missing_positions" else each
+        for each in case.evidence
+    )
+    accused = tuple(each for each in case.accused if each.task != "missing_positions")
+    update = {
+        "gaps": None,
+        "duplicate_commits": compared,
+        "ledger": ledger,
+        "evidence": tuple(told),
+        "accused": accused,
+    }
+    return case.model_copy(update=update)
 
 
 def _task_of(field: str) -> str:

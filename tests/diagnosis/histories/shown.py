@@ -36,9 +36,9 @@ def case_shown(history: History, since: SnapshotId | None) -> Case:
         told["checkpoints"] = Seen[StoredCheckpoint](source="s3://state", values=_points(history))
     observation = case.observation.model_copy(update=told)
     named = "of" if history.setting.partitions > 1 else None
-    contract = case.contract.model_copy(
-        update={"position_partition": named, "position_is_dense": not history.setting.tells_of_holes}
-    )
+    told_of = {"position_partition": named, "position_is_dense": not history.setting.tells_of_holes}
+    without = {"position": None, "position_partition": None, "position_is_dense": None}
+    contract = case.contract.model_copy(update=told_of if history.setting.has_positions else without)
     return case.model_copy(update={"observation": observation, "contract": contract})
 
 

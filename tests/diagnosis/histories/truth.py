@@ -37,7 +37,8 @@ def truth_since(
     truth = truth_of(history)
     newer = {position for position, commit in history.table.live_by_commit(history.head) if commit not in below}
     there = by_partition(history.table.live(history.head if counted is None else counted))
-    skipped, tells = history.source.skipped, history.setting.tells_of_holes
+    skipped = history.source.skipped
+    tells = history.setting.tells_of_holes or not history.setting.has_positions
     unseen = {each for each in skipped if tells or not _is_between(each, there)}
     lost = frozenset(position for position in truth.lost - unseen if not has_passed(begins, position))
     return Truth(lost, truth.doubled & newer, truth.to_come_again)
@@ -122,10 +123,11 @@ def wrong_up_to(history: History, snapshot: SnapshotId) -> frozenset[int]:
     """Positions that this commit of main's line has more than once, or not although it has later ones. Not what the
     source had deleted unread, where the contract says that positions are not dense."""
     live = frozenset(history.table.live(snapshot))
-    unseen = history.source.skipped if history.setting.tells_of_holes else frozenset()
+    is_hidden = history.setting.tells_of_holes or not history.setting.has_positions
+    unseen = history.source.skipped if is_hidden else frozenset()
     if history.setting.keys:
         wanted = _newest_by_key(history, history.source.end_of(live)).values()
-        return copies_at(history, snapshot) | (frozenset(wanted) - live)
+        return copies_at(history, snapshot) | (frozenset(wanted) - live - unseen)
     return copies_at(history, snapshot) | (history.source.below(history.source.end_of(live)) - live - unseen)
 
 

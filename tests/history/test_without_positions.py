@@ -1,0 +1,104 @@
+"""A table whose rows do not carry their source position: what P1 rests on then, and what bars it."""
+
+import pytest
+
+import bot.diagnosis
+from bot.diagnosis._examine import scan
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
+from tests.diagnosis.histories.drawn import Event, Plan, plan_of, played
+from tests.diagnosis.histories.held import (
+    answered,
+    asked_again,
+    case_for,
+    wrongly_acquitted,
+    wrongly_clean,
+    wrongly_safe,
+)
+from tests.diagnosis.histories.history import Setting
+from tests.diagnosis.histories.truth import truth_of
+from tests.made_up import BASE, EXAMPLES
+
+HEALTHY = scan(bot.diagnosis)["healthy"]
+BLIND = Setting(has_positions=False)
+
+
+def case_of(*events: str, setting: Setting = BLIND) -> Case:
+    """Two checkpoints, then these events; evidence is collected at the end."""
+    return case_for(played(Plan(7, setting, tuple(Event(at, name) for at, name in enumerate(events)))))
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param(("a checkpoint", "a checkpoint"), id="one run that was never restored"),
+        pytest.param(("an upgrade with a savepoint", "a checkpoint"), id="a savepoint that pairs"),
+        pytest.param(("a checkpoint", "a failover", "a checkpoint"), id="a failover to its own newest checkpoint"),
+        pytest.param(("a compaction", "an upgrade with a savepoint", "a checkpoint"), id="beside a compaction"),
+    ],
+)
+def test_it_is_proven_by_its_commits(events: tuple[str, ...]) -> None:
+    """And the answer says what that does not show."""
+    told = HEALTHY.examine(case_of(*events))
+
+    assert isinstance(told, Matches)
+    assert any("no position was counted" in reason for reason in told.reasons)
+
+
+@pytest.mark.parametrize(
+    ("events", "why"),
+    [
+        (("started from an older point", "a checkpoint"), "how far"),
+        (("started without state", "a checkpoint"), "began"),
+        (("a checkpoint", "rolled back while the job runs", "a checkpoint"), "main has lost"),
+        (("a failover", "a checkpoint", "a failover", "a checkpoint"), "Flink manifest"),
+        (("a checkpoint", "rolled back while the job runs", "an expiry of snapshots", "a checkpoint"), "expired"),
+        (("started from an older point under its job id", "a checkpoint", "a checkpoint"), "restored"),
+    ],
+    ids=lambda told: told[0] if isinstance(told, tuple) else "",
+)
+def test_what_is_not_known_is_said(events: tuple[str, ...], why: str) -> None:
+    """Never right, whether or not rows came out wrong."""
+    told = HEALTHY.examine(case_of(*events, setting=BLIND._replace(keeps_keys=False)))
+
+    assert isinstance(told, CannotTell)
+    assert any(why in what for what in told.missing), told.missing
+
+
+@pytest.mark.parametrize(
+    ("field", "why"),
+    [
+        ("leaked", "Flink manifests"),
+        ("duplicates", "duplicate_rows"),
+        ("duplicate_commits", "duplicate_commits"),
+    ],
+)
+def test_the_evidence_that_it_rests_on_has_to_answer(field: str, why: str) -> None:
+    """Nothing is right by what nobody looked at."""
+    case = case_of("an upgrade with a savepoint", "a checkpoint")
+
+    told = HEALTHY.examine(case.model_copy(update={field: None}))
+
+    assert isinstance(told, CannotTell)
+    assert any(why in what for what in told.missing), told.missing
+
+
+def test_a_key_that_lives_twice_bars_it() -> None:
+    """Rows are counted by key all the same."""
+    told = HEALTHY.examine(case_of("started from an older point", "a checkpoint", setting=BLIND))
+
+    assert isinstance(told, Excluded | CannotTell)
+
+
+@pytest.mark.made_up
+@pytest.mark.parametrize("wide", [False, True], ids=["plain", "wide"])
+def test_wrong_rows_are_never_called_right(wide: bool) -> None:
+    """The histories of `tests/diagnosis/histories`, without their positions; rows that the source skipped do not
+    count as lost, for nothing shows them."""
+    wrong, right = [], 0
+    for seed in range(BASE, BASE + EXAMPLES):
+        drawn = played(plan_of(seed, with_mistakes=True, wide=wide, has_positions=False))
+        wrong += [(seed, *said) for rule in (wrongly_safe, wrongly_clean, wrongly_acquitted) if (said := rule(drawn))]
+        right += not truth_of(drawn.history).is_wrong and "healthy" in answered(asked_again(drawn)).codes
+
+    assert [] == wrong
+    assert right > EXAMPLES // 40 or wide
