@@ -120,13 +120,12 @@ def test_without_java_it_collects_evidence_by_a_spark_elsewhere(
     assert "o-2" in log.read_text()
 
 
-def test_with_java_it_brings_a_spark_of_its_own(tmp_path: Path, lake: Lake) -> None:
+def test_with_java_it_brings_a_spark_of_its_own(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, lake: Lake
+) -> None:
     """Its jars are in the image: nothing is fetched into the read-only root."""
-    (tmp_path / "image").mkdir()
-    bundle = unpacked(build("spark"), tmp_path / "image")
-    (tmp_path / "run").mkdir()
-    mounts = configured(tmp_path / "run", lake, unused_address()) | {str(tmp_path): tmp_path}
-    log = tmp_path / "it.log"
+    bundle = unpacked(build("spark"), tmp_path_factory.mktemp("spark"))
+    mounts, log = configured(tmp_path, lake, unused_address()), tmp_path.parent / f"{tmp_path.name}.log"
     with running(bundle, EVIDENCE, mounts=mounts, env={}, log=log) as process:
         code = process.wait(timeout=600)
 
