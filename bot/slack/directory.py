@@ -23,7 +23,6 @@ from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.ids import UserId
 from bot.domain.setup import TableSetup
 from bot.ports import Clock, Directory
-from bot.service.absent_approvers import who_is_gone
 from bot.slack.requests import Asked, answers_notice
 
 UNREACHABLE = (SlackClientError, OSError, HTTPException)
@@ -260,6 +259,8 @@ def _channel(client: WebClient, channel: str) -> Iterator[Told]:
 
 def _approvers(directory: SlackDirectory, setups: Sequence[TableSetup]) -> Iterator[Told]:
     """Each group, then each policy that names somebody who is gone, or that too few people can fulfil."""
+    from bot.service.absent_approvers import who_is_gone  # the gateway needs this module before any use case
+
     policies = {f"{key} of {setup.name}": policy for setup in setups for key, policy in setup.policies.items()}
     for group in sorted({group for policy in policies.values() for group in policy.all_groups}):
         try:
