@@ -62,7 +62,7 @@ def test_who_is_of_another_organisation_can_answer_a_notice(
 
     ana.sees("Which rows?")
     [view] = [v for v in bot.services.store.every()[0].notices.values() if v.notice.consumer == "revenue_daily"]
-    assert [each.answer for each in view.answers] == ["acknowledged", "needs-help"]
+    assert {each.answer for each in view.answers} == {"acknowledged", "needs-help"}
 
 
 def test_a_private_incident_is_not_opened_where_another_organisation_reads(
