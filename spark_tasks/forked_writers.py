@@ -15,10 +15,10 @@ from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import ForkedWritersFinding, Writer
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, OperatorId, short, short_job, short_operator
-from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import brings_nothing, picked_from
 from bot.domain.paths import one_of, plain
+from bot.domain.related_jobs import related_runs
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._window import Reach, no_commits, reach_of
@@ -187,7 +187,7 @@ def _together(world: Observation, reach: Reach) -> tuple[JobRun, ...]:
 
 
 def _runs(world: Observation) -> tuple[JobRun, ...]:
-    return (*world.jobs.values, *kin(world.jobs, world.others))
+    return (*world.jobs.values, *related_runs(world.jobs, world.others))
 
 
 def _writers(world: Observation, commits: Sequence[Snapshot]) -> tuple[Writer, ...]:

@@ -53,7 +53,7 @@ def rewind(at: datetime, *, readers_known: bool = True) -> Proposal:
     reader = AffectedRun(consumer="revenue_daily", run_id="run-42", at=orders.NINE, snapshot_id=orders.HEAD)
     return Proposal(
         id=PROPOSAL,
-        action="rewind_table_and_job",
+        action="roll_back_table_and_restore_job",
         title="Rewind table and job: back to checkpoint 10",
         table=orders.TABLE,
         because="F2: run b92e04 was started from savepoint 6.",

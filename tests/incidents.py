@@ -145,7 +145,7 @@ class Story:
             rows=(orders.HEAD,),
             last_good=orders.GOOD,
             wrong_run=orders.RUN_B,
-            remedy=Remedy.REWIND_TABLE_AND_JOB,
+            remedy=Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB,
         )
         results = (
             ModeResult(mode=F2, examined=match),

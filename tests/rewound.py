@@ -70,7 +70,7 @@ class Damaged:
         assert stored.digest is not None
         return Proposal(
             id=PROPOSAL,
-            action="rewind_table_and_job",
+            action="roll_back_table_and_restore_job",
             title="Rewind table and job: back to checkpoint 5",
             table=ORDERS,
             because="F2: restored from an older savepoint.",

@@ -7,7 +7,7 @@ from types import MappingProxyType, ModuleType
 
 import spark_tasks
 from bot.actions._maintenance import stays_frozen_for
-from bot.actions._rehearsed import with_siblings
+from bot.actions._staged import with_siblings
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import OF_ROWS

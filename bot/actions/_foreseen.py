@@ -5,15 +5,15 @@ those of other jobs that surely wrote beside the job.
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import takewhile
 
-from bot.actions._world import World
+from bot.actions._current_state import CurrentState
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook
 from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.other_jobs import commits_that_bind
 from bot.domain.other_writers import keeps_its_rows, name_of
 from bot.domain.requirements import HeadDescends
 from bot.domain.rewinds import flink_commits
@@ -24,7 +24,7 @@ _UNASKED = NotSeen(source="everything else", reason="This was not read.", remedy
 
 
 def case_now(
-    world: World, job: str, run: JobId, runs: Sequence[JobRun], points: Iterable[StoredCheckpoint] = ()
+    world: CurrentState, job: str, run: JobId, runs: Sequence[JobRun], points: Iterable[StoredCheckpoint] = ()
 ) -> Case:
     """Table and job as they are, with what was read of restore points: by it the commits are told that bind `run`.
     `runs`: of the job, as its Flink tells. The other jobs are asked only where somebody else's commit lies above the
@@ -36,7 +36,7 @@ def case_now(
 
 
 def case_with_owners(
-    world: World,
+    world: CurrentState,
     job: str,
     run: JobId,
     runs: Sequence[JobRun],
@@ -54,14 +54,14 @@ def case_with_owners(
     untold = asked - {each.job_id for each in found}
     declared = [error for name, error in silent.items() if name in world.other_jobs]
     if untold and silent:
-        guests = [guest for each in untold for guest in _by_its_commits(world.table, "", each)]
-        otherwise = _case(world.table, job, run, runs, [*found, *guests])
+        other_jobs = [guest for each in untold for guest in _by_its_commits(world.table, "", each)]
+        otherwise = _case(world.table, job, run, runs, [*found, *other_jobs])
         if declared or len(commits_that_bind(otherwise)) < len(commits_that_bind(case)):
             raise (*declared, *silent.values())[0]
     return case
 
 
-def _told(world: World, job: str, asked: Set[JobId]) -> tuple[list[JobRun], Mapping[str, CouldNotLook]]:
+def _told(world: CurrentState, job: str, asked: Set[JobId]) -> tuple[list[JobRun], Mapping[str, CouldNotLook]]:
     """(those of the runs `asked` that a cluster lists under another job, job -> why its cluster told nothing)."""
     found: list[JobRun] = []
     silent: dict[str, CouldNotLook] = {}
@@ -135,7 +135,7 @@ def _by_its_commits(table: TableState, job: str, run: JobId) -> tuple[JobRun, ..
     )
 
 
-def unforeseen(requirement: HeadDescends, world: World) -> str | None:
+def unforeseen(requirement: HeadDescends, world: CurrentState) -> str | None:
     """Why the head is neither the one that was approved nor descends from it only by what may follow it. Flink is asked
     only where somebody else has committed. Raises CouldNotLook."""
     table, head = world.table, requirement.head
@@ -159,13 +159,13 @@ def unforeseen(requirement: HeadDescends, world: World) -> str | None:
 
 def _allowed(requirement: HeadDescends) -> str:
     run = [f"commits of run {short_job(requirement.job_id)}"] if requirement.job_id else []
-    guests = (
+    other_jobs = (
         [f"commits of other Flink jobs that wrote concurrently with {requirement.starts}"] if requirement.starts else []
     )
-    return " and ".join(("the head itself", *run, *guests)) if run or guests else "exactly this head"
+    return " and ".join(("the head itself", *run, *other_jobs)) if run or other_jobs else "exactly this head"
 
 
-def _that_matter(others: Sequence[Snapshot], requirement: HeadDescends, world: World) -> Sequence[Snapshot]:
+def _that_matter(others: Sequence[Snapshot], requirement: HeadDescends, world: CurrentState) -> Sequence[Snapshot]:
     """Of `others` those that are no compaction, unless files are named, and no guest's. Raises CouldNotLook."""
     job, run, is_exact = requirement.starts, requirement.goes_on_from or requirement.job_id, requirement.files_are_named
     changing = [s for s in others if is_exact or s.job_id is not None or not keeps_its_rows(world.table, s)]

@@ -1,4 +1,4 @@
-"""Freeze and thaw of a table's maintenance, as changes of its properties.
+"""Freeze and unfreeze of a table's maintenance, as changes of its properties.
 
 `gc.enabled=false` makes Iceberg itself refuse to expire snapshots and to remove orphan files, in Spark's procedures, in
 Flink's table maintenance and in every other user of its Java library. PyIceberg never reads it: its own
@@ -9,7 +9,7 @@ starts (1.11). A compaction that comes in between is a commit that nobody foresa
 use that library: those of a cloud's table buckets, or a lifecycle rule of the storage. For these the sign
 `waterline.maintenance=frozen` is there to be read.
 
-What `gc.enabled` was before is noted on the table by the very commit that freezes it, so that whoever thaws it, and
+What `gc.enabled` was before is noted on the table by the very commit that freezes it, so that whoever unfreezes it, and
 whatever has crashed in between, sets back exactly that.
 """
 
@@ -41,14 +41,14 @@ def frozen_by(table: TableState) -> str | None:
 
 
 def stays_frozen_for(table: TableState, incident: IncidentId) -> bool:
-    """Whether it is kept from expiry, and nobody but this incident, or a hand, thaws the table: an earlier incident's
-    freeze ends with its thaw, and a sign alone keeps nothing."""
+    """Whether it is kept from expiry, and only this incident, or a person, unfreezes the table. An earlier incident's
+    freeze ends with its unfreeze, and a sign alone keeps nothing."""
     is_kept = table.properties.get(_GC, "").lower() == "false"
     return is_frozen(table) and is_kept and frozen_by(table) in (None, incident)
 
 
 def is_frozen_by_hand(table: TableState) -> bool:
-    """Whether people have frozen it, and no incident: it is for them to thaw it."""
+    """Whether people have frozen it, and no incident: it is for them to unfreeze it."""
     return is_frozen(table) and not {_BY, _BEFORE} & table.properties.keys()
 
 

@@ -11,8 +11,8 @@ from bot.actions._draft import live_run
 from bot.domain.action import Plan
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
-from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import JobId, SnapshotId, short_job
+from bot.domain.other_jobs import OtherJobs, commits_that_bind
 from bot.domain.table import Snapshot
 from bot.history.counted import Counted
 from bot.history.run_commits import lives
@@ -49,7 +49,7 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
     if run is None or all(s.job_id != run for s in commits) or _has_none_but(case, again):
         return ()
     read = _read(case, commits, run)
-    if Guests(case).is_untold:
+    if OtherJobs(case).is_untold:
         return (_untold(run, "several jobs write the table, and Flink lists no run by which to tell them apart"),)
     for partition, reached in read.reached.items():
         if reached < read.tops[partition]:
@@ -80,7 +80,7 @@ def may_have_come_since(case: Case, head: SnapshotId | None) -> bool:
         return False
     run = since[-1].job_id
     is_one_start = {s.job_id for s in since} == {run} and len({*lives([*had[-1:], *since]).values()}) == 1
-    return run is None or Guests(case).is_untold or not (is_one_start and _read(case, had, run).has_passed)
+    return run is None or OtherJobs(case).is_untold or not (is_one_start and _read(case, had, run).has_passed)
 
 
 def _has_none_but(case: Case, again: frozenset[SnapshotId]) -> bool:
@@ -98,9 +98,9 @@ def _made_twice(case: Case) -> frozenset[SnapshotId]:
 
 def _of_job(case: Case) -> list[Snapshot]:
     """The job's commits on main with rows that nothing has taken out, oldest first."""
-    guests, gone = Guests(case), case.observation.table.taken_out
+    other_jobs, gone = OtherJobs(case), case.observation.table.taken_out
     commits = (s for s in commits_that_bind(case) if s.adds_rows and s.snapshot_id not in gone)
-    return [s for s in commits if not guests.has_run(s.job_id)]
+    return [s for s in commits if not other_jobs.has_run(s.job_id)]
 
 
 def _read(case: Case, commits: Sequence[Snapshot], run: JobId) -> _Read:
@@ -143,7 +143,7 @@ def _below(case: Case, run: JobId, reached: int, highest: int) -> Refused:
         f"start it has committed up to {'a lower one' if is_hidden else f'{reached:,}'}.",
         "Wait until it has passed that. Then collect the evidence again (`/waterline run ledger`, `/waterline run "
         "extra_copies`) and propose this again. Or rewind table and job (`/waterline propose "
-        "rewind_table_and_job`). If the source has several partitions, name the partition column as "
+        "roll_back_table_and_restore_job`). If the source has several partitions, name the partition column as "
         "`position_partition` in the table's contract. If rows carry no such column, remove `position` from the "
         "contract. Collect the evidence again; the proposal then says that this is not known, and its approvers "
         "decide.",

@@ -243,8 +243,8 @@ def must_be_chosen(plan: Plan, others: Sequence[OtherRows]) -> None:
             "A rewind would remove rows of other writers from main, and the job does not read them again.",
             f"Expected only commits of the job above that point; found {in_words(others)}.",
             f"{ask}Can the rows be written again (those of a repair by a replay from the source), or may they go? "
-            "Then type `/waterline propose rewind_table_and_job drop_others=yes`. Else repair by key: `/waterline "
-            "propose deduplicate_rows`.",
+            "Then type `/waterline propose roll_back_table_and_restore_job drop_others=yes`. Else repair by key: "
+            "`/waterline propose deduplicate_rows`.",
         )
 
 

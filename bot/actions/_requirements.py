@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import assert_never
 
+from bot.actions._current_state import CurrentState as CurrentState
 from bot.actions._foreseen import unforeseen
-from bot.actions._rehearsed import not_spared
-from bot.actions._world import World as World
+from bot.actions._staged import not_spared
 from bot.domain.errors import NotThere, Superseded
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short, short_job
@@ -28,7 +28,7 @@ from bot.domain.requirements import (
 from bot.domain.table import TableState
 
 
-def check_all(requirements: Sequence[Requirement], world: World, *, is_begun: bool = False) -> None:
+def check_all(requirements: Sequence[Requirement], world: CurrentState, *, is_begun: bool = False) -> None:
     """Raises Superseded with the first requirement that no longer holds; CouldNotLook passes through.
 
     `is_begun`: earlier effects of the proposal have been carried out.
@@ -61,7 +61,7 @@ def _consequence(requirement: Requirement, table: TableState) -> tuple[str, str]
     )
 
 
-def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa: C901 - one case a kind, nothing nested
+def problem_with(requirement: Requirement, world: CurrentState) -> str | None:  # noqa: C901 - one case a kind, nothing nested
     """A sentence with expected and found, or None when it holds. CouldNotLook passes through."""
     table = world.table
     match requirement:
@@ -98,7 +98,7 @@ def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa:
             assert_never(requirement)
 
 
-def _start_problem(requirement: StartPossible, world: World) -> str | None:
+def _start_problem(requirement: StartPossible, world: CurrentState) -> str | None:
     job, flink = requirement.job, world.jobs[requirement.job].flink
     obstacle = flink.obstacle(job)
     if obstacle is not None:
@@ -164,7 +164,7 @@ def _name_taken(requirement: SavepointNameFree, table: TableState) -> str | None
     return None if taken is None else f"Expected no tag of this savepoint's name yet; found {taken}."
 
 
-def _restore_point_problem(requirement: RestorePointIntact, world: World) -> str | None:
+def _restore_point_problem(requirement: RestorePointIntact, world: CurrentState) -> str | None:
     try:
         stored = world.jobs[requirement.job].checkpoints.read(requirement.path)
     except NotThere as error:

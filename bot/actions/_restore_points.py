@@ -4,8 +4,8 @@ state is another job's. None that evidence does not know yet: a refusal says tha
 
 from collections.abc import Collection
 
+from bot.actions._current_state import CurrentState
 from bot.actions._foreseen import case_now
-from bot.actions._world import World
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.findings import Pairing, PairVerdict
@@ -108,8 +108,8 @@ def _instead(restores: Restores, ranking: Ranking, going: Pairing | None) -> str
         gone = ranking.right[0].pair
         return f"Run {short_job(gone.job_id)} has ended since. Check whether {gone.path} still exists; {LOOK_AGAIN}."
     points = [(each, point) for each in restores.in_evidence if (point := pair_of(each)) is not None]
-    if newest is not None and restores.guests.has_run(newest.job_id):
-        own = next((s for s in reversed(restores.binding) if not restores.guests.has_run(s.job_id)), None)
+    if newest is not None and restores.other_jobs.has_run(newest.job_id):
+        own = next((s for s in reversed(restores.binding) if not restores.other_jobs.has_run(s.job_id)), None)
         pair = next((p for _, p in points if own is not None and p.snapshot_id == own.snapshot_id), None)
         by_hand = f"by hand from {pair.path}, which pairs with its own newest commit" if pair is not None else "by hand"
         return (
@@ -126,12 +126,12 @@ def _instead(restores: Restores, ranking: Ranking, going: Pairing | None) -> str
     past = f", but none of {', '.join(map(short, loses))}: replay them from the source" if loses else ""
     return (
         f"{look}: it would lose or duplicate rows. Or rewind table and job to checkpoint {below.checkpoint_id} "
-        f"(`/waterline propose rewind_table_and_job`): the job reads all later rows again{past}."
+        f"(`/waterline propose roll_back_table_and_restore_job`): the job reads all later rows again{past}."
     )
 
 
 def _must_know_whose(restores: Restores) -> None:
-    if restores.guests.is_untold:
+    if restores.other_jobs.is_untold:
         raise Refused(
             "It is not known which restore points belong to the job.",
             "Two Flink jobs wrote the table concurrently, and Flink lists no run of this one to tell them apart. "
@@ -163,7 +163,7 @@ def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
     return (said,) if said is not None else ()
 
 
-def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:
+def newest_that_pairs(world: CurrentState, job: str, run: JobId) -> RestorePoint:
     """The newest restore point of the run whose table state is the newest Flink commit on main that binds; further
     copies of it (F1) may follow.
 

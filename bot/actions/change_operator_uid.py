@@ -51,8 +51,8 @@ def _by_hand(plan: Plan, case: Case, live: JobRun | None, why: str) -> Refused:
     stored = {each.path: each for each in restores.newest_first}
     none = {PairVerdict.FOREIGN, PairVerdict.UNREADABLE}
     read = [(stored[p.path], p) for p in restores.in_evidence if p.path in stored and p.verdict not in none]
-    is_of_others = bool(restores.binding) and restores.guests.has_run(restores.binding[-1].job_id)
-    if restores.guests.is_untold or is_of_others or not read or not restores.binding:
+    is_of_others = bool(restores.binding) and restores.other_jobs.has_run(restores.binding[-1].job_id)
+    if restores.other_jobs.is_untold or is_of_others or not read or not restores.binding:
         copy = f"First copy away {_SURELY_ITS_OWN}, {_AND_SHARED}. " if live and may_lose_state(live) else ""
         which = "Waterline cannot tell which point that is"
         if is_of_others:
@@ -84,7 +84,7 @@ def _by_hand(plan: Plan, case: Case, live: JobRun | None, why: str) -> Refused:
         f"{_proof(plan)} {why}",
         f"{none_fits} Instead, rewind table and job to checkpoint {rewind.checkpoint_id}, which pairs with snapshot "
         f"{short(rewind.snapshot_id)}. The job then reads those rows again, and its sink keeps its uid.",
-        "Propose that: `/waterline propose rewind_table_and_job`. Start nothing by hand until it is done.",
+        "Propose that: `/waterline propose roll_back_table_and_restore_job`. Start nothing by hand until it is done.",
     )
 
 

@@ -7,14 +7,14 @@ no data file is written anew, so that no row rises above a delete by key that ca
 from collections.abc import Mapping
 
 from bot.actions._passed import must_have_passed
-from bot.actions._rehearsing import branch_for, must_be_writable, rehearsal_of
+from bot.actions._staging import branch_for, must_be_writable, rehearsal_of
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import DeleteRows
 from bot.domain.errors import Refused
 from bot.domain.findings import ExtraCopiesFinding
-from bot.domain.guests import Guests
 from bot.domain.ids import short
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.proposal import Proposal
 from bot.domain.sentences import counted
 from bot.domain.snapshot import DELETED_FROM
@@ -36,16 +36,16 @@ def said_of_copies(case: Case, extra: ExtraCopiesFinding) -> dict[str, str]:
     is_told = sum(each.rows for each in extra.commits) == extra.rows
     if not (is_known and is_told and deleted <= {s.snapshot_id for pair in pairs for s in pair}):
         return {}
-    guests = Guests(case)
-    if guests.is_untold or not all(_are_read_apart(guests, *pair) for pair in pairs):
+    other_jobs = OtherJobs(case)
+    if other_jobs.is_untold or not all(_are_read_apart(other_jobs, *pair) for pair in pairs):
         return {}
     return {DELETED_FROM: ",".join(map(str, sorted(deleted)))}
 
 
-def _are_read_apart(guests: Guests, first: Snapshot, second: Snapshot) -> bool:
+def _are_read_apart(other_jobs: OtherJobs, first: Snapshot, second: Snapshot) -> bool:
     """Whether both are the job's, which had read these rows, or committed them, once more for the second."""
     for each in (first, second):
-        if each.job_id is None or each.is_repair or guests.has(each) or guests.has_run(each.job_id):
+        if each.job_id is None or each.is_repair or other_jobs.has(each) or other_jobs.has_run(each.job_id):
             return False
     if first.job_id != second.job_id:
         return True

@@ -12,7 +12,7 @@ that the table had already. What else such a commit brought is nobody's copy, an
 from collections.abc import Iterator, Sequence
 
 from bot.actions._passed import must_have_passed
-from bot.actions._rehearsing import (
+from bot.actions._staging import (
     every,
     first_that_took_rows,
     listed,

@@ -7,7 +7,7 @@ from what pairs with main as it is now, which need not be the savepoint that the
 from bot.actions._draft import drafted, job_and_head, live_run
 from bot.actions._foreseen import knowing
 from bot.actions._recipes import kept_for_start, start_from
-from bot.actions._rehearsed import Rehearsed, goes_on, rehearsed, start_in_words
+from bot.actions._staged import Rehearsed, goes_on, rehearsed, start_in_words
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect
 from bot.domain.ids import SnapshotId, short
@@ -89,6 +89,6 @@ def _removal(done: Rehearsed, table: TableState, at: SnapshotId | None) -> str:
         return (
             f"{removed} Main has that commit, although this incident has not published it: somebody set main to it "
             "by hand. It stays there unproven. After the branch is removed, `/waterline propose "
-            "trust_present_state` proves it."
+            "verify_current_state` proves it."
         )
     return f"{removed} Its commits can then be expired. Main uses none of the data files that they added."

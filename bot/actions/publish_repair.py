@@ -10,7 +10,7 @@ from itertools import takewhile
 from bot.actions._draft import drafted, job_and_head, others_to_pause, readers_of
 from bot.actions._foreseen import committer
 from bot.actions._recipes import start_from
-from bot.actions._rehearsed import (
+from bot.actions._staged import (
     GoesOn,
     Rehearsed,
     goes_on_published,
@@ -18,7 +18,7 @@ from bot.actions._rehearsed import (
     rehearsed,
     start_in_words,
 )
-from bot.actions._rehearsing import sized
+from bot.actions._staging import sized
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, PublishBranch, StartFromStop
 from bot.domain.errors import Refused

@@ -7,7 +7,7 @@ commit: their order does not matter, because nothing in them is an update.
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from bot.actions._rehearsing import must_not_rise, named, rehearsal, said_of_rows, sized, where
+from bot.actions._staging import must_not_rise, named, rehearsal, said_of_rows, sized, where
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused

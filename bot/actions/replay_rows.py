@@ -4,7 +4,7 @@ Idempotent by key: only a row whose key does not live is written. What is there 
 """
 
 from bot.actions._draft import job_and_head
-from bot.actions._rehearsing import declared_replay, keys_must_come_once, replay_rehearsal, too_many, within
+from bot.actions._staging import declared_replay, keys_must_come_once, replay_rehearsal, too_many, within
 from bot.domain.action import Action, Plan
 from bot.domain.contract import TableContract
 from bot.domain.errors import Refused
@@ -59,7 +59,7 @@ def propose(plan: Plan) -> Proposal:
             f"A row whose {key} the table already has, within the bounds or elsewhere, stays as it is. No other row "
             "changes.",
             "Rows missing outside the bounds stay missing, so publishing this does not move the waterline. Propose "
-            "trust_present_state when nothing is missing any more.",
+            "verify_current_state when nothing is missing any more.",
         ),
         proof="no duplicate rows",
     )

@@ -4,7 +4,7 @@ Bounded by what is missing, idempotent by key: a row whose key lives already is 
 the evidence looked at, value for value.
 """
 
-from bot.actions._rehearsing import declared_replay, keys_must_come_once, replay_rehearsal, too_many
+from bot.actions._staging import declared_replay, keys_must_come_once, replay_rehearsal, too_many
 from bot.domain.action import Action, Plan
 from bot.domain.broker_gaps import on_broker_in_words
 from bot.domain.errors import Refused

@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 from bot.actions._draft import live_run
 from bot.actions._foreseen import committer
 from bot.actions._recipes import left_behind, rewound
-from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, said_of_rows, sized, where
 from bot.actions._restore_points import pair_with_head
+from bot.actions._staging import every, listed, must_not_rise, named, rehearsal, said_of_rows, sized, where
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import GoneOn
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
-from bot.domain.guests import commits_that_bind, those_that_bind
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import Sink, SourceRange
+from bot.domain.other_jobs import commits_that_bind, those_that_bind
 from bot.domain.other_writers import described_by, keeps_its_rows
 from bot.domain.proposal import Proposal
 from bot.domain.rollbacks import rollbacks

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from bot.actions._draft import drafted, job_and_head, live_run
 from bot.actions._foreseen import committer
 from bot.actions._recipes import left_behind, rewound, started_on_head
-from bot.actions._rehearsed import goes_on, main_at, may_yet_be_found, newest_by_flink
 from bot.actions._restore_points import going_on
+from bot.actions._staged import goes_on, main_at, may_yet_be_found, newest_by_flink
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
 from bot.domain.effects import (
@@ -106,7 +106,7 @@ def _by_hand(case: Case, stood: StoodStill) -> str:
     )
 
 
-class Deeds:
+class AppliedEffects:
     def __init__(self, past: Past) -> None:
         self.title = past.proposal.title
         done = [(index, effect) for index, effect in enumerate(past.proposal.effects) if index in past.results]
@@ -135,14 +135,14 @@ def _stood_at(past: Past, index: int, effect: StartJob | StartFromStop) -> Snaps
 
 def undone(plan: Plan, action: Action, past: Past) -> Proposal:
     """Raises Refused with the reason when it cannot be undone, CouldNotLook when Flink was not seen."""
-    did = Deeds(past)
+    did = AppliedEffects(past)
     proposal = _undone(plan, action, did, f"Undo: {did.title}")
     warning = f"Undo “{did.title}”: table and job return to their earlier state, including the fault."
     sentences = (warning, *proposal.preview.sentences)
     return proposal.model_copy(update={"preview": proposal.preview.model_copy(update={"sentences": sentences})})
 
 
-def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
+def _undone(plan: Plan, action: Action, did: AppliedEffects, title: str) -> Proposal:
     if did.fork is not None:
         raise _impossible(
             did,
@@ -175,7 +175,7 @@ def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
     )
 
 
-def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
+def _moved_back(plan: Plan, action: Action, did: AppliedEffects, title: str) -> Proposal:
     """Main goes back to what was left, and the job to the state of the run that was stopped, if one was."""
     table = plan.case.observation.table
     live = live_run(plan)
@@ -223,7 +223,7 @@ def _as_before_the_rehearsal(
     return rewound(plan, action, to, None, live, title=title, unstarted=unstarted)
 
 
-def _known(did: Deeds, table: TableState) -> frozenset[SnapshotId]:
+def _known(did: AppliedEffects, table: TableState) -> frozenset[SnapshotId]:
     """The commits that it brought to main itself, such as those of a repair: they are what is undone."""
     if did.brings is not None and did.brings_of is not None:
         return frozenset(s.snapshot_id for s in table.chain if _is_owed(s, did.brings_of, did.brings))
@@ -240,7 +240,7 @@ def _is_owed(snapshot: Snapshot, run: JobId, start: StartJob) -> bool:
     return snapshot.job_id == run and reached is not None and reached <= start.checkpoint_id
 
 
-def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoint:
+def _state_of(plan: Plan, did: AppliedEffects, run: JobId, at: SnapshotId) -> RestorePoint:
     """The newest durable state that pairs with the table as it was at `at`, in most cases the stopped run's. Raises
     Refused, CouldNotLook."""
     case = main_at(plan.case, at, run)
@@ -255,7 +255,7 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     )
 
 
-def _impossible(did: Deeds, found: str, do: str) -> Refused:
+def _impossible(did: AppliedEffects, found: str, do: str) -> Refused:
     return Refused(f"“{did.title}” cannot be undone.", found, do)
 
 

@@ -13,7 +13,7 @@ from functools import partial
 
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
-from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
+from bot.adapters.checkpoint_parsing import Handle, ParsedMetadata, StateFile, told_by
 from bot.adapters.flink_http import polled
 from bot.adapters.storage import TROUBLE, Opened, address, in_a_line, opened, opened_with, remedy_for
 from bot.domain.errors import CouldNotLook, NotThere
@@ -202,7 +202,7 @@ def unopened(files: FileSystem, folder: str, error: Exception) -> StoredCheckpoi
     )
 
 
-def _stored(told: Told, content: bytes, folder: str, at: datetime) -> StoredCheckpoint:
+def _stored(told: ParsedMetadata, content: bytes, folder: str, at: datetime) -> StoredCheckpoint:
     sizes: dict[OperatorId, int] = {}
     for part in told.operators:
         sizes[part.operator_id] = sizes.get(part.operator_id, 0) + part.bytes

@@ -427,7 +427,7 @@ _KINDS = {
 _DRAINED = b"TERMINATE"
 
 
-class Told(Record):
+class ParsedMetadata(Record):
     """One `_metadata` file's own words."""
 
     checkpoint_id: CheckpointId | None = None
@@ -459,13 +459,13 @@ def _nothing_beside(_handle: Handle) -> bytes | None:
     return None
 
 
-def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_beside) -> Told:
+def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_beside) -> ParsedMetadata:
     """Never raises: whatever cannot be understood is said in a sentence.
 
     `beside` gives the content of a state that lies in another file, None where it cannot or will not.
     """
     if (problem := _problem_of_header(content)) is not None:
-        return Told(problem=problem)
+        return ParsedMetadata(problem=problem)
     version = int.from_bytes(content[4:8], "big")
     kind, is_drained, problem = CheckpointKind.UNKNOWN, False, None
     if version >= _FIRST_WITH_PROPERTIES:
@@ -482,7 +482,7 @@ def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_
     found = [match for text in texts for match in _MANIFEST.finditer(text)]
     manifests = sorted({(int(m[4]), m[1].decode(), m[2].decode(), m[3].decode()) for m in found})
     job_id = _job_id(texts, manifests[-1][2] if manifests else None)
-    return Told(
+    return ParsedMetadata(
         checkpoint_id=CheckpointId(int.from_bytes(content[8:16], "big", signed=True)),
         kind=kind,
         is_drained=is_drained,

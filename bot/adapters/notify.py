@@ -30,7 +30,7 @@ from bot.domain.errors import BadConfiguration, NotDelivered
 from bot.domain.notice import Address, NoticeData
 from bot.domain.record import Record, Utc
 from bot.notices.forms import TAKES_NO_ANSWER, as_html, as_markdown, as_plain, headline
-from bot.ports.carriers import Parcel, Receipt
+from bot.ports.transports import DeliveryResult, NoticeDelivery
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -38,16 +38,16 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 class NoticeFiles:
     """One file a notice, by a name that follows from it: written again it is the same file."""
 
-    def carry(self, parcel: Parcel) -> Receipt:
+    def send(self, outgoing: NoticeDelivery) -> DeliveryResult:
         """See the port. The file appears whole, or not at all."""
-        notice = parcel.notice
-        folder = Path(parcel.address.to)
-        named = f"{parcel.incident}-{notice.kind}-{notice.consumer}-{notice.revision}-{parcel.key}"
+        notice = outgoing.notice
+        folder = Path(outgoing.address.to)
+        named = f"{outgoing.incident}-{notice.kind}-{notice.consumer}-{notice.revision}-{outgoing.key}"
         name = _UNSAFE.sub("-", named).lstrip(".-")
         path, unfinished = folder / f"{name}.md", folder / f".{name}.new"
         head = (
-            f"---\nincident: {parcel.incident}\ntable: {parcel.table}\nkind: {notice.kind}\n"
-            f"consumer: {notice.consumer!r}\nrevision: {notice.revision}\nat: {parcel.at:%Y-%m-%dT%H:%M:%SZ}\n---\n\n"
+            f"---\nincident: {outgoing.incident}\ntable: {outgoing.table}\nkind: {notice.kind}\n"
+            f"consumer: {notice.consumer!r}\nrevision: {notice.revision}\nat: {outgoing.at:%Y-%m-%dT%H:%M:%SZ}\n---\n\n"
         )
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ class NoticeFiles:
             raise NotDelivered(
                 f"The file {path} could not be written: {type(error).__name__}: {error.strerror}."
             ) from error
-        return Receipt(detail=f"Written to {path}.")
+        return DeliveryResult(detail=f"Written to {path}.")
 
 
 Security = Literal["starttls", "tls", "none"]
@@ -88,9 +88,9 @@ class Smtp:
         self._login = login
         self._limit_s = limit_s
 
-    def carry(self, parcel: Parcel) -> Receipt:
+    def send(self, outgoing: NoticeDelivery) -> DeliveryResult:
         """See the port. The Message-ID is the same for each try: mailboxes that know it keep one."""
-        message = mail_of(parcel, self._sender)
+        message = mail_of(outgoing, self._sender)
         server: smtplib.SMTP = (
             smtplib.SMTP_SSL(timeout=self._limit_s, context=ssl.create_default_context())
             if self._security == "tls"
@@ -104,9 +104,9 @@ class Smtp:
                 server.send_message(message)
             except smtplib.SMTPRecipientsRefused as refused:
                 code, said = next(iter(refused.recipients.values()))
-                raise self._refused(parcel, code, said) from refused
+                raise self._refused(outgoing, code, said) from refused
             except smtplib.SMTPResponseException as refused:
-                raise self._refused(parcel, refused.smtp_code, refused.smtp_error) from refused
+                raise self._refused(outgoing, refused.smtp_code, refused.smtp_error) from refused
             except (smtplib.SMTPException, OSError) as error:
                 raise NotDelivered(
                     f"The mail server {self._host}:{self._port} did not take it: {type(error).__name__}: {error}.",
@@ -114,7 +114,7 @@ class Smtp:
                 ) from error
             finally:
                 _left(server)
-        return Receipt(detail=f"The mail server {self._host} took it, Message-ID {message['Message-ID']}.")
+        return DeliveryResult(detail=f"The mail server {self._host} took it, Message-ID {message['Message-ID']}.")
 
     def _connect(self, server: smtplib.SMTP) -> None:
         server._host = self._host  # type: ignore[attr-defined]  # what a certificate is checked against
@@ -124,12 +124,12 @@ class Smtp:
         if self._login is not None:
             server.login(*self._login)
 
-    def _refused(self, parcel: Parcel, code: int, said: bytes | str) -> NotDelivered:
+    def _refused(self, outgoing: NoticeDelivery, code: int, said: bytes | str) -> NotDelivered:
         """5xx is for good, except where the server refuses us and not the message: somebody mends that."""
         text = said.decode(errors="replace") if isinstance(said, bytes) else said
         is_final = 500 <= code < 600 and code not in {530, 534, 535, 538}
         return NotDelivered(
-            f"The mail server {self._host}:{self._port} refused it for {parcel.address.to}: {code} {text}.",
+            f"The mail server {self._host}:{self._port} refused it for {outgoing.address.to}: {code} {text}.",
             is_final=is_final,
         )
 
@@ -162,20 +162,20 @@ def _left(server: smtplib.SMTP) -> None:
         server.close()
 
 
-def mail_of(parcel: Parcel, sender: str) -> EmailMessage:
+def mail_of(outgoing: NoticeDelivery, sender: str) -> EmailMessage:
     """The message of a parcel: the same for each try, but for its date and the note that it may have come twice."""
-    notice = parcel.notice
+    notice = outgoing.notice
     message = EmailMessage()
     message["From"] = sender
-    message["To"] = parcel.address.to
+    message["To"] = outgoing.address.to
     subject = headline(notice.text)
-    message["Subject"] = f"[{parcel.incident}] {subject}"[:200]
-    message["Date"] = format_datetime(parcel.at)
-    message["Message-ID"] = f"<{parcel.key}@{_host_of(sender)}>"
-    message["References"] = f"<{parcel.incident}.{_slug(notice.consumer)}@{_host_of(sender)}>"
+    message["Subject"] = f"[{outgoing.incident}] {subject}"[:200]
+    message["Date"] = format_datetime(outgoing.at)
+    message["Message-ID"] = f"<{outgoing.key}@{_host_of(sender)}>"
+    message["References"] = f"<{outgoing.incident}.{_slug(notice.consumer)}@{_host_of(sender)}>"
     message["Auto-Submitted"] = "auto-generated"
-    message["X-Waterline-Notice"] = notice.key(parcel.incident)
-    text = f"{notice.text}\n\n{_TWICE}" if parcel.may_be_there else notice.text
+    message["X-Waterline-Notice"] = notice.key(outgoing.incident)
+    text = f"{notice.text}\n\n{_TWICE}" if outgoing.may_be_there else notice.text
     message.set_content(f"{as_plain(text)}\n{TAKES_NO_ANSWER}\n")
     message.add_alternative(as_html(text), subtype="html")
     return message
@@ -230,18 +230,18 @@ class Webhook:
         self._addresses = addresses or {}
         self._limit_s = limit_s
 
-    def carry(self, parcel: Parcel) -> Receipt:
+    def send(self, outgoing: NoticeDelivery) -> DeliveryResult:
         """See the port. Anything but 2xx did not arrive; most 4xx never will."""
-        url, host = self._url(parcel.address), parcel.address.shown
-        body = payload_of(parcel).model_dump_json().encode()
-        stamp = str(int(parcel.at.timestamp()))
+        url, host = self._url(outgoing.address), outgoing.address.shown
+        body = payload_of(outgoing).model_dump_json().encode()
+        stamp = str(int(outgoing.at.timestamp()))
         headers = {
             "content-type": "application/json",
             "user-agent": "waterline",
-            "idempotency-key": parcel.key,
-            "webhook-id": parcel.key,
+            "idempotency-key": outgoing.key,
+            "webhook-id": outgoing.key,
             "webhook-timestamp": stamp,
-            "webhook-signature": " ".join(signature(secret, parcel.key, stamp, body) for secret in self._secrets),
+            "webhook-signature": " ".join(signature(secret, outgoing.key, stamp, body) for secret in self._secrets),
         }
         try:
             status = asyncio.run(self._status(url, body, headers))
@@ -256,7 +256,7 @@ class Webhook:
         if not 200 <= status < 300:
             is_final = 400 <= status < 500 and status not in _AGAIN
             raise NotDelivered(f"{host} answered HTTP {status}.", is_final=is_final)
-        return Receipt(detail=f"{host} answered HTTP {status}.")
+        return DeliveryResult(detail=f"{host} answered HTTP {status}.")
 
     async def _status(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
         """The status code. Raises TimeoutError when the whole try takes longer than the limit: httpx limits each read
@@ -280,20 +280,20 @@ class Webhook:
         return known or address.to
 
 
-def payload_of(parcel: Parcel) -> NoticePayload:
+def payload_of(outgoing: NoticeDelivery) -> NoticePayload:
     """What is sent: the words of the preview, and the facts beside them."""
-    notice = parcel.notice
+    notice = outgoing.notice
     return NoticePayload(
         type="waterline.notice",
-        id=parcel.key,
-        incident=parcel.incident,
-        table=parcel.table,
+        id=outgoing.key,
+        incident=outgoing.incident,
+        table=outgoing.table,
         consumer=notice.consumer,
         kind=notice.kind,
         revision=notice.revision,
         severity=notice.severity,
-        tried_at=parcel.at,
-        may_be_repeated=parcel.may_be_there,
+        tried_at=outgoing.at,
+        may_be_repeated=outgoing.may_be_there,
         headline=headline(notice.text),
         markdown=as_markdown(notice.text),
         data=notice.data,

@@ -444,8 +444,8 @@ class SparkConnection:
 
     def _opened(self, url: str, *, is_interpreted: bool = False) -> _Open:
         if isinstance(self._where, EmbeddedSpark):
-            hands = self._where.cores if self._server is None else self._server.hands
-            retries, listing_tasks, wanted = _RETRIES["embedded"], hands, RemoteSpark(url=url)
+            clients = self._where.cores if self._server is None else self._server.clients
+            retries, listing_tasks, wanted = _RETRIES["embedded"], clients, RemoteSpark(url=url)
         else:
             retries, listing_tasks, wanted = _RETRIES["remote"], _LISTING_TASKS, self._where
             _reachable(url)

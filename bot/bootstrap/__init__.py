@@ -33,30 +33,30 @@ from bot.service.absent_approvers import who_is_gone
 from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
-from bot.service.courier import Posting
 from bot.service.diagnosing import Diagnostician, OtherDoubts, tasks_needed
-from bot.service.diagnosis_desk import DiagnosisDesk
-from bot.service.duties import Duties
-from bot.service.evidence_desk import EvidenceDesk
+from bot.service.diagnosis_service import DiagnosisService
+from bot.service.evidence_service import EvidenceService
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
+from bot.service.notification_dispatcher import Posting
+from bot.service.notifying import Answering, Telling
 from bot.service.observing import NewerCommits, Observer, Starts
 from bot.service.opening import Opening
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
+from bot.service.reconciler import Reconciler
 from bot.service.record import Records
-from bot.service.restoring import RestoreDesk
+from bot.service.restoring import RestoreService
 from bot.service.retrying import Retrying
 from bot.service.reviewing import Reviews
+from bot.service.runbook_steps import RunbookSteps
 from bot.service.savepoints import Savepoints, SavepointTags
 from bot.service.services import Services
 from bot.service.sightings import WatchFindings
-from bot.service.telling import Answering, Telling
-from bot.service.trust import TrustDesk
+from bot.service.trust import TrustService
 from bot.service.verifying import Verifier
-from bot.service.walking import Walker
 from bot.service.waterline import Mark, Waterline
 from bot.settings import Settings, refuse_unknown_actions
 
@@ -147,7 +147,7 @@ def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
 
 
 @contextmanager
-def restore_desk(settings: Settings, table: TableName | None = None) -> Iterator[RestoreDesk]:
+def restore_desk(settings: Settings, table: TableName | None = None) -> Iterator[RestoreService]:
     """Only what tells whether a job may be started from a restore point: no record, no Spark, nothing that starts
     a job. `table`: only its jobs are asked. Raises BadConfiguration."""
     with ExitStack() as stack:
@@ -164,7 +164,7 @@ def restore_desk(settings: Settings, table: TableName | None = None) -> Iterator
             if name in asked
         }
         observer = Observer(catalog, setups, ports, reads=AllLineage([]), files=FolderOfTable(catalog.storage))
-        yield RestoreDesk(observer, clock)
+        yield RestoreService(observer, clock)
 
 
 def assemble(
@@ -187,12 +187,12 @@ def assemble(
     incidents.veil_by(observer.tables)
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
-    desk = EvidenceDesk(incidents, observer, collector, alone_with, cheap if look_first else ())
+    desk = EvidenceService(incidents, observer, collector, alone_with, cheap if look_first else ())
     diagnostician = Diagnostician(incidents, observer, modes)
     diagnostician.look_before(desk.look_first)
     diagnostician.collect_by(desk.run_now)
     recipes = find_actions(actions, own_actions)
-    diagnoses = DiagnosisDesk(incidents, diagnostician, recipes)
+    diagnoses = DiagnosisService(incidents, diagnostician, recipes)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
     proposals.look_before(desk.run_now)
     proposals.ask_who_is_gone(partial(who_is_gone, directory))
@@ -209,12 +209,12 @@ def assemble(
     tags = SavepointTags(incidents, observer.catalog, clock)
     retrying = Retrying(incidents, clock, others)
     promises = Promises(incidents, observer.tables, clock)
-    duties = Duties(
+    reconciler = Reconciler(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
         telling, tags, retrying, promises,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, filed, clock)
-    desk.on_answer(duties.walk_on)
+    desk.on_answer(reconciler.walk_on)
     return Services(
         clock=clock,
         store=incidents,
@@ -225,7 +225,7 @@ def assemble(
         diagnostician=diagnostician,
         examiner=Examiner(observer, collector, modes),
         diagnoses=diagnoses,
-        walker=Walker(incidents, duties.walk_on),
+        runbook_steps=RunbookSteps(incidents, reconciler.walk_on),
         proposals=proposals,
         approvals=approvals,
         executions=executions,
@@ -234,13 +234,13 @@ def assemble(
         answering=Answering(incidents),
         posting=Posting(incidents, clock, others),
         retrying=retrying,
-        trust=TrustDesk(incidents, observer, clock, is_marked=mark != "none"),
+        trust=TrustService(incidents, observer, clock, is_marked=mark != "none"),
         waterline=waterline,
         maintenance=maintenance,
         reviews=reviews,
         closing=Closing(incidents, reviews, observer.tables),
         promises=promises,
-        duties=duties,
+        reconciler=reconciler,
         background=background,
         tasks=collector.tasks,
         records=records(observer.tables),

@@ -167,7 +167,7 @@ def _starter(job: JobSettings, logins: Logins | None) -> Starter | None:
                 start.url,
                 start.statements,
                 start.properties,
-                limit_s=start.within.total_seconds(),
+                limit_s=start.timeout.total_seconds(),
                 logins=logins,
             )
         case JarStartSettings() as start:
@@ -178,7 +178,7 @@ def _starter(job: JobSettings, logins: Logins | None) -> Starter | None:
                 args=start.args,
                 parallelism=start.parallelism,
                 properties=start.properties,
-                limit_s=start.within.total_seconds(),
+                limit_s=start.timeout.total_seconds(),
                 logins=logins,
             )
         case OperatorStartSettings() | None:
@@ -189,7 +189,7 @@ def _operated(rest: FlinkRest, start: OperatorStartSettings, stop_limit: timedel
     """Raises BadConfiguration when there is no way to the Kubernetes API server."""
     login = as_pod() if start.kubeconfig is None else by_kubeconfig(Path(start.kubeconfig), start.context)
     resource = flink_resource(login, start.resource, start.namespace, start.name)
-    return FlinkOperator(rest, resource, start.resource, stop_limit=stop_limit, start_limit=start.within)
+    return FlinkOperator(rest, resource, start.resource, stop_limit=stop_limit, start_limit=start.timeout)
 
 
 def filed_contracts(settings: Settings) -> Callable[[TableName], TableContract | None]:

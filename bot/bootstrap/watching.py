@@ -10,7 +10,7 @@ from bot.diagnosis._examine import ModeModule
 from bot.domain.ids import TableName
 from bot.service.services import Services
 from bot.service.sightings import Sightings, WatchFindings
-from bot.service.trust import TrustDesk
+from bot.service.trust import TrustService
 from bot.service.watch_look import Eye, WatchTerms
 from bot.service.watching import Watch
 from bot.settings import Settings
@@ -23,14 +23,16 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
     watch = settings.watch
     if watch is None:
         return services
-    terms = WatchTerms(every=watch.every, evidence_every=watch.evidence_every, patience=watch.patience)
+    terms = WatchTerms(
+        poll_interval=watch.poll_interval, evidence_every=watch.evidence_every, grace_period=watch.grace_period
+    )
     channels = channels_of(settings)
-    sightings = Sightings(store.watched, store.outbox, services.store, services.clock, channels, watch.mention)
+    sightings = Sightings(store.watched, store.outbox, services.store, services.clock, channels, watch.notify)
     eye = Eye(services.observer, services.examiner, modes, services.clock, terms)
     alone = store.presence.alone_with
     followed = tuple(table for table in channels if settings.tables[table].watch)
     made = Watch(eye, sightings, services.store, services.clock, alone, terms, followed)
-    trust = TrustDesk(
+    trust = TrustService(
         services.store,
         services.observer,
         services.clock,

@@ -10,10 +10,10 @@ from bot.bootstrap.watching import findings_of
 from bot.domain.errors import BadConfiguration
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
-from bot.ports.carriers import Carrier
-from bot.service.courier import Courier
+from bot.ports.transports import Transport
 from bot.service.diagnosing import OtherDoubts
 from bot.service.late_readers import LateReaders
+from bot.service.notification_dispatcher import NotificationDispatcher
 from bot.settings import NoticeSecrets, Settings
 
 
@@ -23,22 +23,22 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
     services = built.services
     refuse_missing_ways(settings, services.observer.tables.values())
     others = OtherDoubts(services.store, findings_of(settings, built.store))
-    courier = Courier(
+    dispatcher = NotificationDispatcher(
         services.store,
         carriers(settings, (each for table in services.observer.tables.values() for each in table.consumers)),
         services.clock,
         built.store.presence.alone_with,
         others,
     )
-    stack.callback(courier.close)
-    courier.start()
+    stack.callback(dispatcher.close)
+    dispatcher.start()
     LateReaders(services.store, services.observer, services.background, services.clock, built.timers).start()
 
 
-def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Carrier]:
+def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Transport]:
     """Each way that is set up, to these. Raises BadConfiguration."""
     secrets = NoticeSecrets()
-    found: dict[str, Carrier] = {"file": NoticeFiles()}
+    found: dict[str, Transport] = {"file": NoticeFiles()}
     smtp = settings.notices.smtp
     if smtp is not None:
         found["email"] = Smtp(
@@ -47,7 +47,7 @@ def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Car
             smtp.sender,
             security=smtp.security,
             login=_login(smtp.user, secrets),
-            limit_s=smtp.within.total_seconds(),
+            limit_s=smtp.timeout.total_seconds(),
         )
     if secrets.waterline_webhook_secret is not None:
         keys = secrets_in(secrets.waterline_webhook_secret.get_secret_value())

@@ -81,7 +81,7 @@ def bot_process(
                 process.wait()
 
 
-ACTION = "rewind_table_and_job"
+ACTION = "roll_back_table_and_restore_job"
 
 
 def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch: bool = False) -> Path:
@@ -142,7 +142,7 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
         },
         "spark": spark,
         "lineage": {"events": str(lab.lineage_path)},
-        "slack": {"mode": "socket", "base_url": api_url, "pace": 0.1},
+        "slack": {"mode": "socket", "base_url": api_url, "min_message_interval": 0.1},
     }
     if watch:
         content["watch"] = {"every": 5, "mention": {"users": [ana]}}

@@ -52,9 +52,9 @@ LATE: Mapping[str, Late] = {
         "restore_check",
         "Say whether a start from a restore point would be right. Exit code 0: yes. 1: no. 2: could not tell.",
     ),
-    "ledger": Late(
+    "commits": Late(
         "bot.cli.tables",
-        "ledger",
+        "commits",
         "List the commits of a table, and the checkpoints that have no commit. Exit code 2: could not tell.",
     ),
     "evidence": Late(

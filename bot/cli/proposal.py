@@ -30,7 +30,7 @@ from bot.domain.proposal import Preview, returns
 from bot.domain.replay_bounds import typed_proposal
 from bot.domain.requirements import Requirement
 from bot.domain.sentences import clock_time, counted, visible
-from bot.domain.settling import HOW_TO_SETTLE, unknown_effect
+from bot.domain.unknown_outcomes import HOW_TO_SETTLE, unknown_effect
 from bot.domain.waterline import is_marked
 from bot.ports import Directory
 from bot.settings import Settings, SlackSecrets
@@ -142,7 +142,7 @@ def carried_out(built: Built, place: Place, incident_id: IncidentId, view: Propo
     """Begin the proposal unless it is begun already, and follow it; the exit code. Raises Refused, Superseded,
     CouldNotLook where it may not be begun."""
     services, incident = built.services, built.services.store.get(incident_id)
-    told = _Told(incident, view)
+    told = _Reported(incident, view)
     if _is_owed(incident, view):
         at = f" at {view.execution_started_at:%H:%M:%S} UTC" if view.execution_started_at else ""
         say(f"“{view.proposal.title}” was started by <@{view.executed_by}>{at}, and continues.")
@@ -178,13 +178,13 @@ def must_be_meant(view: ProposalView, digest: str, incident: str) -> None:
         )
 
 
-def _one_round(built: Built, place: Place, told: "_Told", incident_id: IncidentId) -> bool:
+def _one_round(built: Built, place: Place, told: "_Reported", incident_id: IncidentId) -> bool:
     """Have it carried on where that is this process's to do, and tell what is new; whether it has looked here."""
     services, looked, was_here = built.services, threading.Event(), place.is_here
     if place.taken():
         if not was_here:
             say(_GONE)
-        services.duties.recover(incident_id, looked.set)
+        services.reconciler.recover(incident_id, looked.set)
     until = time.monotonic() + _ROUND_S
     while not looked.wait(_LOOK_EVERY_S) and time.monotonic() < until:
         incident = services.store.get(incident_id)
@@ -195,7 +195,7 @@ def _one_round(built: Built, place: Place, told: "_Told", incident_id: IncidentI
     return looked.is_set()
 
 
-class _Told:
+class _Reported:
     """What has been said of one proposal so far."""
 
     def __init__(self, incident: Incident, view: ProposalView) -> None:
@@ -286,7 +286,7 @@ def show(incident: IncidentArgument, config: ConfigOption = DEFAULT_CONFIG) -> N
 @app.command()
 def propose(
     incident: IncidentArgument,
-    action: Annotated[str, typer.Argument(help="Name of the action, for example rewind_table_and_job.")],
+    action: Annotated[str, typer.Argument(help="Name of the action, for example roll_back_table_and_restore_job.")],
     bounds: Annotated[
         list[str] | None,
         typer.Argument(

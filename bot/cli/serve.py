@@ -24,7 +24,7 @@ from bot.domain.masking import Masking
 from bot.ports import Clock, Timers
 from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.app import check_identity
-from bot.slack.front_door import FrontDoor
+from bot.slack.gateway import SlackGateway
 from bot.web.serving import Address, address_of, not_ready
 
 if TYPE_CHECKING:
@@ -126,32 +126,32 @@ def running(
             inbox=store.inbox,
             outbox=store.outbox,
             cursor=store.cursor,
-            pace=settings.slack.pace,
+            min_message_interval=settings.slack.min_message_interval,
             team_id=settings.slack.team_id,
         )
         bring_notices(settings, built, stack)
         surface.start()
         stack.callback(surface.close)
         built.timers.every("catch up", _CATCH_UP_EVERY_S, surface.catch_up)
-        built.timers.every("due", _DUE_EVERY_S, built.services.duties.settle_due)
-        built.timers.every("settle", _SETTLE_EVERY_S, built.services.duties.settle_all)
+        built.timers.every("due", _DUE_EVERY_S, built.services.reconciler.settle_due)
+        built.timers.every("settle", _SETTLE_EVERY_S, built.services.reconciler.settle_all)
         if built.services.watch is not None:
             built.services.watch.start(built.timers)
         if settings.web is not None and address is not None:
             from bot.cli.web import pages_of
-            from bot.service.alerts import AlertDesk
-            from bot.service.restoring import RestoreDesk
+            from bot.service.alerts import AlertService
+            from bot.service.restoring import RestoreService
             from bot.slack.directory import NamesInSlack
             from bot.web.probes import OfBot
 
             names = NamesInSlack(WebClient(client.token, base_url=client.base_url, timeout=_NAMES_WITHIN_S))
             services = built.services
             alerts = (
-                AlertDesk(services.sightings, services.observer.tables, services.watch)
+                AlertService(services.sightings, services.observer.tables, services.watch)
                 if services.sightings is not None
                 else None
             )
-            restores = RestoreDesk(services.observer, services.clock)
+            restores = RestoreService(services.observer, services.clock)
             checks = {"slack": door.trouble}
             bot = OfBot(_numbers(door, store, built.timers), [door.took])
             address.shows(pages_of(settings.web, services.trust, restores, names.of, alerts, checks, bot))
@@ -170,7 +170,7 @@ def _opened(
     clock: Clock | None,
     address: Address | None,
     standing_by: ExitStack,
-) -> tuple[FrontDoor, Store]:
+) -> tuple[SlackGateway, Store]:
     """The record, and the door to it: from here on every click of Slack is acknowledged and kept.
 
     While another replica works on the record, this one serves the pages at `address`, and keeps Slack's requests in
@@ -178,7 +178,7 @@ def _opened(
     store = stack.enter_context(record_of(settings, keep=True, machine=clock))
     secret = secrets.slack_signing_secret.get_secret_value() if secrets.slack_signing_secret else None
     is_http = settings.slack.mode == "http"
-    door = FrontDoor(client, store.inbox, store.outbox, store.clock, signing_secret=secret if is_http else None)
+    door = SlackGateway(client, store.inbox, store.outbox, store.clock, signing_secret=secret if is_http else None)
     stack.callback(door.close)
 
     def stands_by() -> None:
@@ -200,7 +200,7 @@ def _opened(
     return door, store
 
 
-def _numbers(door: FrontDoor, store: Store, timers: Timers) -> dict[str, Callable[[], float]]:
+def _numbers(door: SlackGateway, store: Store, timers: Timers) -> dict[str, Callable[[], float]]:
     """What Prometheus is told of the bot itself; see `bot.web.probes.NUMBERS`. The journal is verified every hour."""
     verified: list[tuple[float, int]] = []
 

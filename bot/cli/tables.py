@@ -1,4 +1,4 @@
-"""`waterline ledger` and `evidence`: one question of one table in a terminal, no Slack needed."""
+"""`waterline commits` and `evidence`: one question of one table in a terminal, no Slack needed."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -95,7 +95,7 @@ _file = Console(width=10_000, highlight=False)
 """A file or a pipe has no width that a line could be too long for."""
 
 
-def ledger(
+def commits(
     table: TableArgument,
     window: WindowOption = None,
     as_json: JsonOption = False,

@@ -104,7 +104,7 @@ def bot_in(
                 **settings,
                 "home": Path(folder),
                 "catalog": {"name": "lake", "properties": {"type": "sql", "uri": "sqlite://"}, "mark": "none"},
-                "slack": {"mode": "socket", "base_url": workspace.api_url, "pace": 0},
+                "slack": {"mode": "socket", "base_url": workspace.api_url, "min_message_interval": 0},
             }
         )
         secrets = SlackSecrets(

@@ -24,12 +24,12 @@ from bot.domain.trust import Basis, Trust, TrustState
 from bot.history.prediction import RestoreCheck, RestoreVerdict
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.trust import TrustDesk
+from bot.service.trust import TrustService
 from bot.settings import Settings, WebSecrets
 
 
 @contextmanager
-def trust_desk(settings: Settings) -> Iterator[TrustDesk]:
+def trust_desk(settings: Settings) -> Iterator[TrustService]:
     """Only what tells whether tables can be relied on: catalog and record, read by somebody beside the bot.
 
     Raises BadConfiguration, also where there is no record: an empty one would know of no incident.
@@ -47,7 +47,7 @@ def trust_desk(settings: Settings) -> Iterator[TrustDesk]:
         catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
         observer = Observer(catalog, setups_of(settings), jobs={}, reads=AllLineage([]), files=FolderOfTable())
         findings, is_marked = findings_of(settings, store), settings.catalog.mark != "none"
-        yield TrustDesk(IncidentStore(store.journal, now), observer, now, findings=findings, is_marked=is_marked)
+        yield TrustService(IncidentStore(store.journal, now), observer, now, findings=findings, is_marked=is_marked)
 
 
 console = Console(soft_wrap=True, highlight=False)

@@ -14,9 +14,9 @@ from bot.bootstrap import records, restore_desk
 from bot.bootstrap.content import CONTENT
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.cli.trust import trust_desk
-from bot.service.alerts import AlertDesk
-from bot.service.restoring import RestoreDesk
-from bot.service.trust import TrustDesk
+from bot.service.alerts import AlertService
+from bot.service.restoring import RestoreService
+from bot.service.trust import TrustService
 from bot.settings import AlertSecrets, Settings, WebSecrets, WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
@@ -58,10 +58,10 @@ def read_only_pages(settings: Settings, web_settings: WebSettings) -> Iterator[S
 
 def pages_of(
     settings: WebSettings,
-    desk: TrustDesk,
-    restores: RestoreDesk,
+    desk: TrustService,
+    restores: RestoreService,
     names: Names,
-    alerts: AlertDesk | None = None,
+    alerts: AlertService | None = None,
     checks: Mapping[str, Check] | None = None,
     bot: OfBot = NOT_OF_BOT,
 ) -> Starlette:
@@ -72,7 +72,7 @@ def pages_of(
     return web_app(desk, restores, records(desk.setups), content, access, names, _alert_routes(alerts), checks, bot)
 
 
-def _alert_routes(desk: AlertDesk | None) -> AlertRoutes | None:
+def _alert_routes(desk: AlertService | None) -> AlertRoutes | None:
     """Where alerts are told; None where nobody could be told of them."""
     if desk is None:
         return None

@@ -19,10 +19,10 @@ from bot.domain.evidence import Verdict
 from bot.domain.findings import LeakedManifest, LeakStanding, RepeatedCommit
 from bot.domain.flink import V1_COMMITTER, JobRun
 from bot.domain.gone_commits import Sinks
-from bot.domain.guests import Guests
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.predecessors import Switch, switches
 from bot.domain.rewinds import Rewind
 from bot.domain.sentences import clock_time
@@ -168,7 +168,7 @@ def listed(ids: Iterable[int]) -> str:
 def empty_starts(case: Case) -> tuple[EmptyStart, ...]:
     """Those whose first commit lies in the window, oldest first, the silent ones last."""
     inside = {s.snapshot_id for s in in_window(case)}
-    found = on_main.empty_starts(case.observation.table, case.runs, Guests(case).alive)
+    found = on_main.empty_starts(case.observation.table, case.runs, OtherJobs(case).alive)
     return tuple(s for s in found if s.first is None or s.first in inside)
 
 

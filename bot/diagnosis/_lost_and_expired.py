@@ -4,8 +4,8 @@ way back in main's log."""
 from bot.diagnosis._case import by_sink, living, time_in
 from bot.domain.diagnosis import Case
 from bot.domain.gone_commits import gone_since, way_back_since
-from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import SnapshotId, short
+from bot.domain.other_jobs import OtherJobs, commits_of_job
 from bot.domain.rewinds import FROM_NOTHING, began_from
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
@@ -81,8 +81,8 @@ def _surely_of_job(case: Case) -> tuple[Snapshot, ...]:
     """The job's commits without those of runs that Flink does not list although it lists one that had begun by then:
     it forgets the oldest first, so they may be another job's, also under the same sink id, which follows from the uid.
     All of them where it lists no run."""
-    guests = Guests(case)
-    listed, began = guests.own | guests.kin, min((run.started_at for run in case.runs), default=None)
+    other_jobs = OtherJobs(case)
+    listed, began = other_jobs.own | other_jobs.related_runs, min((run.started_at for run in case.runs), default=None)
     return tuple(s for s in commits_of_job(case) if began is None or s.job_id in listed or s.committed_at < began)
 
 

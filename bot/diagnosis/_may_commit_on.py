@@ -11,8 +11,8 @@ from bot.diagnosis._case import living, longest_silence, run_of, time_in
 from bot.domain.diagnosis import Case
 from bot.domain.failure_causes import Cause, cause_of
 from bot.domain.flink import CLOCKS_DIFFER, Failure, JobRun
-from bot.domain.guests import commits_of_job
 from bot.domain.ids import short, short_job
+from bot.domain.other_jobs import commits_of_job
 from bot.domain.sentences import clock_time, counted
 from bot.domain.table import Snapshot
 

@@ -11,8 +11,8 @@ from bot.diagnosis._leaks import came_again, can_be_appended, in_words, leaks_of
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
-from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, JobId, short, short_job
+from bot.domain.other_jobs import commits_of_job
 from bot.domain.rewinds import came_up_at
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot

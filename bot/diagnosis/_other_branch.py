@@ -5,8 +5,8 @@ from itertools import takewhile
 
 from bot.diagnosis._case import by_sink, living
 from bot.domain.diagnosis import Case
-from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.other_jobs import OtherJobs, commits_of_job
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.history.branches import commits_beside_main
@@ -14,9 +14,9 @@ from bot.history.branches import commits_beside_main
 
 def commits_on_branches(case: Case) -> dict[str, tuple[Snapshot, ...]]:
     """Branch -> the job's commits there that main never had, newest first; branches without any are left out."""
-    guests = Guests(case)
+    other_jobs = OtherJobs(case)
     found = {
-        branch: tuple(s for s in commits if _is_flinks(s) and not guests.has(s))
+        branch: tuple(s for s in commits if _is_flinks(s) and not other_jobs.has(s))
         for branch, commits in commits_beside_main(case.observation.table).items()
     }
     return {branch: commits for branch, commits in found.items() if commits}

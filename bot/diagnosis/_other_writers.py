@@ -16,8 +16,8 @@ A snapshot never changes, so what was compared once of a compaction holds of it 
 from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import in_window, not_asked
 from bot.domain.diagnosis import CannotTell, Case
-from bot.domain.guests import Guests
 from bot.domain.ids import short
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.other_writers import (
     changes_rows_without_flink,
     converted_from,
@@ -98,14 +98,18 @@ def is_overwrite(snapshot: Snapshot) -> bool:
     return bool(took) or snapshot.summary.get("replace-partitions") == "true"
 
 
-def took_as_guest(case: Case, guests: Guests, snapshot: Snapshot) -> bool:
+def took_for_other_job(case: Case, other_jobs: OtherJobs, snapshot: Snapshot) -> bool:
     """Whether a Flink run that is not the job's took rows off: files of them, or by delete files of another sink.
     `guests`: of this case."""
-    if snapshot.job_id is None or snapshot.job_id in guests.own or snapshot.is_repair:
+    if snapshot.job_id is None or snapshot.job_id in other_jobs.own or snapshot.is_repair:
         return False
     if is_overwrite(snapshot):
-        return snapshot.job_id in guests.of_other_jobs or _is_stream(case) or _is_beside_appends(case, guests, snapshot)
-    return any(snapshot.counted(key) for key in _DELETES) and guests.has(snapshot)
+        return (
+            snapshot.job_id in other_jobs.of_other_jobs
+            or _is_stream(case)
+            or _is_beside_appends(case, other_jobs, snapshot)
+        )
+    return any(snapshot.counted(key) for key in _DELETES) and other_jobs.has(snapshot)
 
 
 def _is_stream(case: Case) -> bool:
@@ -113,22 +117,22 @@ def _is_stream(case: Case) -> bool:
     return any(run.checkpoints or run.restored is not None for run in case.runs)
 
 
-def _is_beside_appends(case: Case, guests: Guests, snapshot: Snapshot) -> bool:
+def _is_beside_appends(case: Case, other_jobs: OtherJobs, snapshot: Snapshot) -> bool:
     """Whether the job, or where Flink lists none of its runs whoever else wrote, does not overwrite: a table that a
     batch job writes anew each night has runs that Flink has forgotten."""
     others = [s for s in flink_commits(case.observation.table) if s.job_id != snapshot.job_id]
-    mine = [s for s in others if s.job_id in guests.own] or others
+    mine = [s for s in others if s.job_id in other_jobs.own] or others
     return any(not is_overwrite(s) for s in mine)
 
 
 def changes_without_job(case: Case) -> tuple[Snapshot, ...]:
     """Commits that changed which rows are live and carry no Flink job id, whatever they were picked from, or are of
     another Flink job and took rows off; oldest first. What an approved repair of ours led to is looked at elsewhere."""
-    table, guests = case.observation.table, Guests(case)
+    table, other_jobs = case.observation.table, OtherJobs(case)
     return tuple(
         s
         for s in in_window(case)
-        if changes_rows_without_flink(table, s) or lost_by(case, s) or took_as_guest(case, guests, s)
+        if changes_rows_without_flink(table, s) or lost_by(case, s) or took_for_other_job(case, other_jobs, s)
     )
 
 
@@ -141,7 +145,7 @@ def changes_by_others(case: Case) -> tuple[Snapshot, ...]:
 def _is_put_back(case: Case, snapshot: Snapshot, origin: Snapshot) -> bool:
     """Whether it is a cherry-pick of what the job, or a guest that only added rows, had committed."""
     is_pick = origin.snapshot_id != snapshot.snapshot_id
-    return is_pick and origin.job_id is not None and not took_as_guest(case, Guests(case), origin)
+    return is_pick and origin.job_id is not None and not took_for_other_job(case, OtherJobs(case), origin)
 
 
 def unknown_pick(case: Case) -> str | None:

@@ -8,8 +8,8 @@ from bot.diagnosis._lost_and_expired import SEVERAL
 from bot.domain.checkpoint_pace import completed_at, limit_of_one, time_to_commit
 from bot.domain.diagnosis import Case
 from bot.domain.flink import CheckpointKind, JobRun, names_run
-from bot.domain.guests import commits_of_job
 from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
+from bot.domain.other_jobs import commits_of_job
 from bot.domain.table import Snapshot
 
 _CLOCKS = timedelta(minutes=5)

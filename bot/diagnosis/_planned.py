@@ -40,9 +40,9 @@ def _taken(case: Case, mode: Mode, match: Matches, plan: PlannedChange) -> Match
         open_still = f"Whether its rows are right is not known yet: {known.missing.rstrip('.')}."
         asks = (*match.asks, *may_answer(case, known.asks))
         return _saying(match, said, open_still).model_copy(update={"asks": tuple(dict.fromkeys(asks))})
-    if Remedy.TRUST_PRESENT_STATE in mode.remedies:
+    if Remedy.VERIFY_CURRENT_STATE in mode.remedies:
         told = _saying(match, said, "No wrong row was counted, so nothing is taken back.")
-        return told.model_copy(update={"remedy": Remedy.TRUST_PRESENT_STATE, "how": None})
+        return told.model_copy(update={"remedy": Remedy.VERIFY_CURRENT_STATE, "how": None})
     how = f"change nothing; count the rows again after the next commit, and only if they are wrong {match.what_to_do}"
     so_far = "No wrong row was counted so far. Rows that come twice, or are missing, must be repaired all the same."
     return _saying(match, said, so_far).model_copy(update={"how": how})

@@ -4,8 +4,8 @@ Guests' points do not: no job but theirs goes on from them."""
 from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId
+from bot.domain.other_jobs import commits_of_job
 from bot.domain.unread_points import unread_points
 from bot.history.ranking import for_rewind
 from bot.history.restore import Restores

@@ -7,11 +7,11 @@ from bot.diagnosis._case import in_window
 from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
-from bot.domain.guests import BESIDE, Guests
 from bot.domain.ids import JobId, SnapshotId
-from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import BESIDE, OtherJobs
 from bot.domain.record import Record
+from bot.domain.related_jobs import related_runs
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -50,7 +50,7 @@ def turns(case: Case) -> tuple[Turn, ...]:
 def writers(case: Case) -> tuple[JobRun, ...]:
     """The job's runs, and those of the table's other jobs that began from the same state, oldest first; not those that
     are split from it on purpose."""
-    beside = (run for run in kin(case.observation.jobs, case.observation.others) if not is_split(case, run))
+    beside = (run for run in related_runs(case.observation.jobs, case.observation.others) if not is_split(case, run))
     return tuple(sorted((*case.runs, *beside), key=lambda run: (run.started_at, run.job_id)))
 
 
@@ -60,7 +60,7 @@ def is_split(case: Case, run: JobRun) -> bool:
     would.
     """
     found = case.duplicates
-    if found is None or found.keys or run.job_id not in Guests(case).beside or why_upsert(case) is not None:
+    if found is None or found.keys or run.job_id not in OtherJobs(case).beside or why_upsert(case) is not None:
         return False
     commits = flink_commits(case.observation.table)
     first = next(place for place, s in enumerate(commits) if s.job_id == run.job_id)

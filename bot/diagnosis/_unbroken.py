@@ -5,10 +5,10 @@ from itertools import takewhile
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._case import run_of
 from bot.domain.diagnosis import Case
-from bot.domain.guests import Guests
 from bot.domain.ids import short, short_job
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.rollbacks import Rollback
-from bot.history.rolled_back import Told
+from bot.history.rolled_back import KnownOutcome
 
 
 def every_row_is_there(case: Case) -> bool:
@@ -45,7 +45,7 @@ def lies_beside_gaps(case: Case, lost: Rollback) -> bool:
     return named == gaps.missing and not any(gap.first <= high and low <= gap.last for gap in gaps.gaps)
 
 
-def untold(case: Case, lost: Rollback, told: Told) -> str:
+def untold(case: Case, lost: Rollback, told: KnownOutcome) -> str:
     """What is missing to know of a rollback whether the run that goes on, or may, holds in its state what main lost."""
     run = run_of(case, told.run)
     began = f", restored from checkpoint {run.restored.checkpoint_id}," if run is not None and run.restored else ""
@@ -83,8 +83,8 @@ def looked_since(case: Case, lost: Rollback) -> bool:
     none but compactions, guests' commits and Flink's empty ones, which bring no later position."""
     if not answers(case, "missing_positions"):
         return False
-    table, guests = case.observation.table, Guests(case)
+    table, other_jobs = case.observation.table, OtherJobs(case)
     until, edge = table.place_of(checked_until(case, "missing_positions")), table.place_of(lost.left[-1])
     since = takewhile(lambda s: table.place_of(s.snapshot_id) > edge, table.chain)
     brought = (s for s in since if table.place_of(s.snapshot_id) <= until and s.operation != "replace" and s.adds_rows)
-    return any(not guests.has(s) for s in brought)
+    return any(not other_jobs.has(s) for s in brought)

@@ -10,8 +10,8 @@ from bot.diagnosis._case import counted_anew, in_window, not_asked, untold_rewin
 from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.findings import MissingFilesFinding, RepeatedCommit
-from bot.domain.guests import Guests
 from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.rewinds import Rewind
 from bot.domain.sentences import counted
 
@@ -129,10 +129,12 @@ def copies_unexplained(case: Case) -> CannotTell | None:
     run went back, which nothing shows any more. None: none did, or the source gave them twice."""
     if why_upsert(case) is not None:
         return None
-    guests, inside = Guests(case), {commit.snapshot_id for commit in in_window(case)}
+    other_jobs, inside = OtherJobs(case), {commit.snapshot_id for commit in in_window(case)}
     for pair in case.duplicates.pairs if case.duplicates is not None else ():
         again = case.observation.table.by_id.get(pair.second)
-        is_meant = again is None or (again.snapshot_id in inside and again.job_id is not None and not guests.has(again))
+        is_meant = again is None or (
+            again.snapshot_id in inside and again.job_id is not None and not other_jobs.has(again)
+        )
         if pair.first != pair.second and is_meant and overlap(case, pair.first, pair.second) is not False:
             return CannotTell(
                 missing=(

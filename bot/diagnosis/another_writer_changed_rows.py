@@ -7,8 +7,8 @@ rows; one that loses rows is.
 from bot.diagnosis._case import in_window, not_asked
 from bot.diagnosis._other_writers import COMPARES, changes_by_others, lost_by, unknown_pick, unsettled_compactions
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.guests import Guests
 from bot.domain.ids import short
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.other_writers import converted_from, name_of, origin_of, picked_from
 from bot.domain.table import Snapshot
 
@@ -36,7 +36,7 @@ MODE = Mode(
         "overwritten.",
     },
     act=Act.CONTAIN,
-    remedies=(Remedy.STOP_CULPRIT, Remedy.TRUST_PRESENT_STATE),
+    remedies=(Remedy.STOP_CULPRIT, Remedy.VERIFY_CURRENT_STATE),
 )
 
 
@@ -68,8 +68,8 @@ def _matches(case: Case, foreign: tuple[Snapshot, ...]) -> Matches:
     if len(foreign) > 3:
         reasons.append(f"{len(foreign) - 3} more such commits follow, the last {short(foreign[-1].snapshot_id)}.")
     newer = [s for s in in_window(case) if table.place_of(s.snapshot_id) > table.place_of(first.snapshot_id)]
-    guests = Guests(case)
-    later = [s for s in newer if s.job_id and s not in foreign and not guests.has(s)]
+    other_jobs = OtherJobs(case)
+    later = [s for s in newer if s.job_id and s not in foreign and not other_jobs.has(s)]
     if later:
         came = "1 commit of the job came" if len(later) == 1 else f"{len(later)} commits of the job came"
         reasons.append(f"{came} on top of it, so going back means to write these rows again.")

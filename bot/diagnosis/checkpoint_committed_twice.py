@@ -59,7 +59,7 @@ MODE = Mode(
         "main already is there a second time.",
     },
     act=Act.REPAIR,
-    remedies=(Remedy.DROP_DUPLICATED_COMMIT, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
+    remedies=(Remedy.DROP_DUPLICATED_COMMIT, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.DEDUPLICATE_ROWS),
 )
 _LOST_ANSWER = ("CommitStateUnknown", "ServiceUnavailable", "SocketTimeout", "CommitFailed")
 
@@ -218,7 +218,11 @@ def _remedy(case: Case, again: tuple[SnapshotId, ...], last_good: SnapshotId | N
     moved = [s for s in since if not s.is_repair and _takes_away(s)]
     if repeats and not moved and not in_doubt and table.format_version in FORMATS_WRITTEN:
         return Remedy.DROP_DUPLICATED_COMMIT
-    return Remedy.REWIND_TABLE_AND_JOB if can_rewind_to(case, last_good) and last_good else Remedy.DEDUPLICATE_ROWS
+    return (
+        Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
+        if can_rewind_to(case, last_good) and last_good
+        else Remedy.DEDUPLICATE_ROWS
+    )
 
 
 def _takes_away(snapshot: Snapshot) -> bool:

@@ -170,8 +170,8 @@ MODE = Mode(
     act=Act.MAKE_READABLE,
     remedies=(
         Remedy.REPAIR_UNREADABLE_FILES,
-        Remedy.FORWARD_JOB,
-        Remedy.REWIND_TABLE_AND_JOB,
+        Remedy.RESTORE_JOB_AT_HEAD,
+        Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB,
         Remedy.REPLAY_SOURCE_RANGE,
     ),
 )
@@ -318,10 +318,10 @@ def _in_flight(case: Case, missing: MissingManifest) -> Matches:
     pair = pair_with_head(case)
     head = case.observation.table.head
     if pair is not None:
-        remedy = Remedy.FORWARD_JOB
+        remedy = Remedy.RESTORE_JOB_AT_HEAD
         cure = f"{pair.path} (checkpoint {pair.checkpoint_id}) pairs with the head: from there nothing is lost."
     elif can_rewind_to(case, head) is not False:
-        remedy = Remedy.REWIND_TABLE_AND_JOB
+        remedy = Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
         cure = (
             "Nobody has looked yet which restore points pair: one that pairs with the head spares the table."
             if case.pairing is None
@@ -342,6 +342,6 @@ def _in_flight(case: Case, missing: MissingManifest) -> Matches:
         ),
         rows=(),
         last_good=head,
-        wrong_run=missing.run if remedy is Remedy.REWIND_TABLE_AND_JOB else None,
+        wrong_run=missing.run if remedy is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB else None,
         remedy=remedy,
     )

@@ -16,9 +16,9 @@ from bot.diagnosis._stretches import stretches
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import commits_of_job
 from bot.domain.rewinds import came_up_at, flink_commits
 from bot.domain.sentences import counted
 

@@ -102,7 +102,7 @@ def _they_match(case: Case, first: Snapshot, second: Snapshot) -> Matches:
         rows=rows_by(case, (run,) if run is not None else (), first.checkpoint_id),
         last_good=second.parent_id,
         wrong_run=run,
-        remedy=Remedy.DEDUPLICATE_ROWS if possible is False else Remedy.REWIND_TABLE_AND_JOB,
+        remedy=Remedy.DEDUPLICATE_ROWS if possible is False else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB,
     )
 
 
@@ -169,7 +169,7 @@ MODE = Mode(
     },
     act=Act.RECOVER,
     remedies=(
-        Remedy.REWIND_TABLE_AND_JOB,
+        Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB,
         Remedy.RESTART_WITH_NEW_JOB_ID,
         Remedy.CHANGE_OPERATOR_UID,
         Remedy.RECOVER_LEAKED_MANIFESTS,
@@ -274,7 +274,7 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
 def _remedy(rewind: Rewind, *, can_rewind: bool) -> Remedy:
     """A new job id frees the V2 sink; V1 keeps the old id in its state and forgets it only with its uid."""
     if can_rewind:
-        return Remedy.REWIND_TABLE_AND_JOB
+        return Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
     return Remedy.RESTART_WITH_NEW_JOB_ID if rewind.keeps_job_id else Remedy.CHANGE_OPERATOR_UID
 
 

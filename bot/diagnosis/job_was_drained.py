@@ -11,9 +11,9 @@ from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import commits_of_job
 from bot.domain.rewinds import came_up_at
 from bot.domain.table import Snapshot
 
@@ -37,7 +37,7 @@ MODE = Mode(
     },
     act=Act.RECOVER,
     remedies=(
-        Remedy.REWIND_TABLE_AND_JOB,
+        Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB,
         Remedy.CHANGE_OPERATOR_UID,
         Remedy.RECOVER_LEAKED_MANIFESTS,
         Remedy.REPLAY_SOURCE_RANGE,
@@ -122,5 +122,5 @@ def _matches(case: Case, drained: Snapshot, run: JobRun, ids: list[CheckpointId]
         rows=(drained.snapshot_id,),
         last_good=drained.snapshot_id,
         wrong_run=run.job_id,
-        remedy=Remedy.CHANGE_OPERATOR_UID if possible is False else Remedy.REWIND_TABLE_AND_JOB,
+        remedy=Remedy.CHANGE_OPERATOR_UID if possible is False else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB,
     )

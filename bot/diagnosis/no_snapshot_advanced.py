@@ -17,10 +17,10 @@ from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Last
 from bot.domain.failure_causes import cause_of
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.guests import commits_of_job
 from bot.domain.highest_position import highest_position
 from bot.domain.ids import DRAINED, JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import commits_of_job
 from bot.domain.pending_manifests import owed_checkpoints
 from bot.domain.sentences import clock_time, counted
 from bot.domain.unread_points import beside, rows_of, unread_points
@@ -116,7 +116,7 @@ MODE = Mode(
         "F24": "There commits come, and the events in them get no newer. Here no commit comes.",
     },
     act=Act.RECOVER,
-    remedies=(Remedy.RESTORE_JOB_ONLY, Remedy.REWIND_TABLE_AND_JOB),
+    remedies=(Remedy.RESTORE_JOB_ONLY, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB),
 )
 
 
@@ -216,7 +216,7 @@ def _matches(case: Case, why: str) -> Matches:
         rows=(newest.snapshot_id,),
         last_good=table.head,
         wrong_run=newest.job_id if together else None,
-        remedy=Remedy.REWIND_TABLE_AND_JOB if together else Remedy.RESTORE_JOB_ONLY,
+        remedy=Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB if together else Remedy.RESTORE_JOB_ONLY,
         last_good_rows=LastGoodRows.CLEAN,
         how=how,
     )

@@ -16,8 +16,8 @@ from bot.diagnosis._rightness import ASKS_FOR, did_no_harm, not_known_yet, prove
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.empty_starts import EmptyStart
 from bot.domain.ids import CheckpointId, JobId, short, short_job
-from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
+from bot.domain.related_jobs import related_runs
 from bot.history.source_starts import source_in_doubt, source_starts, went_back_in_words
 
 MODE = Mode(
@@ -44,7 +44,7 @@ MODE = Mode(
     },
     act=Act.RECOVER,
     remedies=(
-        Remedy.REWIND_TABLE_AND_JOB,
+        Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB,
         Remedy.DEDUPLICATE_ROWS,
         Remedy.REPLAY_SOURCE_RANGE,
         Remedy.RESTORE_JOB_ONLY,
@@ -143,13 +143,13 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         )
     is_right, said, asks = _rows_said(case, start)
     reasons.append(said)
-    remedy, left = _without_a_rewind(case, start) or Remedy.REWIND_TABLE_AND_JOB, None
+    remedy, left = _without_a_rewind(case, start) or Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, None
     if is_right:
         is_down = _is_down(case)
         left = _open_before_a_start(case) if is_down else None
         remedy = Remedy.RESTORE_JOB_ONLY if is_down and left is None else Remedy.TELL_CONSUMERS
         reasons += [_must_be_known(left)] if left is not None else []
-    elif remedy is not Remedy.REWIND_TABLE_AND_JOB:
+    elif remedy is not Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB:
         reasons.append(
             f"No restore point pairs with {short(start.last_before)} or an earlier snapshot: a rewind is impossible."
         )
@@ -180,7 +180,7 @@ def _is_down(case: Case) -> bool:
     """Whether no run of the job is alive, nor one of another job that has taken over."""
     seen = case.observation
     is_known = seen.jobs.state == "seen" and not isinstance(seen.others, NotSeen)
-    heirs = kin(seen.jobs, seen.others)
+    heirs = related_runs(seen.jobs, seen.others)
     return is_known and bool(case.runs) and not living(case) and all(run.is_terminal for run in heirs)
 
 

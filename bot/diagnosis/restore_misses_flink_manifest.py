@@ -41,7 +41,7 @@ MODE = Mode(
         "rollback removed from main.",
     },
     act=Act.RECOVER,
-    remedies=(Remedy.RESTORE_LOST_COMMITS, Remedy.FORWARD_JOB, Remedy.REWIND_TABLE_AND_JOB),
+    remedies=(Remedy.RESTORE_LOST_COMMITS, Remedy.RESTORE_JOB_AT_HEAD, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB),
 )
 
 
@@ -118,7 +118,7 @@ def _matches(case: Case, missing: MissingManifest) -> Matches:
         reasons=tuple(reasons),
         rows=lost.left,
         last_good=table.head if above else lost.target,
-        wrong_run=missing.run if remedy is Remedy.REWIND_TABLE_AND_JOB else None,
+        wrong_run=missing.run if remedy is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB else None,
         remedy=remedy,
     )
 
@@ -126,5 +126,5 @@ def _matches(case: Case, missing: MissingManifest) -> Matches:
 def _remedy(*, is_covered: bool, has_pair: bool) -> Remedy:
     """A pair with the head loses nothing and touches no table; else the head goes back, if nothing is on top."""
     if has_pair:
-        return Remedy.FORWARD_JOB
-    return Remedy.REWIND_TABLE_AND_JOB if is_covered else Remedy.RESTORE_LOST_COMMITS
+        return Remedy.RESTORE_JOB_AT_HEAD
+    return Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB if is_covered else Remedy.RESTORE_LOST_COMMITS

@@ -56,7 +56,7 @@ MODE = Mode(
         "restored from below it.",
     },
     act=Act.RECOVER,
-    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS, Remedy.TELL_CONSUMERS),
+    remedies=(Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.DEDUPLICATE_ROWS, Remedy.TELL_CONSUMERS),
 )
 
 _NO_POINT = (
@@ -202,7 +202,9 @@ def _late_duplicates(case: Case, switch: Switch) -> Matches:
 
 def _remedy(case: Case, last_good: SnapshotId | None) -> Remedy:
     """Both go back while a restore point is left to go to; else the run goes on and its repeated rows are removed."""
-    return Remedy.DEDUPLICATE_ROWS if can_rewind_to(case, last_good) is False else Remedy.REWIND_TABLE_AND_JOB
+    return (
+        Remedy.DEDUPLICATE_ROWS if can_rewind_to(case, last_good) is False else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
+    )
 
 
 def _interleaved(rewind: Rewind) -> str:

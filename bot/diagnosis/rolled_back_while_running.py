@@ -12,7 +12,7 @@ from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rollbacks import Rollback
 from bot.domain.sentences import counted
-from bot.history.rolled_back import Outcome, Told, rollbacks_of
+from bot.history.rolled_back import KnownOutcome, Outcome, rollbacks_of
 
 MODE = Mode(
     code="F6",
@@ -39,7 +39,7 @@ MODE = Mode(
         "the old run went on without a restore.",
     },
     act=Act.CONTAIN,
-    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.RESTORE_LOST_COMMITS),
+    remedies=(Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.RESTORE_LOST_COMMITS),
 )
 
 
@@ -62,13 +62,13 @@ def examine(case: Case) -> Examined:
     return Excluded(reason=_why_not(case, found))
 
 
-def _leaves_a_hole(case: Case, lost: Rollback, told: Told) -> bool:
+def _leaves_a_hole(case: Case, lost: Rollback, told: KnownOutcome) -> bool:
     if told.outcome is Outcome.HELD:
         return told.commit is None or told.run in lost.runs or not _was_whole(case, told)
     return told.outcome is not Outcome.NOBODY and is_found_missing(case, lost)
 
 
-def _open(case: Case, lost: Rollback, told: Told) -> str | None:
+def _open(case: Case, lost: Rollback, told: KnownOutcome) -> str | None:
     """What has to be known of it; None: nothing."""
     if told.outcome is Outcome.UNTOLD:
         return untold(case, lost, told)
@@ -89,7 +89,7 @@ def _may_have_expired(case: Case) -> str | None:
     return may_be_lost_and_expired(case, checked_until(case, "missing_positions") if is_whole else None)
 
 
-def _was_whole(case: Case, told: Told) -> bool:
+def _was_whole(case: Case, told: KnownOutcome) -> bool:
     """Whether only checkpoint ids speak for a hole, of a run that lost none itself, and somebody found every position
     there since it went on. That may have grown old: then it acquits nobody, and ids alone accuse nobody."""
     following = told.commit
@@ -102,7 +102,9 @@ def _was_whole(case: Case, told: Told) -> bool:
     return until in table.chain_ids and table.place_of(until) >= table.place_of(following.snapshot_id)
 
 
-def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Rollback, Told]]) -> Matches:
+def _matches(
+    case: Case, found: Rollback, told: KnownOutcome, later: Sequence[tuple[Rollback, KnownOutcome]]
+) -> Matches:
     """`found` is the one below all others: what main lost later lies above its target, too."""
     table = case.observation.table
     lost = [table.by_id[s] for s in found.left]
@@ -173,10 +175,14 @@ def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Roll
 
 def _remedy(case: Case, found: Rollback) -> Remedy:
     """A rewind, unless no lasting restore point pairs with the target or with what lies below it."""
-    return Remedy.RESTORE_LOST_COMMITS if can_rewind_to(case, found.target) is False else Remedy.REWIND_TABLE_AND_JOB
+    return (
+        Remedy.RESTORE_LOST_COMMITS
+        if can_rewind_to(case, found.target) is False
+        else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
+    )
 
 
-def _told_by_positions(told: Told) -> list[str]:
+def _told_by_positions(told: KnownOutcome) -> list[str]:
     """How a hole is known that the job's state does not tell."""
     missing = "Positions that the lost commits had brought are missing"
     if told.outcome is Outcome.HELD:
@@ -203,7 +209,7 @@ def _restored_at(case: Case, writer: JobId | None) -> str:
     return f" Flink restored it last from checkpoint {run.restored.checkpoint_id}."
 
 
-def _rows_said(case: Case, found: Rollback, told: Told) -> str:
+def _rows_said(case: Case, found: Rollback, told: KnownOutcome) -> str:
     if missing := lacking(case, "missing_positions"):
         return f"Nobody knows yet which source positions are missing: {missing[0].rstrip('.')}."
     assert case.gaps is not None
@@ -222,7 +228,7 @@ def _after(case: Case, found: Rollback, writer: JobId | None) -> tuple[SnapshotI
     return tuple(s for s in rows_by(case, (writer,), None) if s not in kept) if writer else ()
 
 
-def _why_not(case: Case, found: Sequence[tuple[Rollback, Told]]) -> str:
+def _why_not(case: Case, found: Sequence[tuple[Rollback, KnownOutcome]]) -> str:
     if found:
         rollback, told = found[-1]
         who = f"run {short_job(told.run)} began" if told.run is not None else ""

@@ -15,9 +15,9 @@ from bot.diagnosis._rightness import root_in_doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import FlinkManifest, JobRun
-from bot.domain.guests import commits_of_job
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import commits_of_job
 from bot.domain.paths import may_be_same
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 
 from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import in_window, not_asked, time_in, unseen
-from bot.diagnosis._other_writers import took_as_guest
+from bot.diagnosis._other_writers import took_for_other_job
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writer, writing
 from bot.diagnosis._wrong_rows import repeats_unexplained
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import CLOCKS_DIFFER, JobRun
-from bot.domain.guests import Guests
 from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.kin import began_from
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.paths import one_of
+from bot.domain.related_jobs import began_from
 from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
@@ -46,7 +46,7 @@ MODE = Mode(
         "runs bring the same rows.",
     },
     act=Act.CONTAIN,
-    remedies=(Remedy.RESOLVE_FORK, Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS),
+    remedies=(Remedy.RESOLVE_FORK, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.DEDUPLICATE_ROWS),
 )
 
 
@@ -67,8 +67,11 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(unseen(jobs),))
     if doubtful and case.duplicates is None:
         return CannotTell(missing=(not_asked(case, "duplicate_rows"),))
-    guests = Guests(case)
-    if doubtful and (taking := next((s for s in in_window(case) if took_as_guest(case, guests, s)), None)) is not None:
+    other_jobs = OtherJobs(case)
+    if (
+        doubtful
+        and (taking := next((s for s in in_window(case) if took_for_other_job(case, other_jobs, s)), None)) is not None
+    ):
         return Excluded(
             reason=f"Run {short_job(taking.job_id)} writes the table too, and no key lives twice; but its commit "
             f"{short(taking.snapshot_id)} ({taking.operation}) took rows off the table (F21)."
@@ -77,13 +80,13 @@ def examine(case: Case) -> Examined:
         return open_still
     if doubtful:
         return Excluded(reason=_second_writer(case, _guest(case, doubtful[0])))
-    in_doubt = root_in_doubt(case) if _wrote_beside(case, guests, alive) else None
+    in_doubt = root_in_doubt(case) if _wrote_beside(case, other_jobs, alive) else None
     return in_doubt or Excluded(reason=_why_not(case, alive))
 
 
-def _wrote_beside(case: Case, guests: Guests, alive: Sequence[JobRun]) -> bool:
+def _wrote_beside(case: Case, other_jobs: OtherJobs, alive: Sequence[JobRun]) -> bool:
     """Whether another run of the job has committed rows since a living one came up."""
-    commits = [s for s in case.observation.table.of_flink if s.adds_rows and not guests.has(s)]
+    commits = [s for s in case.observation.table.of_flink if s.adds_rows and not other_jobs.has(s)]
     return any(
         s.job_id != run.job_id and s.committed_at > run.started_at + CLOCKS_DIFFER for s in commits for run in alive
     )
@@ -254,4 +257,6 @@ def _who_stays(case: Case, stays: JobId, goes: JobId, *, is_contained: bool) -> 
 
 def _remedy(case: Case, last_good: SnapshotId | None) -> Remedy:
     """Once it stands still: back to before it, or by key where nothing pairs below it."""
-    return Remedy.DEDUPLICATE_ROWS if can_rewind_to(case, last_good) is False else Remedy.REWIND_TABLE_AND_JOB
+    return (
+        Remedy.DEDUPLICATE_ROWS if can_rewind_to(case, last_good) is False else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
+    )

@@ -23,7 +23,7 @@ class Action(Record):
     """The declaration `ACTION` of one action module."""
 
     name: str
-    """The module's name, verb and object: `rewind_table_and_job`."""
+    """The module's name, verb and object: `roll_back_table_and_restore_job`."""
     title: str
     """As a button says it: `Rewind table and job`."""
     promise: str

@@ -112,7 +112,7 @@ def listed(text: str, table: TableState) -> SnapshotId:
     raise Refused(
         f"Table {table.name} lists no snapshot {digits}.",
         "Expected an id, or its last six digits, as the ledger shows them; an expired one is not listed any more.",
-        "See them with `waterline ledger`.",
+        "See them with `waterline commits`.",
     )
 
 
@@ -143,4 +143,4 @@ def _reversed(text: str, found: str) -> Refused:
 
 
 def _not_understood(text: str) -> Refused:
-    return Refused(f"“{text}” names no window.", f"Expected {FORMS}.", "Copy ids from `waterline ledger`.")
+    return Refused(f"“{text}” names no window.", f"Expected {FORMS}.", "Copy ids from `waterline commits`.")

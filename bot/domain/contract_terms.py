@@ -24,9 +24,9 @@ from bot.domain.contract import TableContract
 from bot.domain.entries import Contract, Finding
 from bot.domain.evidence import Observation
 from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.guests import own_points
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import own_points
 from bot.domain.schema_terms import ABSENT, contract_differences
 from bot.domain.sentences import clock_time, span
 from bot.domain.table import Ref, Snapshot, TableState

@@ -54,8 +54,8 @@ def called(snapshot: SnapshotId, rows: LastGoodRows | None, *, in_full: bool = F
 class Remedy(StrEnum):
     """By name; `words` says it in a sentence that a responder can act on even where no action exists yet."""
 
-    REWIND_TABLE_AND_JOB = "rewind-table-and-job"
-    FORWARD_JOB = "forward-job"
+    ROLL_BACK_TABLE_AND_RESTORE_JOB = "roll-back-table-and-restore-job"
+    RESTORE_JOB_AT_HEAD = "restore-job-at-head"
     RESTORE_JOB_ONLY = "restore-job-only"
     RESTART_WITH_NEW_JOB_ID = "restart-with-new-job-id"
     CHANGE_OPERATOR_UID = "change-operator-uid"
@@ -72,7 +72,7 @@ class Remedy(StrEnum):
     FREE_CHECKPOINT_FOLDER = "free-checkpoint-folder"
     PROTECT_LAST_COMMIT = "protect-last-commit"
     STOP_CULPRIT = "stop-culprit"
-    TRUST_PRESENT_STATE = "trust-present-state"
+    VERIFY_CURRENT_STATE = "verify-current-state"
     TELL_CONSUMERS = "tell-consumers"
     WAIT = "wait"
     NOTHING = "nothing"
@@ -84,8 +84,12 @@ class Remedy(StrEnum):
 
 
 _WORDS = {
-    Remedy.REWIND_TABLE_AND_JOB: "roll the table and the job back together, to a restore point that matches a snapshot",
-    Remedy.FORWARD_JOB: "keep the table; stop the job, and restore it from the checkpoint of the newest snapshot",
+    Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB: (
+        "roll the table and the job back together, to a restore point that matches a snapshot"
+    ),
+    Remedy.RESTORE_JOB_AT_HEAD: (
+        "keep the table; stop the job, and restore it from the checkpoint of the newest snapshot"
+    ),
     Remedy.RESTORE_JOB_ONLY: "restore the job from its newest restore point; the table is as it should be",
     Remedy.RESTART_WITH_NEW_JOB_ID: "stop the job and start it under a new job id from a point that matches "
     "the newest snapshot; it reads the dropped rows again",
@@ -107,7 +111,7 @@ _WORDS = {
     Remedy.FREE_CHECKPOINT_FOLDER: "move the old checkpoint folders out of the way, or start under a new job id",
     Remedy.PROTECT_LAST_COMMIT: "tag the newest commit of each run, before maintenance expires it",
     Remedy.STOP_CULPRIT: "stop the other writer, then decide which of its changes stay",
-    Remedy.TRUST_PRESENT_STATE: "take nothing back; have the table verified as it is",
+    Remedy.VERIFY_CURRENT_STATE: "take nothing back; have the table verified as it is",
     Remedy.TELL_CONSUMERS: "notify the consumers; leave the table and the job unchanged",
     Remedy.WAIT: "wait; Flink is still at work",
     Remedy.NOTHING: "nothing to do",

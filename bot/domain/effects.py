@@ -95,7 +95,7 @@ class KeepSavepoint(Record):
 
 
 class FreezeMaintenance(Record):
-    """Keep expiry and orphan removal from the table until it is thawed. What was set before is noted on the table."""
+    """Keep expiry and orphan removal from the table until it is unfrozen. What was set before is noted on the table."""
 
     kind: Literal["freeze-maintenance"] = "freeze-maintenance"
     table: TableName

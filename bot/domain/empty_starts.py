@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from bot.domain.flink import JobRun
-from bot.domain.guests import BESIDE
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.other_jobs import BESIDE
 from bot.domain.predecessors import Switch, switches
 from bot.domain.record import Record
 from bot.domain.rewinds import began_without_state, flink_commits, of_one_sink, origin_of

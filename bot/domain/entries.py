@@ -246,7 +246,7 @@ class PromiseReminded(Record):
     """The bot reminded of what is due. `moment` is when this reminder was owed, so it is given once."""
 
     kind: Literal["promise-reminded"] = "promise-reminded"
-    what: Literal["next-update", "review", "thaw", "planned-end", "standing-job"]
+    what: Literal["next-update", "review", "unfreeze", "planned-end", "standing-job"]
     due: Utc
     moment: Utc
     people: tuple[UserId, ...]
@@ -411,11 +411,11 @@ class WaterlineMoved(Record):
 class MaintenanceMarked(Record):
     """Expiry and orphan removal were stopped for the table, or allowed again, beside any proposal.
 
-    `freezing` comes before the commit: whatever becomes of it, the thaw is owed from then on.
+    `freezing` comes before the commit: whatever becomes of it, the unfreeze is owed from then on.
     """
 
     kind: Literal["maintenance-marked"] = "maintenance-marked"
-    status: Literal["freezing", "frozen", "thawed"]
+    status: Literal["freezing", "frozen", "unfrozen"]
     sentence: str
     until: Utc | None = None
     """Of a freeze: when whoever asked for it expects that it can end; None: nobody said."""

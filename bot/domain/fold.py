@@ -206,7 +206,7 @@ def _mark_maintenance(incident: Incident, entry: Entry, mark: e.MaintenanceMarke
         case "freezing" | "frozen":
             _freeze(incident, entry, is_frozen=True)
             incident.frozen_until = mark.until or incident.frozen_until
-        case "thawed":
+        case "unfrozen":
             _freeze(incident, entry, is_frozen=False)
         case _:
             assert_never(mark.status)

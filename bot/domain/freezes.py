@@ -60,7 +60,7 @@ def _end(words: str, now: datetime) -> datetime | None:
 
 
 def asks_to_thaw(incident: Incident) -> tuple[datetime, datetime] | None:
-    """(Frozen since, when to ask next); None where nothing is frozen, or the incident's end thaws it anyway.
+    """(Frozen since, when to ask next); None where nothing is frozen, or the incident's end unfreezes it anyway.
 
     It is asked by the end that was said; where none was, after a while. The next time counts from when somebody was
     asked indeed: of several that were missed, only one is given.
@@ -71,7 +71,7 @@ def asks_to_thaw(incident: Incident) -> tuple[datetime, datetime] | None:
     asked = [
         entry.at
         for entry in incident.entries
-        if isinstance(entry.body, PromiseReminded) and (entry.body.what, entry.body.due) == ("thaw", since)
+        if isinstance(entry.body, PromiseReminded) and (entry.body.what, entry.body.due) == ("unfreeze", since)
     ]
     until = incident.frozen_until
     if until is not None and not any(at >= until for at in asked):

@@ -1,8 +1,8 @@
 """The highest source position on the table, where a source may be set to go on after it. Pure."""
 
 from bot.domain.diagnosis import Case
-from bot.domain.guests import Guests
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.rewinds import flink_commits
 
 _TASK = "missing_positions"
@@ -21,8 +21,8 @@ def highest_position(case: Case) -> int | None:
 
 
 def _has_rows_of_guests(case: Case) -> bool:
-    guests = Guests(case)
-    return any(guests.has(s) for s in flink_commits(case.observation.table))
+    other_jobs = OtherJobs(case)
+    return any(other_jobs.has(s) for s in flink_commits(case.observation.table))
 
 
 def _is_of_the_head(case: Case) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from bot.domain.delivery_status import NoticeView as NoticeView
 from bot.domain.diagnosis import Diagnosis, PlannedChange
 from bot.domain.effects import StopFork
 from bot.domain.entries import (
@@ -35,7 +36,6 @@ from bot.domain.proposal import Proposal
 from bot.domain.runbook import Runbook, StepOutcome
 from bot.domain.savepoint_entries import SavepointPlanned
 from bot.domain.table import Window
-from bot.domain.told import NoticeView as NoticeView
 
 
 @dataclass

@@ -12,7 +12,7 @@ Answer = Literal["acknowledged", "re-ran", "needs-help"]
 """What a consumer can say to a notice."""
 WAYS = {"slack": "in Slack", "email": "by e-mail", "webhook": "by webhook", "file": "as a file"}
 _HOST = re.compile(r"(https?://)(?:[^/?#\s]*@)?([^/?#\s]*)")
-HOW_TO_CORRECT = "/waterline tell correction WORDS"
+HOW_TO_CORRECT = "/waterline notify correction WORDS"
 """What a responder types to set right what consumers were told, after the incident's end too."""
 
 PLANNED = "planned_work"

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
 from bot.domain import notice_entries as n
+from bot.domain.delivery_status import AnswerView, follow, queued, take_up
 from bot.domain.ids import UserId
-from bot.domain.told import AnswerView, follow, queued, take_up
 
 if TYPE_CHECKING:
     from bot.domain.incident import Incident

@@ -10,16 +10,16 @@ from bot.domain.entries import EffectEnded, EffectStarted, OutcomeSettled
 from bot.domain.errors import Refused
 from bot.domain.evidence import Observation, Verdict
 from bot.domain.execution import ProposalView
-from bot.domain.guests import case_of, commits_of_job
 from bot.domain.ids import JobId, ProposalId, SnapshotId, short_job
 from bot.domain.incident import EvidenceRun, Incident
-from bot.domain.kin import kin
 from bot.domain.notice import PLANNED, WorkState
+from bot.domain.other_jobs import case_of, commits_of_job
 from bot.domain.promises import announced_since
+from bot.domain.related_jobs import related_runs
 from bot.domain.requirements import HeadDescends
-from bot.domain.settling import HOW_TO_SETTLE
+from bot.domain.unknown_outcomes import HOW_TO_SETTLE
 
-TELL = f"/waterline tell {PLANNED}"
+TELL = f"/waterline notify {PLANNED}"
 _COUNTED = ("duplicate_rows", "missing_positions")
 _NOT_OVER = "Waterline cannot see that the planned work is over."
 
@@ -89,7 +89,7 @@ def refuse_unseen_end(incident: Incident, work: WorkState | None, seen: Observat
         return
     if seen.jobs.state == "not-seen":
         raise Refused(_NOT_OVER, f"Could not ask Flink: {seen.jobs.reason}", "Try again. Nothing was sent.")
-    runs = (*seen.jobs.values, *kin(seen.jobs, seen.others))
+    runs = (*seen.jobs.values, *related_runs(seen.jobs, seen.others))
     again = {run.job_id: run for run in runs if run.job_id != stop.run or run.started_at > stop.at}
     if not any(run.is_settled for run in again.values()):
         found = f"Since run {short_job(stop.run)} was stopped, no other run of the job has every operator running."

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from bot.domain.delivery_status import NoticeView
 from bot.domain.doubt import WARNS
 from bot.domain.entries import PromiseReminded
 from bot.domain.freezes import asks_to_thaw
 from bot.domain.incident import Incident
 from bot.domain.notice import PLANNED, Notice
-from bot.domain.rehearsals import AGAIN, standing_job
 from bot.domain.review import open_items
 from bot.domain.setup import NEXT_UPDATE_MINUTES, TableSetup
-from bot.domain.told import NoticeView
+from bot.domain.staged_repairs import AGAIN, standing_job
 from bot.domain.waterline import last_taken_back
 
 LEAD = timedelta(minutes=5)
@@ -33,7 +33,7 @@ BESIDE = frozenset({"review_published", PLANNED})
 class Reminder:
     """One reminder that is owed at a moment."""
 
-    what: Literal["next-update", "review", "thaw", "planned-end", "standing-job"]
+    what: Literal["next-update", "review", "unfreeze", "planned-end", "standing-job"]
     due: datetime
     moment: datetime
     terms: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ def _of_review(incident: Incident) -> list[Reminder]:
 def _of_freeze(incident: Incident) -> list[Reminder]:
     """Whether maintenance still has to stand still; `due` is since when it does."""
     asked = asks_to_thaw(incident)
-    return [] if asked is None else [Reminder(what="thaw", due=asked[0], moment=asked[1])]
+    return [] if asked is None else [Reminder(what="unfreeze", due=asked[0], moment=asked[1])]
 
 
 def _of_planned_work(incident: Incident) -> list[Reminder]:

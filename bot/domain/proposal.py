@@ -78,7 +78,7 @@ class Proposal(Record):
 
     id: ProposalId
     action: str
-    """The action's name: `rewind_table_and_job`."""
+    """The action's name: `roll_back_table_and_restore_job`."""
     title: str
     table: TableName
     because: str

@@ -97,7 +97,7 @@ def promise_sentence(body: PromiseReminded) -> str:
     match body:
         case PromiseReminded(what="review"):
             return f"{_people(body)} reminded: {len(body.terms)} review items are due on {body.due:%Y-%m-%d}."
-        case PromiseReminded(what="thaw"):
+        case PromiseReminded(what="unfreeze"):
             return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can resume."
         case PromiseReminded(what="planned-end"):
             return f"{_people(body)} asked whether planned work is over: consumers wait for its end."

@@ -34,7 +34,7 @@ _FINAL = (StopFork, DropBranch)
 """Effects that no undo takes back."""
 
 
-def deeds_of(view: ProposalView) -> dict[int, EffectEnded]:
+def applied_effects_of(view: ProposalView) -> dict[int, EffectEnded]:
     """The effects that were done, with their ends."""
     return {index: ended for index, ended in view.done.items() if ended.how == "done"}
 
@@ -50,7 +50,7 @@ def undo_left(incident: Incident) -> ProposalView | None:
 
 def has_changed(view: ProposalView) -> bool:
     """Whether it has changed something beside the freeze of maintenance, which ends by itself."""
-    return any(view.proposal.effects[index].kind != "freeze-maintenance" for index in deeds_of(view))
+    return any(view.proposal.effects[index].kind != "freeze-maintenance" for index in applied_effects_of(view))
 
 
 _MOVE_MAIN = frozenset({"move-table", "publish-branch"})

@@ -71,16 +71,16 @@ def writer_sources(
     table: TableState,
     checkpoints: Seen[StoredCheckpoint] | NotSeen,
     manifests: Seen[FlinkManifest] | NotSeen,
-    is_guest: Callable[[JobId | None], bool],
+    is_of_other_job: Callable[[JobId | None], bool],
 ) -> tuple[WriterSource, ...] | NotSeen:
     """Where to look, in this order: for the newest legible restore point; for the last commit of Flink on main where
     there is none. Nothing of a run that is a guest's. Empty: no job has written anything."""
     legible = [each for each in checkpoints.values if each.problem is None and each.checkpoint_id is not None]
     newest_first = sorted(legible, key=lambda each: (each.written_at, each.checkpoint_id or 0), reverse=True)
-    point = next((each for each in newest_first if not is_guest(each.job_id)), None)
+    point = next((each for each in newest_first if not is_of_other_job(each.job_id)), None)
     if point is None:
         written = (s for s in table.chain[:_LOOKED_THROUGH] if _is_written_by(s, s.job_id))
-        last = next((s for s in written if not is_guest(s.job_id)), None)
+        last = next((s for s in written if not is_of_other_job(s.job_id)), None)
         return (_of_commit(last, None),) if last is not None else ()
     found = [*_waiting(table, point, manifests), *_committed(table, point)]
     if found:

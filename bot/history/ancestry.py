@@ -12,7 +12,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, names_run
 from bot.domain.ids import DRAINED, JobId
-from bot.domain.kin import writer_of
+from bot.domain.related_jobs import writer_of
 from bot.domain.rewinds import FROM_NOTHING, began_from, first_shown, is_its_own
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import all_are_live

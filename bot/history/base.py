@@ -16,8 +16,8 @@ them from main's own. Format v1 counts no snapshots, and nothing is told there.
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
 from bot.domain.gone_commits import gone_before
-from bot.domain.guests import commits_of_job
 from bot.domain.ids import JobId, SnapshotId, short
+from bot.domain.other_jobs import commits_of_job
 from bot.domain.rewinds import FROM_NOTHING, began_from
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState

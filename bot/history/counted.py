@@ -14,9 +14,9 @@ from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakedManifest, PositionGap
 from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind
-from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import LedgerRow
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.staleness import is_just_given
 from bot.domain.table import Snapshot
 
@@ -201,8 +201,8 @@ class Counted:
     @cached_property
     def of_others(self) -> frozenset[SnapshotId]:
         """Commits whose positions are known and that another Flink job made."""
-        guests, by_id = Guests(self._case), self._table.by_id
-        return frozenset(each for each in self._by_commit if each in by_id and guests.has(by_id[each]))
+        other_jobs, by_id = OtherJobs(self._case), self._table.by_id
+        return frozenset(each for each in self._by_commit if each in by_id and other_jobs.has(by_id[each]))
 
     @cached_property
     def of_declared(self) -> frozenset[SnapshotId]:

@@ -21,9 +21,9 @@ from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, came_before, names_run
 from bot.domain.gone_commits import gone_between, gone_since
-from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.paths import may_be_same
 from bot.domain.rewinds import first_shown, is_its_own
 from bot.domain.sentences import counted
@@ -49,13 +49,13 @@ class Lineage:
     def __init__(self, case: Case, living: JobRun) -> None:
         self.case, self.living = case, living
         self.table = case.observation.table
-        self.guests = Guests(case)
+        self.other_jobs = OtherJobs(case)
         self._rows = Counted(case)
 
     @cached_property
     def own(self) -> Sequence[Snapshot]:
         """The job's commits on main that are listed, oldest first; those of a run that nobody knows are among them."""
-        return tuple(commit for commit in self.table.of_flink if not self.guests.has(commit))
+        return tuple(commit for commit in self.table.of_flink if not self.other_jobs.has(commit))
 
     @cached_property
     def since(self) -> Sequence[Snapshot]:
@@ -182,7 +182,7 @@ class Lineage:
         run = self.living
         above = {each.job_id for each in self.case.runs if _began_at(each) >= point.checkpoint_id}
         until = point.at + CLOCKS_DIFFER
-        traces = {s.job_id for s in self.table.snapshots if s.committed_at <= until and not self.guests.has(s)}
+        traces = {s.job_id for s in self.table.snapshots if s.committed_at <= until and not self.other_jobs.has(s)}
         traces |= {each.job_id for each in self.case.runs if each is not run and each.started_at <= until}
         traces -= above - {run.job_id}
         if end.job_id != run.job_id:

@@ -113,16 +113,16 @@ def not_brought_again(
     sink is the same operator; one that only a restore point names, as a folder of savepoints may be others' too, where
     its commit tells no sink. None that is known as a guest's.
     """
-    table, seen, guests = restores.table, restores.seen, restores.guests
+    table, seen, other_jobs = restores.table, restores.seen, restores.other_jobs
     base = list(table.ancestors(point.snapshot_id))[:1]
-    own = {run.job_id for run in seen.jobs.values} | guests.kin | {wrong_run, *(s.job_id for s in base)}
+    own = {run.job_id for run in seen.jobs.values} | other_jobs.related_runs | {wrong_run, *(s.job_id for s in base)}
     own.discard(None)
     sinks = {s.operator_id for s in (*base, *left) if s.job_id in own} - {None}
     stored, going = {each.job_id for each in seen.checkpoints.values}, {s.snapshot_id for s in left}
 
     def is_own(commit: Snapshot) -> bool:
         is_like = commit.job_id in stored if commit.operator_id is None else commit.operator_id in sinks
-        return commit.job_id in own or (is_like and not guests.has_run(commit.job_id))
+        return commit.job_id in own or (is_like and not other_jobs.has_run(commit.job_id))
 
     def is_missed(commit: Snapshot) -> bool:
         if keeps_its_rows(table, commit) or brings_nothing(table, commit) or commit.only_undid(going):
@@ -326,7 +326,7 @@ class _Start:
     def _held_against_lost_commits(self, found: RestorePrediction) -> RestorePrediction:
         """What would fit, unless its state holds commits that main has lost since: nobody writes those again."""
         lost = [s for s in self._table.rolled_back if s.job_id is not None and not self._is_back(s)]
-        lost = [s for s in lost if not self._of.guests.has_run(s.job_id)]
+        lost = [s for s in lost if not self._of.other_jobs.has_run(s.job_id)]
         held = [s for s in lost if self._has(s)]
         if held:
             if self._may_be_repaired(held[0]):

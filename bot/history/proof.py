@@ -242,7 +242,7 @@ def _anchored(line: Lineage, rows: Counted) -> Proof:
     run = line.living
     if not run.is_settled:
         return Unproven(f"how run {short_job(run.job_id)} goes on: it is not settled")
-    if line.guests.is_untold:
+    if line.other_jobs.is_untold:
         return Unproven("which of the jobs that write the table is this one")
     return _holes(line.case, rows, line) or _continues(line, rows) or _stands(line, rows)
 
@@ -288,7 +288,7 @@ def _continues(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
     table, since = line.table, line.since
     mine = {commit.snapshot_id for commit in since}
     for commit in _above(table.chain, rows):
-        if commit.snapshot_id not in mine and not line.guests.has(commit):
+        if commit.snapshot_id not in mine and not line.other_jobs.has(commit):
             return Unproven(f"what {short(commit.snapshot_id)} changed, which came after rows were counted", ROWS)
     if (skipped := _skips(line, rows)) is not None:
         return skipped

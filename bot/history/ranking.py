@@ -11,8 +11,8 @@ from bot.domain.diagnosis import Case
 from bot.domain.evidence import Ask
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import StoredCheckpoint
-from bot.domain.guests import those_that_bind
 from bot.domain.ids import CheckpointId, SnapshotId, short
+from bot.domain.other_jobs import those_that_bind
 from bot.domain.paths import may_be_same
 from bot.domain.pending_manifests import owed_checkpoints
 from bot.domain.table import Snapshot

@@ -45,7 +45,7 @@ _OF_OWED = "After that, a restore from this point fails."
 def deadline_of(case: Case, diagnosis: Diagnosis) -> RecoveryDeadline | None:
     """As `recovery_deadline`; where the diagnosis asks for a rewind, by the restore points that it can go back to."""
     found = diagnosis.decisive
-    is_rewind = found is not None and found[1].remedy is Remedy.REWIND_TABLE_AND_JOB
+    is_rewind = found is not None and found[1].remedy is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
     return recovery_deadline(case, found[1].last_good if found is not None and is_rewind else None)
 
 

@@ -22,14 +22,14 @@ from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind, JobRun, StoredCheckpoint, names_run
 from bot.domain.gone_commits import gone_between
-from bot.domain.guests import Guests, case_of, commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
-from bot.domain.kin import began_from
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.other_jobs import OtherJobs, case_of, commits_that_bind
 from bot.domain.other_writers import described_by
 from bot.domain.paths import ByPath, may_be_same
 from bot.domain.pending_manifests import PENDING, owed_checkpoints, owed_to
 from bot.domain.record import Record, Utc
+from bot.domain.related_jobs import began_from
 from bot.domain.table import Snapshot, TableState
 from bot.history.run_commits import ABOUT, WHENEVER, CommitsByRun, RunCommits, Written
 
@@ -88,7 +88,7 @@ class Restores:
         self.case = seen if isinstance(seen, Case) else case_of(seen.observation)
         self.seen: Observation = seen.observation
         self.table: TableState = self.seen.table
-        self.guests = Guests(self.case)
+        self.other_jobs = OtherJobs(self.case)
         self.commits = CommitsByRun(self.table, self.seen.jobs.values)
 
     @cached_property
@@ -240,7 +240,7 @@ class Restores:
         """Those of guests are foreign, and pair with nothing. None pairs with what a repair has put back above commits
         of another run. Of which repairs one does not hold the rows it says so, and one that is newer than the table is
         behind then. One that is newer, and does not go on where main ends, says why not."""
-        if self.guests.has_run(each.job_id):
+        if self.other_jobs.has_run(each.job_id):
             reason = f"Run {short_job(each.job_id)} is another job's, by what Flink, its sink and the settings tell."
             is_foreign = {"verdict": PairVerdict.FOREIGN, "snapshot_id": None, "reason": reason, "is_durable": False}
             return each.model_copy(update=is_foreign)

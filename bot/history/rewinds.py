@@ -9,8 +9,8 @@ from functools import cached_property
 
 from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.flink import CLOCKS_DIFFER, JobRun, came_before
-from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.other_writers import brings_nothing
 from bot.domain.predecessors import switches
 from bot.domain.rewinds import FROM_NOTHING, Rewind
@@ -33,8 +33,8 @@ class _Job:
 
     def __init__(self, case: Case) -> None:
         self.case, self.table = case, case.observation.table
-        guests = Guests(case)
-        self.commits = [s for s in self.table.of_flink if not guests.has(s)]
+        other_jobs = OtherJobs(case)
+        self.commits = [s for s in self.table.of_flink if not other_jobs.has(s)]
         self.listed = {run.job_id for run in case.runs}
 
     def of_run(self, run: JobRun) -> Iterator[Rewind]:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.flink import CLOCKS_DIFFER, V1_COMMITTER, JobRun
-from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, JobId, SnapshotId
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.other_writers import brings_nothing
 from bot.domain.rollbacks import Rollback, rollbacks
 from bot.domain.table import Snapshot
@@ -36,7 +36,7 @@ class Outcome(StrEnum):
     """Main lost no row of the job."""
 
 
-class Told(NamedTuple):
+class KnownOutcome(NamedTuple):
     """An outcome, and who tells it."""
 
     outcome: Outcome
@@ -51,7 +51,7 @@ class RolledBack:
     def __init__(self, case: Case, rollback: Rollback, but: frozenset[JobId | None] = frozenset()) -> None:
         """`but`: what these runs lost, and what they committed since, is left out."""
         self.case, self.rollback, self.table, self.at = case, rollback, case.observation.table, rollback.at
-        self._guests, self._but = Guests(case), but
+        self._other_jobs, self._but = OtherJobs(case), but
         self.lost = [each for each in self._lost() if each[0].job_id not in but]
 
     def _lost(self) -> Sequence[tuple[Snapshot, int]]:
@@ -60,7 +60,7 @@ class RolledBack:
         newest: dict[JobId | None, int] = {}
         told = []
         for commit in (self.table.by_id[each] for each in self.rollback.left):
-            if commit.checkpoint_id is None or self._guests.has(commit):
+            if commit.checkpoint_id is None or self._other_jobs.has(commit):
                 continue
             number = commit.checkpoint_id if commit.checkpoint_id < DRAINED else newest.get(commit.job_id, 0) + 1
             newest[commit.job_id] = max(number, newest.get(commit.job_id, 0))
@@ -69,13 +69,13 @@ class RolledBack:
         return told
 
     @cached_property
-    def told(self) -> Told:
+    def told(self) -> KnownOutcome:
         """By the first run that went on above the target, or else by those that are alive. Ids of a run that Flink does
         not list settle nothing after one of which nothing tells. One that lost some itself and repeats them settles no
         more than these. A run that read its own rows again settles nothing of those of others; and one that read them
         again settles it only until one is restored from the state that has them behind it."""
         if not self.lost:
-            return Told(Outcome.NO_ROWS)
+            return KnownOutcome(Outcome.NO_ROWS)
         untold = None
         for commit in self._firsts:
             told = self._of_commit(commit)
@@ -89,7 +89,7 @@ class RolledBack:
             untold = untold or (told if told.outcome is Outcome.UNTOLD else None)
         living = [self._of_run(run, None) for run in self._open_runs]
         order = (Outcome.HELD, Outcome.UNTOLD, Outcome.READ_AGAIN)
-        best = next((each for kind in order for each in living if each.outcome is kind), Told(Outcome.NOBODY))
+        best = next((each for kind in order for each in living if each.outcome is kind), KnownOutcome(Outcome.NOBODY))
         is_sure = best.outcome is Outcome.READ_AGAIN or (best.outcome is Outcome.HELD and self._lost_some(best.run))
         return best if untold is None or is_sure else untold
 
@@ -103,7 +103,7 @@ class RolledBack:
     @cached_property
     def _above(self) -> Sequence[Snapshot]:
         """The job's commits on main above the target, oldest first."""
-        return [s for s in self.table.of_flink if s.snapshot_id not in self._kept and not self._guests.has(s)]
+        return [s for s in self.table.of_flink if s.snapshot_id not in self._kept and not self._other_jobs.has(s)]
 
     @cached_property
     def _is_beside_unlisted(self) -> bool:
@@ -138,7 +138,7 @@ class RolledBack:
     def _below(self) -> Sequence[Snapshot]:
         """The job's commits at or below the target, newest first."""
         below = (s for s in self.table.ancestors(self.rollback.target) if s.checkpoint_id is not None)
-        return [s for s in below if s.job_id is not None and not self._guests.has(s)]
+        return [s for s in below if s.job_id is not None and not self._other_jobs.has(s)]
 
     @cached_property
     def _reached(self) -> int:
@@ -165,13 +165,13 @@ class RolledBack:
 
     # ------------------------------------------------------------------ what it says
 
-    def _of_commit(self, commit: Snapshot) -> Told:
+    def _of_commit(self, commit: Snapshot) -> KnownOutcome:
         run = next((run for run in self.case.runs if run.job_id == commit.job_id), None)
         if run is not None and commit.committed_at >= run.started_at - CLOCKS_DIFFER:
             return self._of_run(run, commit)
         return self._of_ids(commit)
 
-    def _of_run(self, run: JobRun, commit: Snapshot | None) -> Told:
+    def _of_run(self, run: JobRun, commit: Snapshot | None) -> KnownOutcome:
         at = commit.committed_at if commit is not None else None
         line = ancestry_of(self.case, run.job_id, at)
         held = self._holds(line)
@@ -180,13 +180,15 @@ class RolledBack:
         if held and self._is_beside_unlisted and not self._holds(line, surely=True):
             held = None
         if held or (held is False and self._has_passed_over(run)):
-            return Told(Outcome.HELD, run.job_id, commit)
+            return KnownOutcome(Outcome.HELD, run.job_id, commit)
         if held is None:
-            return Told(Outcome.UNTOLD, run.job_id, commit)
+            return KnownOutcome(Outcome.UNTOLD, run.job_id, commit)
         since = line.segments[0].since
         if since is None or any(s.committed_at >= since for s, _ in self.lost):
-            return Told(Outcome.NOBODY, run.job_id, commit)
-        return Told(Outcome.READ_AGAIN if self._leads_through_target(line) else Outcome.UNTOLD, run.job_id, commit)
+            return KnownOutcome(Outcome.NOBODY, run.job_id, commit)
+        return KnownOutcome(
+            Outcome.READ_AGAIN if self._leads_through_target(line) else Outcome.UNTOLD, run.job_id, commit
+        )
 
     def _leads_through_target(self, line: Ancestry) -> bool:
         """Whether the state has what main has of the job at the target, so that its source goes on from there, or from
@@ -213,18 +215,18 @@ class RolledBack:
         ]
         return any(known >= number if is_below else known <= number for known, is_below in ids)
 
-    def _of_ids(self, commit: Snapshot) -> Told:
+    def _of_ids(self, commit: Snapshot) -> KnownOutcome:
         """Of a run that Flink does not know, or not any more."""
         own = [number for lost, number in self.lost if lost.job_id == commit.job_id]
         others = [number for lost, number in self.lost if lost.job_id != commit.job_id and number > self._reached]
         number = commit.checkpoint_id or 0
         restarts = max((run.restored_count for run in self.case.runs if run.job_id == commit.job_id), default=0)
         if own and number > max(own) and restarts > 1:
-            return Told(Outcome.UNTOLD, commit.job_id, commit)
+            return KnownOutcome(Outcome.UNTOLD, commit.job_id, commit)
         if own and number > max(own):
-            return Told(Outcome.HELD, commit.job_id, commit)
+            return KnownOutcome(Outcome.HELD, commit.job_id, commit)
         is_again = not any(each < number for each in own or others)
-        return Told(Outcome.READ_AGAIN if is_again else Outcome.UNTOLD, commit.job_id, commit)
+        return KnownOutcome(Outcome.READ_AGAIN if is_again else Outcome.UNTOLD, commit.job_id, commit)
 
     def _is_lived_through(self, commit: Snapshot) -> bool:
         """Whether a run that Flink lists lived when the commit was made, whatever the clocks differ by."""
@@ -244,7 +246,7 @@ class RolledBack:
             run.restored.at <= c.triggered_at and run.restored.checkpoint_id < c.checkpoint_id <= last for c in done
         )
 
-    def _restored_later(self, after: Snapshot) -> Told | None:
+    def _restored_later(self, after: Snapshot) -> KnownOutcome | None:
         """Of the first run that was restored after that commit, which had read the rows again, and whose state has them
         behind it; None: there is none. Where Flink does not list the run of that commit, ids alone say that it had, and
         no more than doubt is said by ids against it."""
@@ -254,25 +256,25 @@ class RolledBack:
             if point is None or not self._holds(line, surely=is_listed):
                 continue
             if not is_listed and not self._holds(line, surely=True):
-                return Told(Outcome.UNTOLD, run.job_id)
+                return KnownOutcome(Outcome.UNTOLD, run.job_id)
             commit = next((s for s in self._above if s.job_id == run.job_id and s.committed_at > point.at), None)
             if point.at <= after.committed_at or (commit is None and run.is_terminal):
                 continue
             ids = (s.checkpoint_id or 0 for s in self._above if s.committed_at <= point.at)
             is_beyond = point.checkpoint_id > max((each for each in ids if each < DRAINED), default=0)
-            return Told(Outcome.HELD if is_beyond else Outcome.UNTOLD, run.job_id, commit)
+            return KnownOutcome(Outcome.HELD if is_beyond else Outcome.UNTOLD, run.job_id, commit)
         return None
 
 
 @once_a_case
-def rollbacks_of(case: Case) -> tuple[tuple[Rollback, Told], ...]:
+def rollbacks_of(case: Case) -> tuple[tuple[Rollback, KnownOutcome], ...]:
     """Each rollback of the window, by rising target, and what became of the rows that main lost there."""
     table = case.observation.table
     found = (each for each in rollbacks(table) if each.is_within(case.window, table))
     return tuple((each, _by_time(case, each) or RolledBack(case, each).told) for each in found)
 
 
-def _by_time(case: Case, rollback: Rollback) -> Told | None:
+def _by_time(case: Case, rollback: Rollback) -> KnownOutcome | None:
     """Of a job whose commits carry no ids; None: it is not known, or they do."""
     found = who_went_on(case, rollback)
-    return Told(Outcome.HELD, found[0].job_id, found[1]) if found is not None else None
+    return KnownOutcome(Outcome.HELD, found[0].job_id, found[1]) if found is not None else None

@@ -7,16 +7,16 @@ from bot.domain.diagnosis import Case
 from bot.domain.empty_starts import EmptyStart, empty_starts
 from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun
-from bot.domain.guests import case_of
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.other_jobs import case_of
 from bot.domain.rewinds import Rewind
 from bot.domain.rollbacks import Rollback
 from bot.domain.sentences import counted
 from bot.domain.suspicion import Suspicion
 from bot.domain.table import EMPTY, TableState, Window
 from bot.history.rewinds import rewinds_of
-from bot.history.rolled_back import Outcome, Told, rollbacks_of
+from bot.history.rolled_back import KnownOutcome, Outcome, rollbacks_of
 
 LOOK_BACK = 20
 """Commits below a restart, or below the head, that are looked at when nothing marks an earlier edge."""
@@ -136,7 +136,7 @@ def _by_rollback(
     )
 
 
-def _is_unexplained(found: Rollback, told: Told, jobs: Seen[JobRun] | NotSeen) -> bool:
+def _is_unexplained(found: Rollback, told: KnownOutcome, jobs: Seen[JobRun] | NotSeen) -> bool:
     """Whether no restored run shows that the rollback was meant: while Flink cannot be asked, none does."""
     if told.outcome is Outcome.NOBODY:
         return not set(found.runs) <= {run.job_id for run in jobs.values if run.is_terminal}

@@ -19,11 +19,11 @@ from datetime import datetime, timedelta
 from bot.domain.evidence import Observation
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import V1_COMMITTER, CheckpointKind, FlinkManifest, JobRun, Restored, StoredCheckpoint, names_run
-from bot.domain.guests import BESIDE
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, short, short_job
-from bot.domain.kin import kin, went_on_from
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import BESIDE
 from bot.domain.paths import may_be_same
+from bot.domain.related_jobs import related_runs, went_on_from
 from bot.domain.rewinds import (
     FROM_NOTHING,
     began_from,
@@ -485,7 +485,7 @@ def _of_its_job(leak: FlinkManifest, world: Observation) -> tuple[JobRun, ...]:
     point of the very run. Others read other sources."""
     others = world.others.values if world.others is not None else ()
     wrote = next((run for run in others if run.job_id == leak.job_id), None)
-    near = kin(world.jobs, world.others)
+    near = related_runs(world.jobs, world.others)
     own = (*world.jobs.values, *near) if wrote is None or wrote in near else ()
     of_it = (r for r in others if (wrote is not None and r.name == wrote.name) or went_on_from(r, leak.job_id))
     return (*own, *(run for run in of_it if run not in own))

@@ -21,7 +21,7 @@ from bot.lab.spark_sql import spark_sql
 from bot.lab.wire import NOTIFICATION, lose
 
 
-class OtherHands:
+class ExternalWriter:
     """Acts through the catalog, through Spark, or on the files themselves."""
 
     def __init__(self, home: Home, state: LabState) -> None:

@@ -14,7 +14,7 @@ from pyiceberg.schema import Schema
 from bot.lab import orders
 from bot.lab.consumers import QUERIES, Read, Readers
 from bot.lab.errors import LabError, until
-from bot.lab.external_writers import Machines, OtherHands
+from bot.lab.external_writers import ExternalWriter, Machines
 from bot.lab.flink_cluster import Backend, FlinkCluster
 from bot.lab.flink_rest import FlinkRest, SqlGateway
 from bot.lab.home import Home, LabState, Stack
@@ -25,7 +25,7 @@ from bot.lab.proof import Proof, open_catalog, prove, prove_topic
 from bot.lab.spark_server import SparkServer
 from bot.lab.stories import story_named
 from bot.lab.wire import mend
-from bot.lab.world import Say, Told, World
+from bot.lab.world import Say, StoryRecord, World
 
 if TYPE_CHECKING:
     from bot.lab.kafka_stack import KafkaStack
@@ -148,7 +148,7 @@ class Lab:
         if self._kafka is not None:
             self._kafka.rest()
 
-    def tell(self, story: str, early: bool = False) -> Told:
+    def tell(self, story: str, early: bool = False) -> StoryRecord:
         """Makes a story happen; see `bot.lab.stories`. The job runs on afterwards."""
         return tell(self.home, story, self._say, early)
 
@@ -230,7 +230,7 @@ class Lab:
         if self._kind.format_version > 2:
             self._await("Spark", self._require_spark().is_ready)
             raised = f"ALTER TABLE {{table}} SET TBLPROPERTIES ('format-version' = '{self._kind.format_version}')"
-            OtherHands(self.home, state).sql(raised)
+            ExternalWriter(self.home, state).sql(raised)
 
     def _begin(self) -> LabState:
         """Makes the table, starts the job, lets its consumers read once, and waits until the job has committed."""
@@ -264,7 +264,7 @@ class Lab:
         return self._spark
 
 
-def tell(home: Home, story: str, say: Say, early: bool = False) -> Told:
+def tell(home: Home, story: str, say: Say, early: bool = False) -> StoryRecord:
     """Makes a story happen in the running lab of this home, and writes `story.json`."""
     chosen = story_named(story)
     with World(home, say) as world:

@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 
 from bot.lab.consumers import Read, Readers, latest_reads
 from bot.lab.errors import LabError, until
-from bot.lab.external_writers import Machines, OtherHands
+from bot.lab.external_writers import ExternalWriter, Machines
 from bot.lab.flink_rest import FlinkRest, SavepointFormat, SqlGateway
 from bot.lab.home import Home, Storage
 from bot.lab.orders import reading_otherwise, with_column, with_sink_options
@@ -39,7 +39,7 @@ class Step(BaseModel):
     facts: dict[str, Fact]
 
 
-class Told(BaseModel):
+class StoryRecord(BaseModel):
     """`story.json`: what a story did, with times and ids."""
 
     model_config = ConfigDict(frozen=True)
@@ -87,7 +87,7 @@ class World:
         self.state = home.state()
         self.flink = FlinkRest(self.state.flink_url)
         self.machines = Machines(home, self.flink)
-        self.hands = OtherHands(home, self.state)
+        self.hands = ExternalWriter(home, self.state)
         self._gateway = SqlGateway(self.state.gateway_url)
 
     def __enter__(self) -> Self:
@@ -132,10 +132,10 @@ class World:
         self._steps.append(Step(at=datetime.now(UTC), text=text, facts=facts))
         self._say(text)
 
-    def told(self, story: str) -> Told:
+    def told(self, story: str) -> StoryRecord:
         """Everything noted so far; also written to `story.json`."""
         facts = {name: value for step in self._steps for name, value in step.facts.items()}
-        told = Told(story=story, sink=self.state.sink, steps=tuple(self._steps), facts=facts)
+        told = StoryRecord(story=story, sink=self.state.sink, steps=tuple(self._steps), facts=facts)
         self._home.write_story(told)
         return told
 

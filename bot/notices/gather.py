@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from bot.domain.beside import ALONE, Beside
+from bot.domain.concurrent_doubts import ALONE, ConcurrentDoubts
 from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.diagnosis import LastGoodRows
 from bot.domain.doubt import is_unplaced, rows_up_to
@@ -205,7 +205,7 @@ def facts_for(
     titles: Mapping[str, str] | None = None,
     newer: Sequence[LedgerRow] = (),
     team: Team | None = None,
-    around: Beside = ALONE,
+    around: ConcurrentDoubts = ALONE,
     work: WorkState | None = None,
 ) -> NoticeFacts:
     """What `consumer` can be told now. `table`, `reads` and `far` are the present state, not the pinned one.
@@ -334,7 +334,7 @@ def _to_come(incident: Incident) -> int:
     return finding.to_come if isinstance(finding, GapsFinding) else 0
 
 
-def _trusted(incident: Incident, table: TableState, around: Beside) -> Trusted | None:
+def _trusted(incident: Incident, table: TableState, around: ConcurrentDoubts) -> Trusted | None:
     """A later incident speaks for the table as it is now: by its proof, or by its doubt."""
     trusted = around.later.snapshot if around.later is not None else incident.trusted
     if trusted is None:
@@ -350,7 +350,7 @@ def _trusted(incident: Incident, table: TableState, around: Beside) -> Trusted |
     )
 
 
-def _is_known_good(incident: Incident, around: Beside) -> bool:
+def _is_known_good(incident: Incident, around: ConcurrentDoubts) -> bool:
     if around.later is not None:
         return around.later.state is TrustState.TRUSTED
     is_clean = rows_up_to(incident, incident.trusted) is LastGoodRows.CLEAN and not is_unplaced(incident)
@@ -361,7 +361,7 @@ def _is_trusted(incident: Incident) -> bool:
     return incident.waterline is not None and incident.waterline.status == "trusted"
 
 
-def _stage(incident: Incident, around: Beside) -> Stage:
+def _stage(incident: Incident, around: ConcurrentDoubts) -> Stage:
     if _is_trusted(incident):
         return "proven" if around.doubt is None else "investigating"
     view = incident.current_proposal

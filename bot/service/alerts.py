@@ -51,7 +51,7 @@ class Taken(Record):
     passed_over: tuple[PassedOver, ...] = ()
 
 
-class AlertDesk:
+class AlertService:
     """Takes alerts. Taking one twice is taking it once."""
 
     def __init__(self, sightings: Sightings, setups: Mapping[TableName, TableSetup], watch: Watch | None) -> None:

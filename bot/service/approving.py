@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from bot.domain.approval import People, Via
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_times import NO_GROUPS, Membership
-from bot.domain.deciding import ALLOWED, Act, Approve, Begin, BreakGlass, Reject, Tick, Veto, decide
+from bot.domain.decisions import ALLOWED, Act, Approve, Begin, BreakGlass, Reject, Tick, Veto, decide
 from bot.domain.effects import StopFork
 from bot.domain.entries import Body, ExecutionEnded, OutcomeSettled
 from bot.domain.errors import CouldNotKeep, CouldNotLook, Refused, WaterlineError
@@ -16,7 +16,7 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, JobId, ProposalId, UserId, short_job
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.settling import Settle
+from bot.domain.unknown_outcomes import ResolveUnknown
 from bot.ports import Clock, Directory
 from bot.service.executing import as_far_as
 from bot.service.incident_store import IncidentStore
@@ -24,7 +24,7 @@ from bot.service.proposing import Proposals
 
 
 class Approvals:
-    """Approve, reject, veto, break the glass; remind, release, expire. The rule is `bot.domain.deciding.decide`."""
+    """Approve, reject, veto, break the glass; remind, release, expire. The rule is `bot.domain.decisions.decide`."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Approvals:
     ) -> ProposalView:
         """An approver's word on a step whose outcome is not known: the execution goes on, or ends. Raises Refused, also
         where the world tells by now."""
-        act = Settle(index=index, happened=happened, reason=reason, via=via)
+        act = ResolveUnknown(index=index, happened=happened, reason=reason, via=via)
         return self._do(incident_id, proposal_id, act, by)
 
     def may_begin(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
@@ -120,7 +120,7 @@ class Approvals:
             raise _refused(refusal)
         if isinstance(act, Approve | BreakGlass):
             self._proposals.must_still_hold(incident_id, proposal_id)
-        if isinstance(act, Settle):
+        if isinstance(act, ResolveUnknown):
             self._proposals.must_be_unknown(incident_id, proposal_id, act.index)
 
         def written(now: Incident) -> list[Body]:

@@ -13,10 +13,10 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import JobId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.proposal import Proposal
-from bot.domain.rehearsals import stood_still
 from bot.domain.runbook import ASKED_FOR
+from bot.domain.staged_repairs import stood_still
 from bot.domain.table import TableState
-from bot.domain.waterline import ASKED, deeds_of, has_changed
+from bot.domain.waterline import ASKED, applied_effects_of, has_changed
 from bot.ports import JobPorts
 from bot.service.proposal_rules import match_for
 
@@ -86,7 +86,7 @@ def may_say(module: ActionModule, *, keeps: str, bounds: Mapping[str, str], drop
             action.drops_others,
             "drops no rows of other writers",
             "no `drop_others=`; found drop_others=yes",
-            "rewind_table_and_job",
+            "roll_back_table_and_restore_job",
         ),
     ):
         if said and not asks:
@@ -136,7 +136,7 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
     view: ProposalView | None = incident.proposals.get(proposal)
     if view is None:
         raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
-    done = deeds_of(view)
+    done = applied_effects_of(view)
     if view.state not in _ENDED or not done:
         raise Refused(
             f"“{view.proposal.title}” cannot be undone.",

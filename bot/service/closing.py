@@ -10,10 +10,10 @@ from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.planned_work import TELL, stop_for_work
 from bot.domain.promises import announced_since, next_word_due
-from bot.domain.rehearsals import standing_job
 from bot.domain.sentences import clock_time
-from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
+from bot.domain.staged_repairs import standing_job
+from bot.domain.unknown_outcomes import HOW_TO_SETTLE
 from bot.service.incident_store import IncidentStore, must_be_in_charge
 from bot.service.reviewing import Reviews
 
@@ -78,7 +78,7 @@ def _refuse_owed(now: Incident, setup: TableSetup | None) -> None:
         why = f"Consumers wait for the end of planned work, announced at {clock_time(planned, now.opened_at)}."
         end = "off" if stop_for_work(now) is None else "over, once the job writes again and the rows are counted"
         how = (
-            "/waterline tell update, and recovered once it is verified"
+            "/waterline notify update, and recovered once it is verified"
             if doubted_since(now) is not None
             else f"{TELL} {end}"
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.diagnosis._case import living
 from bot.diagnosis._examine import ModeModule, diagnose
-from bot.domain.beside import Beside, beside
+from bot.domain.concurrent_doubts import ConcurrentDoubts, concurrent_doubts
 from bot.domain.diagnosis import Case, Diagnosis, PlannedChange
 from bot.domain.entries import Body, Diagnosed
 from bot.domain.errors import EvidenceCancelled, Refused
@@ -18,8 +18,8 @@ from bot.domain.evidence import Evidence, Observation, Verdict
 from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.rehearsals import is_left_down
 from bot.domain.setup import TableSetup
+from bot.domain.staged_repairs import is_left_down
 from bot.domain.staleness import not_covered_since
 from bot.domain.table import Window
 from bot.history.recovery_deadline import deadline_of, is_no_worse
@@ -234,8 +234,10 @@ class OtherDoubts:
         self._store = store
         self._findings = findings
 
-    def of(self, incident: Incident) -> Beside:
+    def of(self, incident: Incident) -> ConcurrentDoubts:
         """What holds now. Raises CouldNotLook. Cost: one query for all incidents, and one for what the watch keeps."""
         table = incident.opened.table
         theirs = tuple(each for each in self._store.all() if each.opened.table == table)
-        return beside(incident, theirs, self._findings.of(table, theirs) if self._findings is not None else ())
+        return concurrent_doubts(
+            incident, theirs, self._findings.of(table, theirs) if self._findings is not None else ()
+        )

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.actions import _effects as effects
-from bot.actions._effects import Looked, describe
+from bot.actions._effects import Verification, describe
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_times import NO_GROUPS
-from bot.domain.deciding import Begin, decide
+from bot.domain.decisions import Begin, decide
 from bot.domain.effects import MakeBranch, StartFromStop, StartJob, StopJob
 from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted, NoteAdded
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refused, Superseded
@@ -33,7 +33,7 @@ from bot.service.spans import TRACER
 
 
 @dataclass(frozen=True)
-class Turn:
+class EffectExecution:
     """One executor at one effect, as it has read the record."""
 
     incident: IncidentId
@@ -66,10 +66,10 @@ class ExecutionRecord:
     def __init__(self, store: IncidentStore) -> None:
         self._store = store
 
-    def intends(self, turn: Turn, intent: EffectStarted) -> bool:
+    def intends(self, turn: EffectExecution, intent: EffectStarted) -> bool:
         return self._writes(turn, [intent], turn.is_still)
 
-    def done(self, turn: Turn, detail: str, result: Mapping[str, str]) -> bool:
+    def done(self, turn: EffectExecution, detail: str, result: Mapping[str, str]) -> bool:
         """It happened, which is true whoever has done it, and is said also where a person has settled otherwise."""
         ended = EffectEnded(
             proposal=turn.view.proposal.id, index=turn.index, how="done", detail=detail, result={**result}
@@ -79,7 +79,7 @@ class ExecutionRecord:
             self.contradicts(turn, detail)
         return is_written
 
-    def refused(self, turn: Turn, detail: str) -> bool:
+    def refused(self, turn: EffectExecution, detail: str) -> bool:
         """It surely did not happen, and the execution ends with it."""
         proposal = turn.view.proposal.id
         ended = EffectEnded(proposal=proposal, index=turn.index, how="refused", detail=detail)
@@ -88,7 +88,7 @@ class ExecutionRecord:
             turn, [ended, ExecutionEnded(proposal=proposal, outcome="refused", sentence=sentence)], turn.is_still
         )
 
-    def unknown(self, turn: Turn, detail: str) -> bool:
+    def unknown(self, turn: EffectExecution, detail: str) -> bool:
         """Nobody knows whether it happened; said once, until something more is known."""
         proposal = turn.view.proposal.id
         sentence = f"{turn.what}: outcome unknown. {detail} Waterline checks again and repeats nothing."
@@ -105,10 +105,10 @@ class ExecutionRecord:
         proposal = view.proposal
         sentence = f"{proposal.title}: done. Verification starts now."
         ended = ExecutionEnded(proposal=proposal.id, outcome="applied", sentence=sentence)
-        turn = Turn(incident_id, view, len(proposal.effects), 0)
+        turn = EffectExecution(incident_id, view, len(proposal.effects), 0)
         return self._writes(turn, [ended], lambda now: now.state in AT_WORK and now.next_effect is None)
 
-    def waits(self, turn: Turn, detail: str, patience: str) -> None:
+    def waits(self, turn: EffectExecution, detail: str, patience: str) -> None:
         """Note why the execution stands still before the effect: once, and anew after its outcome was not known."""
         proposal = turn.view.proposal
         began = f"“{proposal.title}” waits before “{turn.what}”: "
@@ -132,7 +132,7 @@ class ExecutionRecord:
 
         self._store.write(turn.incident, by=WATERLINE, decide=decide)
 
-    def contradicts(self, turn: Turn, detail: str) -> None:
+    def contradicts(self, turn: EffectExecution, detail: str) -> None:
         """People are told, once, that a step happened though they had settled, or were told, that it did not."""
         proposal = turn.view.proposal
         began = f"“{proposal.title}”: “{turn.what}” happened after all, "
@@ -149,7 +149,7 @@ class ExecutionRecord:
 
         self._store.write(turn.incident, by=WATERLINE, decide=decide)
 
-    def _writes(self, turn: Turn, bodies: Sequence[Body], if_so: Callable[[ProposalView], bool]) -> bool:
+    def _writes(self, turn: EffectExecution, bodies: Sequence[Body], if_so: Callable[[ProposalView], bool]) -> bool:
         is_written = False
 
         def decide(now: Incident) -> Sequence[Body]:
@@ -194,7 +194,7 @@ class Executions:
         self._proposals = proposals
         self._clock = clock
         self._record = ExecutionRecord(store)
-        self._waiting: dict[ProposalId, Turn] = {}
+        self._waiting: dict[ProposalId, EffectExecution] = {}
         """Where an execution stands still: its newest turn."""
 
     def begin(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
@@ -211,7 +211,7 @@ class Executions:
         must_have_the_job_alone(view.proposal, incident_id, self._store.every())
         try:
             must_still_be_diagnosed(self._store.get(incident_id), view.proposal)
-            effects.prepare(self._observer.hands, view.proposal, 0)
+            effects.prepare(self._observer.clients, view.proposal, 0)
         except Superseded as error:
             # Whoever began a moment ago has moved the world: that is the answer, not a table that moved.
             self._beginning(self._store.get(incident_id).proposals[proposal_id], begin, by)
@@ -255,17 +255,17 @@ class Executions:
                 is_start = view.started[index].job_id is not None
                 if not is_start and (view is not newest or index not in view.denied):
                     continue
-                looked = effects.verify(self._observer.hands, view.proposal, view.started[index])
+                looked = effects.verify(self._observer.clients, view.proposal, view.started[index])
                 if looked.happened == "yes":
-                    self._record.contradicts(Turn(incident_id, view, index, 0), looked.sentence)
+                    self._record.contradicts(EffectExecution(incident_id, view, index, 0), looked.sentence)
 
-    def _turn(self, incident_id: IncidentId, view: ProposalView, index: int) -> Turn:
+    def _turn(self, incident_id: IncidentId, view: ProposalView, index: int) -> EffectExecution:
         intents, last = view.intents.get(index, 0), self._waiting.pop(view.proposal.id, None)
         if last is None or last.index != index:
-            return Turn(incident_id, view, index, intents)
-        return Turn(incident_id, view, index, intents, last.is_ours and last.intents == intents, last.since)
+            return EffectExecution(incident_id, view, index, intents)
+        return EffectExecution(incident_id, view, index, intents, last.is_ours and last.intents == intents, last.since)
 
-    def _intends(self, turn: Turn, intent: EffectStarted) -> Turn | None:
+    def _intends(self, turn: EffectExecution, intent: EffectStarted) -> EffectExecution | None:
         """The turn with this intent on record; None where it is lost. What this process has said last, and what nobody
         has begun anew since, need not be said again; anybody else says it, so that only one can end the effect."""
         if turn.is_ours and intent == turn.view.started.get(turn.index):
@@ -273,11 +273,11 @@ class Executions:
             return turn if turn.is_still(now) else None
         return replace(turn, intents=turn.intents + 1, is_ours=True) if self._record.intends(turn, intent) else None
 
-    def _one_effect(self, turn: Turn) -> bool:
-        hands, proposal, index = self._observer.hands, turn.view.proposal, turn.index
+    def _one_effect(self, turn: EffectExecution) -> bool:
+        clients, proposal, index = self._observer.clients, turn.view.proposal, turn.index
         pending = turn.view.started.get(index)
         if pending is not None:
-            looked = effects.verify(hands, proposal, pending)
+            looked = effects.verify(clients, proposal, pending)
             if looked.happened != "no":
                 return self._told(turn, looked, "found after an interruption", looked.sentence)
         try:
@@ -291,54 +291,54 @@ class Executions:
             return False
         turn = begun
         try:
-            did = effects.perform(hands, proposal, intent)
+            did = effects.perform(clients, proposal, intent)
         except (CommitRefused, Superseded) as error:
             return self._refused(turn, intent, str(error))
         except CouldNotLook as error:
             return self._waits(turn, intent, str(error))
         except OutcomeUnknown as error:
-            looked = effects.verify(hands, proposal, intent)
+            looked = effects.verify(clients, proposal, intent)
             said = f"{error} Check afterwards: {looked.sentence}"
             if looked.happened == "no":
                 return self._waits(turn, intent, said)
             return self._told(turn, looked, "answer was lost", said)
         return self._record.done(turn, did.sentence, did.result)
 
-    def _prepared(self, turn: Turn, pending: EffectStarted | None) -> EffectStarted:
+    def _prepared(self, turn: EffectExecution, pending: EffectStarted | None) -> EffectStarted:
         """Raises Superseded (also where another incident has begun to work on the job since), CouldNotLook."""
         if not turn.view.started:
             try:
                 must_have_the_job_alone(turn.view.proposal, turn.incident, self._store.every())
             except Refused as error:
                 raise Superseded(error.happened, error.found, error.remedy) from error
-        return effects.prepare(self._observer.hands, turn.view.proposal, turn.index, earlier=pending)
+        return effects.prepare(self._observer.clients, turn.view.proposal, turn.index, earlier=pending)
 
-    def _told(self, turn: Turn, looked: Looked, how: str, otherwise: str) -> bool:
+    def _told(self, turn: EffectExecution, looked: Verification, how: str, otherwise: str) -> bool:
         """What was found is done; anything else is not known yet."""
         if looked.happened == "yes":
             return self._record.done(turn, f"{looked.sentence} ({how})", looked.result)
         self._record.unknown(turn, otherwise)
         return False
 
-    def _refused(self, turn: Turn, intent: EffectStarted | None, said: str) -> bool:
+    def _refused(self, turn: EffectExecution, intent: EffectStarted | None, said: str) -> bool:
         """A refusal is believed after a look: what is in the way may be the effect itself, whose request came twice, or
         late; and what is still at work is not over."""
         if intent is None:
             self._record.refused(turn, said)
             return False
-        looked = effects.verify(self._observer.hands, turn.view.proposal, intent)
+        looked = effects.verify(self._observer.clients, turn.view.proposal, intent)
         if looked.happened != "no":
             return self._told(
                 turn, looked, "it happened before the refusal", f"{said} Check afterwards: {looked.sentence}"
             )
-        yet = effects.may_yet(self._observer.hands, turn.view.proposal.effects[turn.index])
+        yet = effects.may_still_complete(self._observer.clients, turn.view.proposal.effects[turn.index])
         if yet is not None:
             self._record.unknown(turn, f"{said} {yet}")
             return False
         self._record.refused(turn, said)
         return False
 
-    def _waits(self, turn: Turn, intent: EffectStarted | None, said: str) -> bool:
+    def _waits(self, turn: EffectExecution, intent: EffectStarted | None, said: str) -> bool:
         """For now nothing is known of the world, or its answer is lost and the effect not there: it is looked at again,
         and people are told, once. An hour of it without a break is taken as a refusal, so that something else can be
         proposed; a bot that was away has not waited."""

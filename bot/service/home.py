@@ -18,7 +18,7 @@ from bot.domain.promises import next_word_due, planned_end_due
 from bot.domain.review import open_items
 from bot.domain.setup import TableSetup
 from bot.domain.trust import Trust, TrustState
-from bot.service.telling_rules import AFTER_CLOSE
+from bot.service.notifying_rules import AFTER_CLOSE
 
 Members = Callable[[Sequence[str]], frozenset[UserId]]
 """Everyone in some user groups; raises CouldNotLook."""

@@ -1,4 +1,4 @@
-"""Freeze and thaw of a table's maintenance beside any proposal: at once by a responder, and back at the end."""
+"""Freeze and unfreeze of a table's maintenance beside any proposal: at once by a responder, and back at the end."""
 
 from datetime import datetime
 from typing import Literal
@@ -19,8 +19,8 @@ from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.sentences import clock_time
-from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.table import TableState
+from bot.domain.unknown_outcomes import HOW_TO_SETTLE
 from bot.ports import TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 
@@ -34,7 +34,7 @@ class Maintenance:
 
     def freeze(self, incident_id: IncidentId, *, by: str, until: datetime | None = None) -> str:
         """Stop expiry and orphan removal now; the answer for whoever asked. `until`: when it is expected to end, by
-        which somebody is asked for the thaw; it may be said anew while it lasts. Raises Refused, CommitRefused,
+        which somebody is asked for the unfreeze; it may be said anew while it lasts. Raises Refused, CommitRefused,
         OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
         must_be_open(incident)
@@ -49,7 +49,7 @@ class Maintenance:
             is_new = commit_marks(self._catalog, table, lambda state: freeze_change(state, incident_id)) is not None
         except (CommitRefused, CouldNotLook) as error:
             if not incident.is_frozen:
-                self._note(incident_id, by, "thawed", f"Maintenance was not frozen: {error.happened}")
+                self._note(incident_id, by, "unfrozen", f"Maintenance was not frozen: {error.happened}")
             raise
         asked = [] if until is None else [f"Waterline asks at {clock_time(until)} whether it can end."]
         if not is_new and incident.is_frozen and not _was_cut_off(incident):
@@ -58,19 +58,21 @@ class Maintenance:
             return " ".join([f"Maintenance of {table} is already frozen by {incident_id}.", *asked])
         stopped = "Snapshot expiry and orphan cleanup of the table are paused (gc.enabled=false)."
         self._note(incident_id, by, "frozen", " ".join([stopped, *asked]), until)
-        frozen = f"Maintenance of {table} is frozen until {incident_id} is closed or somebody types `/waterline thaw`."
+        frozen = (
+            f"Maintenance of {table} is frozen until {incident_id} is closed or somebody types `/waterline unfreeze`."
+        )
         return " ".join([frozen, *asked])
 
-    def thaw(self, incident_id: IncidentId, *, by: str) -> str:
+    def unfreeze(self, incident_id: IncidentId, *, by: str) -> str:
         """Set back what was there before; the answer for whoever asked. Raises Refused while a proposal is at work
         and for whoever is not in charge, CommitRefused, OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
         must_be_in_charge(incident, by, "end the freeze of its table")
         _must_be_idle(incident)
-        return self._thaw(incident, by)
+        return self._unfreeze(incident, by)
 
     def is_owed(self, incident: Incident) -> bool:
-        """Whether the end of the incident thaws the table still."""
+        """Whether the end of the incident unfreezes the table still."""
         return incident.is_frozen and not incident.is_open
 
     def settle(self, incident_id: IncidentId) -> None:
@@ -78,9 +80,9 @@ class Maintenance:
         CouldNotLook."""
         incident = self._store.get(incident_id)
         if self.is_owed(incident):
-            self._thaw(incident, WATERLINE)
+            self._unfreeze(incident, WATERLINE)
 
-    def _thaw(self, incident: Incident, by: str) -> str:
+    def _unfreeze(self, incident: Incident, by: str) -> str:
         table = incident.opened.table
         state = self._catalog.load(table)
         if frozen_by(state) not in (None, incident.id):
@@ -91,11 +93,11 @@ class Maintenance:
             said = f"Maintenance of the table is no longer frozen: {as_before(state)}."
         else:
             said = "Maintenance of the table was already running again."
-        self._note(incident.id, by, "thawed", said)
+        self._note(incident.id, by, "unfrozen", said)
         return said
 
     def _taken_out(self, incident_id: IncidentId, table: TableName) -> bool:
-        """Whether the table was thawed. A proposal that was made meanwhile finds it frozen: it is asked for right
+        """Whether the table was unfrozen. A proposal that was made meanwhile finds it frozen: it is asked for right
         before the commit, and again after it: then the freeze is set once more. Raises Refused."""
 
         def change(state: TableState) -> TableChange | None:
@@ -115,7 +117,7 @@ class Maintenance:
         self,
         incident_id: IncidentId,
         by: str,
-        status: Literal["freezing", "frozen", "thawed"],
+        status: Literal["freezing", "frozen", "unfrozen"],
         sentence: str,
         until: datetime | None = None,
     ) -> None:
@@ -135,7 +137,7 @@ def _must_be_idle(incident: Incident) -> None:
 
 
 def _is_news(now: Incident, mark: MaintenanceMarked) -> bool:
-    return mark.status == "frozen" or now.is_frozen == (mark.status == "thawed")
+    return mark.status == "frozen" or now.is_frozen == (mark.status == "unfrozen")
 
 
 def _was_cut_off(incident: Incident) -> bool:

@@ -15,8 +15,8 @@ from typing import TypeVar
 import structlog
 from ulid import ULID
 
-from bot.actions._effects import Hands
-from bot.actions._effects.kind import NO_REPLAYS
+from bot.actions._effects import Clients
+from bot.actions._effects.handler import NO_REPLAYS
 from bot.domain.contract import TableContract
 from bot.domain.errors import CouldNotKeep, CouldNotLook, NotThere, UnknownTable, WaterlineError
 from bot.domain.evidence import Ask, Observation
@@ -30,15 +30,15 @@ from bot.domain.flink import (
     start_of,
     with_kinds,
 )
-from bot.domain.guests import guests_in, known_runs
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, TableName, short_job
 from bot.domain.incident import Incident
 from bot.domain.kafka import KafkaPartition
-from bot.domain.kin import began_from
 from bot.domain.ledger import LedgerRow
 from bot.domain.looked import NotSeen, Seen, unread_in
+from bot.domain.other_jobs import known_runs, other_jobs_in
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Utc
+from bot.domain.related_jobs import began_from
 from bot.domain.rewinds import flink_commits
 from bot.domain.setup import TableSetup
 from bot.domain.table import Snapshot, TableState, UnnamedCommit, Window
@@ -194,7 +194,7 @@ class Observer:
         self._reads = reads
         self._starts = starts
         self.files = files
-        self.hands = Hands(catalog, jobs, replays or NO_REPLAYS, tables)
+        self.clients = Clients(catalog, jobs, replays or NO_REPLAYS, tables)
         """What carries out proposals acts with these."""
 
     def setup(self, table: TableName) -> TableSetup:
@@ -261,8 +261,8 @@ class Observer:
 
     def _written(self, seen: Observation) -> Seen[WrittenSchema] | NotSeen:
         """The first source that tells it; else why none does."""
-        is_guest = guests_in(seen).has_run
-        sources = writer_sources(seen.table, seen.checkpoints, seen.flink_manifests, is_guest)
+        is_of_other_job = other_jobs_in(seen).has_run
+        sources = writer_sources(seen.table, seen.checkpoints, seen.flink_manifests, is_of_other_job)
         if isinstance(sources, NotSeen):
             return sources
         looked: Seen[WrittenSchema] | NotSeen = Seen[WrittenSchema](source=OF_STATE, values=())

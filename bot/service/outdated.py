@@ -1,14 +1,14 @@
 """Which notices hold no more: something newer was said to the same consumer, or what they say is not so any more, by
 this incident or by what others know of the table."""
 
-from bot.domain.beside import ALONE, Beside, refuse_comfort_in_doubt
+from bot.domain.concurrent_doubts import ALONE, ConcurrentDoubts, refuse_comfort_in_doubt
+from bot.domain.delivery_status import DeliveryView, NoticeView
 from bot.domain.entries import DeliveryTried, NoticeEnded
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import HOW_TO_CORRECT, PLANNED, Notice
-from bot.domain.told import DeliveryView, NoticeView
 from bot.domain.waterline import last_taken_back
-from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
+from bot.service.notifying_rules import ALL_CLEAR, refuse_false_comfort
 
 _FOR_NOW = frozenset({"first_warning", "update"})
 """Kinds that say how it stands; whatever is said of the table later says it better."""
@@ -30,7 +30,7 @@ contract repeats the words of those before it that have not come.
 What is not here (a changed contract, a review, a team's own kinds) ends by its own kind alone."""
 
 
-def still_holds(incident: Incident, view: NoticeView, around: Beside = ALONE) -> bool:
+def still_holds(incident: Incident, view: NoticeView, around: ConcurrentDoubts = ALONE) -> bool:
     """Whether the text of a notice still holds, as far as is said what others know of the table."""
     try:
         refuse_now(incident, view, around)
@@ -39,13 +39,15 @@ def still_holds(incident: Incident, view: NoticeView, around: Beside = ALONE) ->
     return True
 
 
-def tried_or_ended(incident: Incident, key: str, to: str, number: int, around: Beside) -> DeliveryTried | NoticeEnded:
+def tried_or_ended(
+    incident: Incident, key: str, to: str, number: int, around: ConcurrentDoubts
+) -> DeliveryTried | NoticeEnded:
     """The intent of try `number` of one way, or its end where the notice was overtaken while it waited."""
     view = incident.notices[key]
     return overtaken(incident, view, view.deliveries[to], around) or DeliveryTried(key=key, to=to, number=number)
 
 
-def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: Beside) -> NoticeEnded | None:
+def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: ConcurrentDoubts) -> NoticeEnded | None:
     """The end of one way of a notice that holds no more, or not while the table is in doubt; None: it still holds.
 
     What something newer overtakes needs nobody. An all-clear that falls into a doubt does: the responder is asked."""
@@ -54,10 +56,10 @@ def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: B
     except Refused as newer:
         return _given_up(view, way, newer)
     kind = view.notice.kind
-    command = f"/waterline tell {'recovered' if kind == PLANNED else kind}"
+    command = f"/waterline notify {'recovered' if kind == PLANNED else kind}"
     try:
         _refuse_untrue_comfort(incident, view)
-        command = "/waterline tell again"
+        command = "/waterline notify again"
         refuse_comfort_in_doubt(view.notice, around)
     except Refused as doubt:
         only_this = f" {view.notice.consumer}" if command.endswith("again") else ""
@@ -73,7 +75,7 @@ def _given_up(view: NoticeView, way: DeliveryView, why: Refused, later: str = ""
     return NoticeEnded(key=view.key, how="overtaken", detail=detail, to=way.address.key, may_be_there=there)
 
 
-def refuse_now(incident: Incident, view: NoticeView, around: Beside) -> None:
+def refuse_now(incident: Incident, view: NoticeView, around: ConcurrentDoubts) -> None:
     """Raises Refused where it is outdated, or somebody else has the table in doubt that it calls trusted."""
     refuse_outdated(incident, view)
     refuse_comfort_in_doubt(view.notice, around)
@@ -149,7 +151,7 @@ def _refuse_untrue_comfort(incident: Incident, view: NoticeView) -> None:
         raise Refused(
             "This all-clear is out of date.",
             "It was written before the table came under review again.",
-            f"Preview it again: /waterline tell {kind}. Nothing was sent.",
+            f"Preview it again: /waterline notify {kind}. Nothing was sent.",
         )
 
 

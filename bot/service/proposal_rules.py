@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from bot.actions import _effects as effects
 from bot.actions._completing import ActionModule
-from bot.actions._effects import Hands
+from bot.actions._effects import Clients
 from bot.domain.action import Past
 from bot.domain.diagnosis import Case, Excluded, Matches, Mode
 from bot.domain.effects import KeepSavepoint, StartFromStop, StartJob, StopFork, StopJob
@@ -16,9 +16,9 @@ from bot.domain.execution import AT_WORK, UNFINISHED, ProposalState, ProposalVie
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.proposal import Proposal
-from bot.domain.rehearsals import rehearsal_of, standing_job
-from bot.domain.settling import HOW_TO_SETTLE
+from bot.domain.staged_repairs import rehearsal_of, standing_job
 from bot.domain.staleness import stale_reason
+from bot.domain.unknown_outcomes import HOW_TO_SETTLE
 from bot.service.incident_store import must_be_open
 
 
@@ -93,9 +93,9 @@ def must_be_free(incident: Incident) -> None:
     )
 
 
-def must_be_unknown(hands: Hands, view: ProposalView, index: int) -> None:
+def must_be_unknown(clients: Clients, view: ProposalView, index: int) -> None:
     """Raises Refused where the world tells by now whether effect `index` happened."""
-    looked = effects.verify(hands, view.proposal, view.started[index])
+    looked = effects.verify(clients, view.proposal, view.started[index])
     if looked.happened != "unknown":
         happened = "happened" if looked.happened == "yes" else "did not happen"
         raise Refused(

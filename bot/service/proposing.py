@@ -16,7 +16,7 @@ from bot.actions._requirements import check_all
 from bot.domain.action import Past, Plan
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_refusals import NotAllowed
-from bot.domain.deciding import Supersede, decide
+from bot.domain.decisions import Supersede, decide
 from bot.domain.entries import Body, ProposalMade
 from bot.domain.errors import Refused, Superseded, WaterlineError
 from bot.domain.execution import ProposalState, ProposalView
@@ -26,11 +26,11 @@ from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.proposal import Proposal
-from bot.domain.rehearsals import begun, done_of, is_proven, left_by_stop, rehearsal_of, stood_still
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.savepoints import beside_the_authoritative
 from bot.domain.setup import TableSetup
+from bot.domain.staged_repairs import begun, done_of, is_proven, left_by_stop, rehearsal_of, stood_still
 from bot.domain.table import TableState
 from bot.domain.waterline import UNDO
 from bot.ports import Clock
@@ -53,7 +53,7 @@ from bot.service.proposal_rules import (
     must_end_no_repair,
     must_still_be_diagnosed,
 )
-from bot.service.walking import not_possible
+from bot.service.runbook_steps import not_possible
 
 PUBLISH = "publish_repair"
 _PASSED_BY = {ProposalState.EXPIRED, ProposalState.SUPERSEDED}
@@ -121,7 +121,7 @@ def survey_of_source(
     observer: Observer, setup: TableSetup, table: TableState, recipe: ReplayRecipe, bounds: ReplayRange
 ) -> SourceSurvey:
     """What a replay within these bounds would find in the source, and in the table. Raises CouldNotLook."""
-    return observer.hands.replays.survey(table, recipe, bounds, setup.contract, setup.copies)
+    return observer.clients.replays.survey(table, recipe, bounds, setup.contract, setup.copies)
 
 
 def declaration_of(observer: Observer, job: str) -> str | None:
@@ -319,12 +319,12 @@ class Proposals:
 
     def must_be_unknown(self, incident_id: IncidentId, proposal_id: ProposalId, index: int) -> None:
         """Raises Refused where the world tells by now whether effect `index` happened: that counts more than a word."""
-        must_be_unknown(self._observer.hands, self._store.get(incident_id).proposals[proposal_id], index)
+        must_be_unknown(self._observer.clients, self._store.get(incident_id).proposals[proposal_id], index)
 
     def _check(self, proposal: Proposal, incident: Incident) -> None:
         self._observer.setup(incident.opened.table)
         must_still_be_diagnosed(incident, proposal)
-        check_all(proposal.requirements, self._observer.hands.world(incident.opened.table))
+        check_all(proposal.requirements, self._observer.clients.world(incident.opened.table))
 
 
 def to_look_at(

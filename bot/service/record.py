@@ -391,7 +391,7 @@ def schema_json() -> str:
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedEntry:
     entry: Entry
     sentence: str
 
@@ -519,7 +519,7 @@ class Records:
             incident=incident,
             later=later,
             sections=sections,
-            told=[Told(entry=entry, sentence=sentence(entry)) for entry in incident.entries],
+            told=[ReportedEntry(entry=entry, sentence=sentence(entry)) for entry in incident.entries],
             ledger=ledger_view(incident),
             person=people.person,
             plain=people.plain,

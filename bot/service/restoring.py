@@ -20,7 +20,7 @@ _TRIED = 30
 """So many other points are held against main, the newest first, where the one that was asked about is wrong."""
 
 
-class RestoreDesk:
+class RestoreService:
     """Looks at catalog, storage and Flink for whoever asks; many may ask at once."""
 
     def __init__(self, observer: Observer, clock: Clock) -> None:

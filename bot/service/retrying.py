@@ -2,19 +2,19 @@
 
 from datetime import datetime, timedelta
 
-from bot.domain.beside import ALONE
+from bot.domain.concurrent_doubts import ALONE
+from bot.domain.delivery_status import DeliveryView, NoticeView, healed_after
 from bot.domain.entries import Body, NoticeRetried
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Address
-from bot.domain.told import DeliveryView, NoticeView, healed_after
 from bot.ports import Clock
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
+from bot.service.notifying import notice_of
 from bot.service.outdated import refuse_now, still_holds
-from bot.service.telling import notice_of
 
 RETRYING = "Trying again to reach consumers"
 """What is done when time alone lets a failed notice be tried again."""

@@ -22,8 +22,8 @@ from bot.domain.reads import Consumer
 from bot.domain.sentences import clock_time
 from bot.domain.setup import TableSetup
 from bot.domain.waterline import last_taken_back
+from bot.service.notifying_rules import ALL_CLEAR, asked_to_send, refuse_after_close, refuse_false_comfort
 from bot.service.outdated import cleared, said_better
-from bot.service.telling_rules import ALL_CLEAR, asked_to_send, refuse_after_close, refuse_false_comfort
 
 
 def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> None:

@@ -8,28 +8,28 @@ from bot.ports import Clock
 from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.closing import Closing
-from bot.service.courier import Posting
 from bot.service.diagnosing import Diagnostician
-from bot.service.diagnosis_desk import DiagnosisDesk
-from bot.service.duties import Duties
-from bot.service.evidence_desk import EvidenceDesk
+from bot.service.diagnosis_service import DiagnosisService
+from bot.service.evidence_service import EvidenceService
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
+from bot.service.notification_dispatcher import Posting
+from bot.service.notifying import Answering, Telling
 from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
+from bot.service.reconciler import Reconciler
 from bot.service.record import Records
 from bot.service.retrying import Retrying
 from bot.service.reviewing import Reviews
+from bot.service.runbook_steps import RunbookSteps
 from bot.service.savepoints import Savepoints
 from bot.service.sightings import Sightings
-from bot.service.telling import Answering, Telling
-from bot.service.trust import TrustDesk
+from bot.service.trust import TrustService
 from bot.service.verifying import Verifier
-from bot.service.walking import Walker
 from bot.service.watching import Watch
 from bot.service.waterline import Waterline
 
@@ -40,11 +40,11 @@ class Services:
     store: IncidentStore
     observer: Observer
     opening: Opening
-    desk: EvidenceDesk
+    desk: EvidenceService
     diagnostician: Diagnostician
-    diagnoses: DiagnosisDesk
+    diagnoses: DiagnosisService
     examiner: Examiner
-    walker: Walker
+    runbook_steps: RunbookSteps
     proposals: Proposals
     approvals: Approvals
     executions: Executions
@@ -53,14 +53,14 @@ class Services:
     answering: Answering
     posting: Posting
     retrying: Retrying
-    trust: TrustDesk
+    trust: TrustService
     waterline: Waterline
     maintenance: Maintenance
     reviews: Reviews
     savepoints: Savepoints
     closing: Closing
     promises: Promises
-    duties: Duties
+    reconciler: Reconciler
     background: Background
     tasks: Mapping[str, Task]
     records: Records

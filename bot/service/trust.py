@@ -27,7 +27,7 @@ _AT_ONCE = 8
 """Tables that are read from the catalog at the same time."""
 
 
-class TrustDesk:
+class TrustService:
     """Looks at the catalog and the record for whoever asks.
 
     Many may ask at once, and a catalog may hang: a table is read once for everybody who asks within `keep`, and

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from bot.actions._completing import ActionModule
-from bot.actions._effects import Awaited, awaited, checks
+from bot.actions._effects import Pending, awaited, checks
 from bot.domain.action import Action, MovesWaterline
 from bot.domain.checkpoint_pace import empty_commits_allowed
 from bot.domain.contract import TableContract
@@ -36,11 +36,11 @@ from bot.domain.ids import IncidentId, ProposalId, SnapshotId, UserId, short
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.proposal import Proposal
-from bot.domain.rehearsals import done_of
 from bot.domain.sentences import clock_time, counted
+from bot.domain.staged_repairs import done_of
 from bot.domain.table import TableState
 from bot.ports import Clock
-from bot.service.evidence_desk import EvidenceDesk
+from bot.service.evidence_service import EvidenceService
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 
@@ -56,7 +56,7 @@ _UNDER_REVIEW = "The table stays under review until this is fixed and verified, 
 _LOST = (
     "The table stays under review until these rows are replayed (/waterline propose replay_source_range). If they are "
     "lost for good, notify the consumers and close the incident. Then open one whose last good snapshot is above "
-    "the gap, and propose trust_present_state there."
+    "the gap, and propose verify_current_state there."
 )
 
 _OPEN = (
@@ -286,7 +286,7 @@ class Verifier:
         self,
         store: IncidentStore,
         observer: Observer,
-        desk: EvidenceDesk,
+        desk: EvidenceService,
         actions: Mapping[str, ActionModule],
         clock: Clock,
         *,
@@ -326,7 +326,7 @@ class Verifier:
             if self._clock.now() < until:
                 self._note(incident_id, view, lacking, until)
                 return None
-        found = list(checks(self._observer.hands, view))
+        found = list(checks(self._observer.clients, view))
         proofs: list[Evidence] = []
         action = self._actions[view.proposal.action].action
         branch = view.proposal.rehearses_on
@@ -411,25 +411,25 @@ class Verifier:
             return [verified]
         return [verified.model_copy(update={"passed": False, "checks": (*verified.checks, left)})]
 
-    def _wait(self, incident: Incident, view: ProposalView) -> Awaited | None:
+    def _wait(self, incident: Incident, view: ProposalView) -> Pending | None:
         """What is needed and not there yet, once two minutes have gone since the execution; None where the checks can
         tell. Asked anew each time: an operator tells only after a while under which id it started the run."""
-        ended, open_ones = _ended_at(incident, view), awaited(self._observer.hands, view)
+        ended, open_ones = _ended_at(incident, view), awaited(self._observer.clients, view)
         for _ in range(_LOOKS):
             if not open_ones or self._clock.now() - ended >= _AT_ONCE:
                 break
             self._pause(_PAUSE_S)
-            open_ones = awaited(self._observer.hands, view)
+            open_ones = awaited(self._observer.clients, view)
         return next((each for each in open_ones if each.is_needed), None)
 
-    def _until(self, incident: Incident, view: ProposalView, lacking: Awaited) -> datetime:
+    def _until(self, incident: Incident, view: ProposalView, lacking: Pending) -> datetime:
         """How long that is waited for: until the sink must have committed, were every checkpoint without files, twice
         over; at most six hours."""
         every = lacking.every or self._observer.setup(incident.opened.table).contract.commit_every or _USUAL_INTERVAL
         silent = min(empty_commits_allowed(self._observer.table(incident.opened.table).properties) + 1, 1000)
         return _ended_at(incident, view) + _AT_ONCE + min(2 * silent * min(every, _LONGEST), _LONGEST)
 
-    def _note(self, incident_id: IncidentId, view: ProposalView, lacking: Awaited, until: datetime) -> None:
+    def _note(self, incident_id: IncidentId, view: ProposalView, lacking: Pending, until: datetime) -> None:
         """Once for each state in which it is found."""
         began = f"“{view.proposal.title}” is not verified yet: {lacking.sentence.partition('. ')[0].rstrip('.')}."
         text = (

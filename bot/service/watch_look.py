@@ -13,10 +13,10 @@ from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.domain.evidence import Observation
 from bot.domain.findings import RecoveryDeadline
 from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, TableName, short, short_job
 from bot.domain.listed import Listed
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.other_jobs import OtherJobs
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record
 from bot.domain.sentences import clock_time
@@ -49,14 +49,14 @@ def hidden_aside(setup: TableSetup, seen: Observation) -> dict[str, NotSeen]:
 
 
 def blind_to(
-    unseen: dict[str, datetime], source: str, missing: NotSeen | None, now: datetime, patience: timedelta
+    unseen: dict[str, datetime], source: str, missing: NotSeen | None, now: datetime, grace_period: timedelta
 ) -> tuple[Sign, ...]:
     """Keep in `unseen` since when this source is missing (None: it is not); the sign of it, once that is long."""
     if missing is None:
         unseen.pop(source, None)
         return ()
     since = unseen.setdefault(source, now)
-    if now - since < patience:
+    if now - since < grace_period:
         return ()
     told = missing if source == FLINK else missing.model_copy(update={"source": source})
     return (blind(told, since),)
@@ -75,13 +75,13 @@ _NOT_ASKED = NotSeen(source="what a quick look leaves out", reason="It was not l
 
 
 class WatchTerms(Record):
-    every: timedelta = timedelta(seconds=30)
+    poll_interval: timedelta = timedelta(seconds=30)
     """Between two looks at a table."""
     again: timedelta = timedelta(seconds=5)
     """After so long a new sign is looked at again; it is told only if it still holds."""
     evidence_every: timedelta = timedelta(minutes=10)
     """Evidence without rows is collected so often though nothing is suspicious."""
-    patience: timedelta = timedelta(minutes=2)
+    grace_period: timedelta = timedelta(minutes=2)
     """How long a job may be down on purpose, a source silent, and a condition gone before it counts as over."""
 
 
@@ -187,7 +187,7 @@ class Eye:
             return ()
         setup = self._observer.setup(table)
         jobs = self._observer.runs(setup)
-        found = unnamed_signs(_quick(setup, tail_of(state, jobs) or state, jobs), self._terms.patience)
+        found = unnamed_signs(_quick(setup, tail_of(state, jobs) or state, jobs), self._terms.grace_period)
         return tuple(sign for sign in found if sign.code in _MEANWHILE)
 
     def _judge(
@@ -199,7 +199,7 @@ class Eye:
         parts = (tail, state) if tail is not None and goes_on_from(tail, seen.judged) else (state,)
         for part in parts:
             case = _quick(setup, part, jobs)
-            found = signs_in(case, diagnose(case, self._modes), patience=self._terms.patience)
+            found = signs_in(case, diagnose(case, self._modes), grace_period=self._terms.grace_period)
             is_wrong = bool(self._modes.keys() & {*found.beside, *(sign.code for sign in found.told)})
             if not is_wrong:
                 break
@@ -235,7 +235,7 @@ class Eye:
         began = self._clock.now()
         before = {(sign.code, sign.subject): sign.newest_wrong for sign in seen.closer}
         examined = self._examiner.examine(table, without_rows=True)
-        signs = signs_in(examined.case, examined.diagnosis, patience=self._terms.patience)
+        signs = signs_in(examined.case, examined.diagnosis, grace_period=self._terms.grace_period)
         found = signs.told
         setup = self._observer.setup(table)
         lost = hidden_aside(setup, examined.case.observation)
@@ -260,7 +260,7 @@ class Eye:
         seen.closer_at = now + (self._terms.again if is_new else max(wait, _SHARE * (now - began)))
 
     def _blind_to(self, seen: TableSeen, source: str, missing: NotSeen | None) -> tuple[Sign, ...]:
-        return blind_to(seen.unseen, source, missing, self._clock.now(), self._terms.patience)
+        return blind_to(seen.unseen, source, missing, self._clock.now(), self._terms.grace_period)
 
 
 def _quick(setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen) -> Case:
@@ -300,14 +300,14 @@ def tail_of(table: TableState, jobs: Seen[JobRun] | NotSeen, *, kept: int = KEPT
     wrote = {writer for writer, _operator in table.snapshots.writers if writer is not None}
     seen = {snapshot.job_id for snapshot in tail.of_flink}
     known = seen & {run.job_id for run in jobs.values}
-    guests = Guests(case_of_table(tail, jobs))
+    other_jobs = OtherJobs(case_of_table(tail, jobs))
     is_enough = (
         len(tail.chain) > LOOK_BACK
         and any(snapshot.counted("added-records") for snapshot in tail.chain)
         and (bool(seen) or not wrote)
         and all(run.is_terminal or run.job_id in seen or run.job_id not in wrote for run in jobs.values)
         and all(run.is_terminal or run.job_id in wrote or run.restored is None or known for run in jobs.values)
-        and all(_reaches(tail, run, guests) for run in jobs.values if _may_be_rewound(run, since, wrote))
+        and all(_reaches(tail, run, other_jobs) for run in jobs.values if _may_be_rewound(run, since, wrote))
     )
     return tail if is_enough else None
 
@@ -325,7 +325,7 @@ def _may_be_rewound(run: JobRun, since: datetime, wrote: Set[str]) -> bool:
     return run.restored.at >= since or (not run.is_terminal and run.job_id not in wrote)
 
 
-def _reaches(tail: TableState, run: JobRun, guests: Guests) -> bool:
+def _reaches(tail: TableState, run: JobRun, other_jobs: OtherJobs) -> bool:
     """Whether it holds a commit from before the run's restore that the restore point covers; not a guest's, whose ids
     say nothing of it."""
     assert run.restored is not None
@@ -333,7 +333,7 @@ def _reaches(tail: TableState, run: JobRun, guests: Guests) -> bool:
 
     def is_covered(commit: Snapshot) -> bool:
         is_before = commit.committed_at <= point.at and (commit.checkpoint_id or 0) <= point.checkpoint_id
-        return is_before and not guests.has(commit)
+        return is_before and not other_jobs.has(commit)
 
     return any(is_covered(commit) for commit in tail.of_flink)
 

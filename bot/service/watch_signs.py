@@ -38,8 +38,8 @@ class Signs(Record):
     """Codes of what holds as well and is not told by itself, because one of `told` stands for it. It is not over."""
 
 
-def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> Signs:
-    """Every sign of this case. `patience`: how long a job may be down on purpose.
+def signs_in(case: Case, diagnosis: Diagnosis, *, grace_period: timedelta) -> Signs:
+    """Every sign of this case. `grace_period`: how long a job may be down on purpose.
 
     What a failure mode explains is not told a second time as a mere silence. Flink's own words name files by values of
     hidden columns, so the veil is laid on all.
@@ -47,7 +47,7 @@ def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> Signs:
     asking = _asking(diagnosis)
     named = tuple(_sign(case, each, asking) for each in _leading(asking))
     left = leaked(case)
-    bare = (*unnamed_signs(case, patience), *((left,) if left else ()))
+    bare = (*unnamed_signs(case, grace_period), *((left,) if left else ()))
     if any(each.is_urgent for each in named):
         explained = bare
     else:
@@ -81,7 +81,7 @@ def suspicion(case: Case) -> str:
 
 
 def _asking(diagnosis: Diagnosis) -> list[tuple[Mode, Matches]]:
-    """The matches that ask for something, in the order in which to act; patience is nothing to be told of."""
+    """The matches that ask for something, in the order in which to act; grace_period is nothing to be told of."""
     return [each for each in diagnosis.matches if each[1].remedy not in {Remedy.NOTHING, Remedy.WAIT}]
 
 

@@ -29,9 +29,9 @@ _RUNBOOKS = {
 }
 
 
-def unnamed_signs(case: Case, patience: timedelta) -> tuple[Sign, ...]:
-    """All that hold. `patience`: how long a job may be down on purpose."""
-    found = (_down(case, patience), _no_commit(case), _stale(case), _restarts(case), _expiring(case))
+def unnamed_signs(case: Case, grace_period: timedelta) -> tuple[Sign, ...]:
+    """All that hold. `grace_period`: how long a job may be down on purpose."""
+    found = (_down(case, grace_period), _no_commit(case), _stale(case), _restarts(case), _expiring(case))
     return tuple(each for each in found if each is not None)
 
 
@@ -58,7 +58,7 @@ def newest_run(case: Case) -> str:
     return runs[-1].job_id if runs else "nobody"
 
 
-def _down(case: Case, patience: timedelta) -> Sign | None:
+def _down(case: Case, grace_period: timedelta) -> Sign | None:
     """Nobody writes the table any more, or a run only fails, and not just for a moment: until a lost machine is
     replaced, every attempt fails. A run that Flink has given up is told at once."""
     why = None if isinstance(case.observation.jobs, NotSeen) else standstill(case)
@@ -68,7 +68,7 @@ def _down(case: Case, patience: timedelta) -> Sign | None:
     commits = flink_commits(case.observation.table)
     since = max([r.ended_at for r in runs if r.ended_at] + [s.committed_at for s in commits[-1:]], default=None)
     has_failed = bool(runs and runs[-1].state == "FAILED")
-    if not has_failed and since is not None and now - since < patience:
+    if not has_failed and since is not None and now - since < grace_period:
         return None
     last = f"The newest commit is {short(commits[-1].snapshot_id)}, of {time_in(case, commits[-1].committed_at)}."
     failure = next((f for r in runs[-1:] for f in sorted(r.failures, key=lambda f: f.at, reverse=True)), None)

@@ -77,7 +77,7 @@ class Watch:
             timers.at(f"watch-again/{table}", self._clock.now() + self.terms.again, partial(self.look_soon, table))
 
         self._look_again = again
-        every = self.terms.every.total_seconds()
+        every = self.terms.poll_interval.total_seconds()
         for table in self._sightings.tables:
             if not self.follows(table):
                 timers.every(f"settle/{table}", every, partial(self._soon, table, self._sightings.settle))
@@ -154,7 +154,7 @@ class Watch:
         """Once no look has come to its end for as long as any source may be silent."""
         now = self._clock.now()
         followed.failing_since = followed.failing_since or now
-        if now - followed.failing_since < self.terms.patience:
+        if now - followed.failing_since < self.terms.grace_period:
             return
         reason = f"Each look ended in an error: {type(error).__name__}. The log of the bot has all of it."
         failing = NotSeen(source=table, reason=reason, remedy="Read the log, and look at the table by hand.")
@@ -190,7 +190,7 @@ class Watch:
             if identity in found or sighted.sign.code in look.beside:
                 followed.last[sighted.id] = now
                 continue
-            if now - followed.last.setdefault(sighted.id, now) >= self.terms.patience:
+            if now - followed.last.setdefault(sighted.id, now) >= self.terms.grace_period:
                 self._sightings.end(sighted, "Waterline does not see it any more.")
 
     def _put_beside(self, table: TableName, followed: _Followed, look: Look) -> None:
@@ -205,7 +205,7 @@ class Watch:
             facts = (*seen, *look.facts, f"Could not be looked at: {', '.join(sorted(look.unseen))}.")
         for sighted in memory.lasting:
             is_told = not sighted.sign.is_of_watch and sighted.id not in memory.looked
-            if is_told and (look.is_whole or now - sighted.at >= self.terms.patience):
+            if is_told and (look.is_whole or now - sighted.at >= self.terms.grace_period):
                 self._sightings.looked(sighted, facts)
 
     def _follow_freshness(self, table: TableName, followed: _Followed, incident: Incident) -> None:

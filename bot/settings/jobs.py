@@ -88,7 +88,7 @@ class SqlGatewayStartSettings(Record):
         description="Session properties. Waterline adds restore path and job id.",
         examples=[{"pipeline.name": "orders-to-iceberg"}],
     )
-    within: timedelta = Field(
+    timeout: timedelta = Field(
         default=timedelta(seconds=90),
         gt=timedelta(0),
         description="Time limit for the submission, as an ISO 8601 duration or in seconds.",
@@ -116,7 +116,7 @@ class JarStartSettings(Record):
         description="Flink settings of this run (`flinkConfiguration`).",
         examples=[{"execution.checkpointing.interval": "60 s"}],
     )
-    within: timedelta = Field(
+    timeout: timedelta = Field(
         default=timedelta(seconds=90),
         gt=timedelta(0),
         description="Time limit for the submission, as an ISO 8601 duration or in seconds.",
@@ -143,7 +143,7 @@ class OperatorStartSettings(Record):
     context: str | None = Field(
         default=None, description="Context in that file; the current one by default.", examples=["production"]
     )
-    within: timedelta = Field(
+    timeout: timedelta = Field(
         default=timedelta(minutes=5),
         gt=timedelta(0),
         description="Time limit until Flink knows the new run. After it Waterline calls the outcome unknown and "

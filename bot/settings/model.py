@@ -176,7 +176,7 @@ class SlackSettings(Record):
         "whose user groups the policies name.",
         examples=["T0STREAMS1"],
     )
-    pace: timedelta = Field(
+    min_message_interval: timedelta = Field(
         default=timedelta(seconds=1),
         ge=timedelta(0),
         description="Time between two messages in one channel, as an ISO 8601 duration or in seconds. Slack allows "
@@ -210,7 +210,7 @@ class SmtpSettings(Record):
         "is no login.",
         examples=["waterline"],
     )
-    within: timedelta = Field(
+    timeout: timedelta = Field(
         default=timedelta(seconds=20),
         gt=timedelta(0),
         description="Time limit of one try, as an ISO 8601 duration or in seconds.",
@@ -241,8 +241,8 @@ class WatchSettings(Record):
         "not watched.",
         examples=["C0INCIDENT"],
     )
-    mention: People = Field(default=People(), description="Whom urgent findings mention, and so notify.")
-    every: timedelta = Field(
+    notify: People = Field(default=People(), description="Whom urgent findings mention, and so notify.")
+    poll_interval: timedelta = Field(
         default=timedelta(seconds=30),
         ge=timedelta(seconds=1),
         description="Time between two looks at a table. A look reads the catalog's pointer and Flink's job, and "
@@ -255,7 +255,7 @@ class WatchSettings(Record):
         description="How often to collect evidence without rows, even if nothing looks suspicious.",
         examples=["PT10M"],
     )
-    patience: timedelta = Field(
+    grace_period: timedelta = Field(
         default=timedelta(minutes=2),
         ge=timedelta(0),
         description="How long a job may be stopped, or a source unreachable, before it becomes a finding. A "

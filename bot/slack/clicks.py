@@ -33,7 +33,7 @@ class Clicks:
 
     def _run_all(self, click: Clicked, incident: str) -> None:
         self._services.desk.go_on(IncidentId(incident), by=click.user)
-        self._services.duties.settle(IncidentId(incident))
+        self._services.reconciler.settle(IncidentId(incident))
 
     def _stop(self, click: Clicked, incident: str) -> str:
         self._services.desk.stop(IncidentId(incident), by=click.user)
@@ -41,18 +41,18 @@ class Clicks:
 
     def _change_runbook(self, click: Clicked, incident: str, name: str) -> None:
         self._services.opening.change_runbook(IncidentId(incident), name, by=click.user)
-        self._services.duties.walk_on(IncidentId(incident))
+        self._services.reconciler.walk_on(IncidentId(incident))
 
     def _choose(self, click: Clicked, incident: str, step: str, key: str = "done") -> None:
-        self._services.walker.choose(IncidentId(incident), StepId(step), key, by=click.user)
+        self._services.runbook_steps.choose(IncidentId(incident), StepId(step), key, by=click.user)
 
     def _take(self, click: Clicked, incident: str) -> str:
-        self._services.walker.assign(IncidentId(incident), click.user, by=click.user)
+        self._services.runbook_steps.assign(IncidentId(incident), click.user, by=click.user)
         return f"You are the responder of {incident}."
 
     def _diagnose(self, click: Clicked, incident: str) -> str:
         self._services.diagnoses.request(IncidentId(incident), by=click.user)
-        self._services.duties.walk_on(IncidentId(incident))
+        self._services.reconciler.walk_on(IncidentId(incident))
         return "Checking the table and the job. The result appears in the thread."
 
     def _planned(self, click: Clicked, incident: str, code: str) -> None:
@@ -80,11 +80,11 @@ class Clicks:
     def _execute(self, click: Clicked, incident: str, proposal: str) -> str:
         self._services.approvals.may_begin(IncidentId(incident), ProposalId(proposal), click.user)
         self._services.executions.begin(IncidentId(incident), ProposalId(proposal), by=click.user)
-        self._services.duties.settle(IncidentId(incident))
+        self._services.reconciler.settle(IncidentId(incident))
         return "Started. Follow it in the proposal's thread."
 
     def _verify(self, click: Clicked, incident: str, proposal: str) -> str:
-        self._services.duties.verify_again(IncidentId(incident), ProposalId(proposal), by=click.user)
+        self._services.reconciler.verify_again(IncidentId(incident), ProposalId(proposal), by=click.user)
         return "Verifying again. The result appears in the proposal's thread."
 
     def _undo(self, click: Clicked, incident: str, proposal: str) -> str:

@@ -2,9 +2,9 @@
 
 Closing an incident, by command or by button: the same act and the same answer.
 
-The last commits of a table, as `/waterline ledger` answers.
+The last commits of a table, as `/waterline commits` answers.
 
-`/waterline tell` and `/waterline severity`: what consumers hear.
+`/waterline notify` and `/waterline severity`: what consumers hear.
 
 `/waterline watch`, `mute` and `unmute`: what was seen, and how to hear less of it.
 
@@ -34,9 +34,9 @@ from bot.domain.timeline import sentence
 from bot.domain.trust import Basis, Trust
 from bot.domain.waterline import undo_left
 from bot.history.recovery_deadline import deadline_in_short
+from bot.service.runbook_steps import current_step
 from bot.service.services import Services
 from bot.service.sightings import LONGEST_MUTE, Sightings
-from bot.service.walking import current_step
 from bot.service.watching import Watch
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
 from bot.slack.blocks.watch import MUTE_HOURS
@@ -151,7 +151,7 @@ def _looked_at(watch: Watch | None, table: TableName, now: datetime) -> str:
     could_not = f", without {hidden}, which could not be seen" if hidden else ""
     late = (
         ", and no look has come to its end since: the bot's log has more"
-        if now - at > _LATE * watch.terms.every
+        if now - at > _LATE * watch.terms.poll_interval
         else ""
     )
     return f"looked at {clock_time(at, now, seconds=True)}{could_not}{late}"
@@ -206,12 +206,12 @@ MORE: dict[str, tuple[str, str, Callable[[Services, Command], str]]] = {
 """Subcommand -> usage, help, what does it."""
 
 
-def tell(services: Services, views: Views, command: Command) -> str | None:
+def notify(services: Services, views: Views, command: Command) -> str | None:
     """Fill the preview of a notice, of the channel's open incident or the one that was closed last there; `again`
     previews nothing, and sends what did not arrive."""
     kind, _, words = command.rest.partition(" ")
     if kind == AGAIN:
-        return tell_again(services, command, words.strip())
+        return notify_again(services, command, words.strip())
     if kind == PLANNED and words.strip().split(" ")[0] in get_args(WorkState):
         state, _, words = words.strip().partition(" ")
         kind = f"{kind} {state}"
@@ -224,7 +224,7 @@ def tell(services: Services, views: Views, command: Command) -> str | None:
     return None
 
 
-def tell_again(services: Services, command: Command, consumer: str) -> str:
+def notify_again(services: Services, command: Command, consumer: str) -> str:
     """Send what did not arrive once more, to one consumer or to all whom nothing has reached."""
     incident = services.store.newest_in(command.channel)
     found, refused = services.retrying.retry_all(incident.id, consumer, by=command.user)
@@ -236,8 +236,8 @@ def tell_again(services: Services, command: Command, consumer: str) -> str:
 def severity(services: Services, command: Command) -> str:
     incident = services.store.in_channel(command.channel)
     to, _, reason = command.rest.partition(" ")
-    services.walker.change_severity(incident.id, to, reason, by=command.user)
-    services.duties.settle(incident.id)
+    services.runbook_steps.change_severity(incident.id, to, reason, by=command.user)
+    services.reconciler.settle(incident.id)
     return f"{incident.id} is {to} now. Consumers who still wait get an update."
 
 
@@ -323,7 +323,7 @@ class Commands:
     def _status(self, command: Command) -> str:
         return status_text(self._services, command.channel)
 
-    def _ledger(self, command: Command) -> str:
+    def _commits(self, command: Command) -> str:
         return last_commits(self._services.observer.table(self._table(command.rest)))
 
     def _run(self, command: Command) -> str:
@@ -341,12 +341,12 @@ class Commands:
     def _diagnose(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         self._services.diagnoses.request(incident.id, by=command.user)
-        self._services.duties.walk_on(incident.id)
+        self._services.reconciler.walk_on(incident.id)
         return f"Checking the table and the job. The result appears in the thread of {incident.id}."
 
     def _note(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        self._services.walker.note(incident.id, command.rest, by=command.user)
+        self._services.runbook_steps.note(incident.id, command.rest, by=command.user)
         return f"Noted in {incident.id}."
 
     def _assign(self, command: Command) -> str:
@@ -356,7 +356,7 @@ class Commands:
         if person and named is None:
             raise Refused(f"“{person}” is not a person.", "Expected a mention like @ana.", "Type @ and choose one.")
         user = named or command.user
-        self._services.walker.assign(incident.id, user, note, by=command.user)
+        self._services.runbook_steps.assign(incident.id, user, note, by=command.user)
         return f"<@{user}> is the responder of {incident.id}."
 
     def _timeline(self, command: Command) -> str:
@@ -393,9 +393,9 @@ class Commands:
         until = said_end(command.rest, self._services.clock.now(), incident.opened.table)
         return self._services.maintenance.freeze(incident.id, by=command.user, until=until)
 
-    def _thaw(self, command: Command) -> str:
+    def _unfreeze(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        return self._services.maintenance.thaw(incident.id, by=command.user)
+        return self._services.maintenance.unfreeze(incident.id, by=command.user)
 
     def _savepoint(self, command: Command) -> None:
         try:
@@ -436,7 +436,7 @@ def _fill_review(services: Services, command: Command) -> str:
 VERBS: dict[str, Verb] = {
     "open": Verb("open [TABLE]", "open an incident on a table", Commands._open),
     "status": Verb("status", "open incidents, and which snapshot is trusted", Commands._status),
-    "ledger": Verb("ledger [TABLE]", "the last commits of a table", Commands._ledger),
+    "commits": Verb("commits [TABLE]", "the last commits of a table", Commands._commits),
     "run": Verb("run TASK", "run an evidence task for this channel's incident", Commands._run),
     "diagnose": Verb("diagnose", "name the failure from the evidence so far", Commands._diagnose),
     "timeline": Verb("timeline", "what happened so far", Commands._timeline),
@@ -452,11 +452,11 @@ VERBS: dict[str, Verb] = {
         "TIME",
         Commands._freeze,
     ),
-    "thaw": Verb("thaw", "resume them with the old settings", Commands._thaw),
-    "tell": Verb(
-        "tell KIND [WORDS]",
+    "unfreeze": Verb("unfreeze", "resume them with the old settings", Commands._unfreeze),
+    "notify": Verb(
+        "notify KIND [WORDS]",
         "preview and send a notice to consumers; `again CONSUMER` resends a failed one",
-        lambda c, m: tell(c._services, c._views, m),
+        lambda c, m: notify(c._services, c._views, m),
     ),
     "severity": Verb(
         "severity SEV REASON", "change the severity and notify consumers", lambda c, m: severity(c._services, m)
@@ -487,10 +487,10 @@ def _line(verb: Verb) -> str:
 
 
 _GROUPS = {
-    "Start": ("open", "status", "ledger"),
+    "Start": ("open", "status", "commits"),
     "Find out what happened": ("diagnose", "run", "timeline"),
     "Repair": ("propose", "undo"),
-    "Notify consumers, and close": ("tell", "severity", "close"),
+    "Notify consumers, and close": ("notify", "severity", "close"),
 }
 """What one wants to do -> the subcommands for it; all others are needed rarely."""
 

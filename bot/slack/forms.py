@@ -88,9 +88,9 @@ def form_for(request: Request) -> View | None:
             return placeholder("Review item", open_form_id(request.trigger), "Reading the review…")
         case Clicked(action=Click.PLANNED):
             return placeholder(PLANNED_TITLE, open_form_id(request.trigger), "Reading the diagnosis…")
-        case Command(verb="tell") if request.rest.split(" ")[0] == AGAIN:
+        case Command(verb="notify") if request.rest.split(" ")[0] == AGAIN:
             return None
-        case Command(verb="tell") | Clicked(action=Click.PREVIEW_NOTICE | Click.CORRECT):
+        case Command(verb="notify") | Clicked(action=Click.PREVIEW_NOTICE | Click.CORRECT):
             return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Preparing the notices…")
         case Clicked(action=Click.TELL_IN_WORDS):
             label = _ASKS.get(request.parts[1], "What do you want to say?")

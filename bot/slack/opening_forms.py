@@ -159,8 +159,8 @@ class OpeningForms:
             return
         if source:
             note = f"Opened from a message: {self._link(channel, source)}"
-            self._services.walker.note(incident_id, note, by=form.user)
-        self._services.duties.settle(incident_id)
+            self._services.runbook_steps.note(incident_id, note, by=form.user)
+        self._services.reconciler.settle(incident_id)
         if self._services.sightings is not None:
             self._services.sightings.incident_changed(self._services.store.get(incident_id))
         incident = self._services.store.get(incident_id)

@@ -16,12 +16,12 @@ from bot.service.services import Services
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message, first_look_message
+from bot.slack.blocks.notices import given_up_message, notice_message
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.blocks.promises import reminder_of_promise
 from bot.slack.blocks.proposal import emergency_message, execution_message, proposal_message, reminder_message
 from bot.slack.blocks.review import review_message
 from bot.slack.blocks.texts import held_message
-from bot.slack.blocks.told import given_up_message, notice_message
 from bot.slack.blocks.watch import finding_message
 from bot.slack.ids import Click
 from bot.slack.limits import pages

@@ -64,7 +64,7 @@ def _plain(text: str) -> str:
 
 
 AGAIN = "again"
-"""What `/waterline tell` takes for a kind where it sends once more what did not arrive."""
+"""What `/waterline notify` takes for a kind where it sends once more what did not arrive."""
 
 
 class Asked(Record):

@@ -21,7 +21,7 @@ from bot.ports import LONGEST_WAIT, Clock, Outbox, Post
 from bot.service.services import Services
 from bot.slack import pictures, record_files
 from bot.slack.directory import UNREACHABLE
-from bot.slack.front_door import Arrivals
+from bot.slack.gateway import Arrivals
 from bot.slack.limits import fit, text_for_update
 from bot.slack.pictures import Pictures
 from bot.slack.record_files import RecordFiles
@@ -150,15 +150,15 @@ class Sender:
         clock: Clock,
         arrivals: Arrivals,
         *,
-        pace: timedelta,
+        min_message_interval: timedelta,
         on_end: Callable[[Post, str | None, bool], None],
         overtaken: Callable[[Post], str | None],
     ) -> None:
         self._outbox = outbox
         self._clock = clock
         self._arrivals = arrivals
-        self._pace = pace
-        self._look_again_s = min(0.25, max(0.02, pace.total_seconds()))
+        self._min_message_interval = min_message_interval
+        self._look_again_s = min(0.25, max(0.02, min_message_interval.total_seconds()))
         self._on_end = on_end
         self._overtaken = overtaken
         self._services = services
@@ -268,7 +268,7 @@ class Sender:
         """Said first where it matters: a crash before it counts as sent finds it in Slack and says it again, once."""
         if post.ts is None and post.user is None:
             self._on_end(post, None, False)
-        self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._pace)
+        self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._min_message_interval)
 
     def _refused(self, post: Post, error: SlackApiError) -> None:
         code = str(error.response.get("error"))

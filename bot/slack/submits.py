@@ -35,16 +35,16 @@ class Submits:
                 summary = form.values.get("summary", "")
                 self._opening.fill(form.trigger, channel, form.values["table"], source=source, words=summary)
             case Form.SKIP:
-                self._services.walker.skip(IncidentId(ids[0]), StepId(ids[1]), reason, by=form.user)
+                self._services.runbook_steps.skip(IncidentId(ids[0]), StepId(ids[1]), reason, by=form.user)
             case Form.NOTE:
-                self._services.walker.note(IncidentId(ids[0]), reason, by=form.user)
+                self._services.runbook_steps.note(IncidentId(ids[0]), reason, by=form.user)
             case Form.PLANNED:
                 what = form.values["what"]
                 self._services.diagnoses.declare_planned(IncidentId(ids[0]), ids[1], what, reason, by=form.user)
-                self._services.duties.walk_on(IncidentId(ids[0]))
+                self._services.reconciler.walk_on(IncidentId(ids[0]))
             case Form.WITHDRAW_PLAN:
                 self._services.diagnoses.withdraw_plan(IncidentId(ids[0]), ids[1], reason, by=form.user)
-                self._services.duties.walk_on(IncidentId(ids[0]))
+                self._services.reconciler.walk_on(IncidentId(ids[0]))
             case Form.REJECT:
                 self._services.approvals.reject(IncidentId(ids[0]), ProposalId(ids[1]), reason, by=form.user)
             case Form.VETO:
@@ -86,14 +86,14 @@ class Submits:
             happened=form.form == Form.SETTLE_HAPPENED,
             by=form.user,
         )
-        self._services.duties.settle(IncidentId(incident))
+        self._services.reconciler.settle(IncidentId(incident))
         return settlement_counts(view)
 
     def _send(self, form: Submitted, incident: str, step: str, preview: str, _channel: str) -> str:
         sent = self._services.telling.send_preview(
             IncidentId(incident), preview, by=form.user, step=StepId(step) if step else None
         )
-        self._services.duties.settle(IncidentId(incident))
+        self._services.reconciler.settle(IncidentId(incident))
         if sent:
             return f"Sent to {audience(sent)}."
         after = self._services.store.get(IncidentId(incident))
@@ -135,5 +135,5 @@ def plan_savepoint(services: Services, form: Submitted) -> str:
         over_by=said_moment(over, services.clock.now()) if over else None,
         by=form.user,
     )
-    services.duties.settle(incident)
+    services.reconciler.settle(incident)
     return f"Plan saved in {incident}. Nothing is stopped yet. Continue on its card."

@@ -18,7 +18,7 @@ from bot.slack.blocks.proposal import is_shown_whole
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
 from bot.slack.directory import RecentMembers, SlackDirectory
-from bot.slack.front_door import Arrivals, FrontDoor
+from bot.slack.gateway import Arrivals, SlackGateway
 from bot.slack.opening_forms import OpeningForms, check
 from bot.slack.projection import Projection
 from bot.slack.requests import Clicked, Command, HomeOpened, Mentioned, MessageChosen, Request, Submitted
@@ -34,12 +34,12 @@ class SlackSurface:
         self,
         client: WebClient,
         *,
-        door: FrontDoor,
+        door: SlackGateway,
         services: Services,
         inbox: Inbox,
         outbox: Outbox,
         cursor: Cursor,
-        pace: timedelta,
+        min_message_interval: timedelta,
         team_id: str | None = None,
     ) -> None:
         self._door = door
@@ -58,7 +58,7 @@ class SlackSurface:
             services,
             services.clock,
             arrivals,
-            pace=pace,
+            min_message_interval=min_message_interval,
             on_end=self._delivered,
             overtaken=self._overtaken,
         )
@@ -81,7 +81,7 @@ class SlackSurface:
         self._sender.start()
         self._door.leads_to(self._worker.wake)
         self._worker.start()
-        self._services.duties.settle_all()
+        self._services.reconciler.settle_all()
 
     def catch_up(self) -> None:
         """Show what another process has written meanwhile: somebody decided in a terminal, or a replica died."""

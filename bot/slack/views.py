@@ -18,8 +18,8 @@ from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.ports import Outbox
 from bot.service.services import Services
+from bot.slack.blocks.notices import untold_of
 from bot.slack.blocks.texts import sending_view
-from bot.slack.blocks.told import untold_of
 from bot.slack.forms import PREVIEW_TITLE, problem_form
 from bot.slack.projection import card_key
 from bot.slack.record_files import record_post

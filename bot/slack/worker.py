@@ -17,7 +17,7 @@ from bot.domain.errors import CouldNotKeep, WaterlineError
 from bot.ports import Clock, Delivery, Inbox, Outbox
 from bot.slack.form_opener import MAY_BE_LOST
 from bot.slack.forms import form_for
-from bot.slack.front_door import Arrivals
+from bot.slack.gateway import Arrivals
 from bot.slack.ids import Click, Form
 from bot.slack.requests import Clicked, Command, Request, Submitted, parse
 from bot.slack.text import answer_post, answer_unread

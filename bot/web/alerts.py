@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from bot.domain.errors import CouldNotKeep, CouldNotLook
 from bot.domain.ids import Severity
-from bot.service.alerts import Alert, AlertDesk, Taken
+from bot.service.alerts import Alert, AlertService, Taken
 from bot.web.access import ALERTS
 from bot.web.responses import body_of, problem, problem_of
 
@@ -199,7 +199,7 @@ _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 class AlertRoutes:
     """Handlers. An address whose key is not set takes nothing, and is not there."""
 
-    def __init__(self, desk: AlertDesk, *, token: str | None, pagerduty_secret: str | None) -> None:
+    def __init__(self, desk: AlertService, *, token: str | None, pagerduty_secret: str | None) -> None:
         self._desk = desk
         self._token = token
         self._secret = pagerduty_secret

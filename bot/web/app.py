@@ -16,8 +16,8 @@ from starlette.routing import Route
 
 from bot.domain.errors import WaterlineError
 from bot.service.record import Records
-from bot.service.restoring import RestoreDesk
-from bot.service.trust import TrustDesk
+from bot.service.restoring import RestoreService
+from bot.service.trust import TrustService
 from bot.web.access import ALERTS, Access, Doorkeeper
 from bot.web.alerts import AlertRoutes
 from bot.web.pages import Names, Pages
@@ -35,8 +35,8 @@ class _NotThere(WaterlineError):
 
 
 def web_app(
-    desk: TrustDesk,
-    restores: RestoreDesk,
+    desk: TrustService,
+    restores: RestoreService,
     records: Records,
     content: Path,
     access: Access,

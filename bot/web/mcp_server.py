@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.trust import Trust
-from bot.service.trust import TrustDesk
+from bot.service.trust import TrustService
 from bot.web.trust_api import IncidentView, Tables, incident_view
 
 _BEFORE_YOU_ACT = (
@@ -24,7 +24,7 @@ _BEFORE_YOU_ACT = (
 _ONLY_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
-def agents_server(desk: TrustDesk) -> MCPServer[None]:
+def agents_server(desk: TrustService) -> MCPServer[None]:
     """Three tools, none of which changes anything."""
     server: MCPServer[None] = MCPServer(
         name="waterline", title="Waterline", instructions=_BEFORE_YOU_ACT, log_level="WARNING"

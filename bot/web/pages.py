@@ -17,7 +17,7 @@ from bot.domain.sentences import counted, users_in
 from bot.domain.table import TableState
 from bot.service.ledger_picture import Picture, picture
 from bot.service.record import Records, moment
-from bot.service.trust import TrustDesk
+from bot.service.trust import TrustService
 from bot.web.responses import file, page
 
 Names = Callable[[Iterable[str]], Mapping[str, str]]
@@ -30,7 +30,7 @@ _FORMS = {"html": "text/html", "md": "text/markdown", "json": "application/json"
 class Pages:
     """Handlers; each runs in a thread of the server's pool."""
 
-    def __init__(self, desk: TrustDesk, records: Records, content: Path, names: Names) -> None:
+    def __init__(self, desk: TrustService, records: Records, content: Path, names: Names) -> None:
         """`content` is the folder of the record's templates, whose style and picture the pages share."""
         self._desk = desk
         self._records = records

@@ -22,7 +22,7 @@ from bot.domain.execution import UNDECIDED
 from bot.domain.findings import RecoveryDeadline
 from bot.domain.incident import Incident
 from bot.domain.trust import TrustState
-from bot.service.trust import TrustDesk
+from bot.service.trust import TrustService
 from bot.web.serving import lives
 
 _TABLE = ("table",)
@@ -86,7 +86,7 @@ Check = Callable[[], str | None]
 """What hinders it, a sentence without names; None: nothing does."""
 
 
-def checks_of(desk: TrustDesk) -> Mapping[str, Check]:
+def checks_of(desk: TrustService) -> Mapping[str, Check]:
     """Whether the record can be read, and whether the catalog answers for any of the watched tables."""
 
     def record() -> str | None:
@@ -105,7 +105,7 @@ def checks_of(desk: TrustDesk) -> Mapping[str, Check]:
 class Probes:
     """Handlers; each runs in a thread of the server's pool, because catalog and record block."""
 
-    def __init__(self, desk: TrustDesk, more: Mapping[str, Check], bot: OfBot = NOT_OF_BOT) -> None:
+    def __init__(self, desk: TrustService, more: Mapping[str, Check], bot: OfBot = NOT_OF_BOT) -> None:
         self._checks = {**checks_of(desk), **more}
         self._registry = CollectorRegistry()
         for each in (TrustNumbers(desk), BotNumbers(bot.gauges), *bot.others):
@@ -128,7 +128,7 @@ class Probes:
 class TrustNumbers(Collector):
     """Read anew at each scrape. Private incidents are in no number but the trust of their table."""
 
-    def __init__(self, desk: TrustDesk) -> None:
+    def __init__(self, desk: TrustService) -> None:
         self._desk = desk
 
     def describe(self) -> Iterable[Metric]:

@@ -16,8 +16,8 @@ from bot.domain.incident import Incident
 from bot.domain.record import Record, Utc
 from bot.domain.trust import ExactId, Trust, TrustState
 from bot.history.prediction import RestoreCheck
-from bot.service.restoring import RestoreDesk
-from bot.service.trust import TrustDesk
+from bot.service.restoring import RestoreService
+from bot.service.trust import TrustService
 from bot.web.alerts import alert_models, alert_paths, alert_schemes
 from bot.web.responses import Problem, answered, problem, problem_of
 
@@ -74,7 +74,7 @@ class IncidentView(Record):
     head_hash: str = Field(description="Hash of its newest entry: the end of the chain.")
 
 
-def incident_view(desk: TrustDesk, incident_id: IncidentId) -> IncidentView:
+def incident_view(desk: TrustService, incident_id: IncidentId) -> IncidentView:
     """The view of one incident, beside what holds now. Raises UnknownIncident, CouldNotLook. Cost: that of the
     table's trust."""
     incident = desk.incident(incident_id)
@@ -83,7 +83,7 @@ def incident_view(desk: TrustDesk, incident_id: IncidentId) -> IncidentView:
     return _view(incident, _table_now(desk, incident.opened.table), superseded_by)
 
 
-def _table_now(desk: TrustDesk, table: TableName) -> TrustState | None:
+def _table_now(desk: TrustService, table: TableName) -> TrustState | None:
     try:
         return desk.trust(table).state
     except UnknownTable:
@@ -131,7 +131,7 @@ class Tables(Record):
 class Api:
     """Handlers; each runs in a thread of the server's pool, because catalog and record block."""
 
-    def __init__(self, desk: TrustDesk, restores: RestoreDesk) -> None:
+    def __init__(self, desk: TrustService, restores: RestoreService) -> None:
         self._desk = desk
         self._restores = restores
 

@@ -32,9 +32,9 @@ from tests.rewound import ANA, BEN
 
 MODES = scan(bot.diagnosis)
 ACTIONS = scan_actions(bot.actions)
-STARTS = ("forward_job", "restart_from_stop_savepoint", "restart_with_new_job_id", "restore_job_only")
+STARTS = ("restore_job_at_head", "restart_from_stop_savepoint", "restart_with_new_job_id", "restore_job_only")
 """Tried also where no diagnosis asks for them."""
-RECOVERS = {*STARTS, "recover_leaked_manifests", "restore_lost_commits", "rewind_table_and_job"}
+RECOVERS = {*STARTS, "recover_leaked_manifests", "restore_lost_commits", "roll_back_table_and_restore_job"}
 """Whose effects this world knows."""
 _ASKED = Mode(code="asked", name="asked", title="somebody asked", needs=(), false_positives=(), neighbours={})
 _FOR_NOTHING = Matches(headline="Asked.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=Remedy.NOTHING)

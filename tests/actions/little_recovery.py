@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import NamedTuple
 
+from bot.actions._current_state import CurrentState as Looked
 from bot.actions._restore_points import newest_that_pairs
-from bot.actions._world import World as Looked
 from bot.domain.effects import ChangeFiles, Effect, MakeBranch, MoveTable, StartFromStop, StartJob, StopJob
 from bot.domain.file_changes import FileList
 from bot.domain.ids import JobId, OperatorId, SnapshotId

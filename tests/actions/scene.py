@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from bot.actions._completing import completed
-from bot.actions._effects import Awaited, awaited, checks
+from bot.actions._effects import Pending, awaited, checks
 from bot.actions._requirements import check_all
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
@@ -186,7 +186,7 @@ class Scene:
     def approved(self, proposal: Proposal, plan: Plan) -> Proposal:
         """Proposed with the freeze before it, if its requirements hold, and approved by Ben."""
         proposal = completed(proposal, plan)
-        check_all(proposal.requirements, self.observer.hands.world(ORDERS))
+        check_all(proposal.requirements, self.observer.clients.world(ORDERS))
         approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
         made = ProposalMade(step=None, proposal=proposal)
         yes = ProposalApproved(proposal=proposal.id, approval=approval, complete=True)
@@ -213,11 +213,11 @@ class Scene:
 
     def checked(self, view: ProposalView) -> Sequence[Check]:
         """What the verification finds without evidence."""
-        return checks(self.observer.hands, view)
+        return checks(self.observer.clients, view)
 
-    def awaited(self, view: ProposalView) -> Sequence[Awaited]:
+    def awaited(self, view: ProposalView) -> Sequence[Pending]:
         """What the verification waits for."""
-        return awaited(self.observer.hands, view)
+        return awaited(self.observer.clients, view)
 
 
 def refusal(action: ModuleType, plan: Plan) -> Refused:

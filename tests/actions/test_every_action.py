@@ -10,9 +10,9 @@ import spark_tasks
 from bot import actions
 from bot.actions import repair_unreadable_files, take_savepoint
 from bot.actions._completing import ActionModule, completed, must_be_destructive, scan
-from bot.actions._effects import KINDS
-from bot.actions._rehearsing import every, listed, within
-from bot.actions._requirements import World, check_all
+from bot.actions._effects import HANDLERS
+from bot.actions._requirements import CurrentState, check_all
+from bot.actions._staging import every, listed, within
 from bot.adapters.clock import SystemClock
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
@@ -71,7 +71,7 @@ def test_on_a_healthy_table_it_proposes_something_whole_or_says_why_not(healthy:
         _whole(answer)
         must_be_destructive(answer, ACTIONS[name].action)
         assert answer.action == name
-        check_all(answer.requirements, World(table=healthy.table, jobs=healthy.observer.jobs))
+        check_all(answer.requirements, CurrentState(table=healthy.table, jobs=healthy.observer.jobs))
     else:
         assert answer.happened.endswith(".")
         assert answer.remedy.endswith(".")
@@ -88,7 +88,7 @@ def _asked(name: str, plan: Plan) -> Proposal | Refused | CouldNotLook:
 
 def _whole(proposal: Proposal) -> None:
     assert proposal.effects
-    assert all(type(effect) in KINDS for effect in proposal.effects)
+    assert all(type(effect) in HANDLERS for effect in proposal.effects)
     assert all(sentence.endswith((".", ":")) for sentence in proposal.preview.sentences)
     assert proposal.preview.sentences
     assert proposal.preview.sure.endswith(".")
@@ -107,7 +107,7 @@ NOT_DESTRUCTIVE = {
     "change_operator_uid": A_RUN,
     "deduplicate_rows": ON_A_BRANCH,
     "drop_duplicated_commit": ON_A_BRANCH,
-    "forward_job": A_RUN,
+    "restore_job_at_head": A_RUN,
     "free_checkpoint_folder": A_RUN,
     "protect_last_commit": "it adds tags",
     "publish_repair": "the head that is left stays under a tag, to which the undo moves main back",
@@ -119,9 +119,9 @@ NOT_DESTRUCTIVE = {
     "restart_with_new_job_id": A_RUN,
     "restore_job_only": A_RUN,
     "restore_lost_commits": ON_A_BRANCH,
-    "rewind_table_and_job": "the commits that leave main stay under a tag, to which the undo moves it back",
+    "roll_back_table_and_restore_job": "the commits that leave main stay under a tag, to which the undo moves it back",
     "take_savepoint": "the undo starts the job from this very savepoint",
-    "trust_present_state": "it moves only the mark, which any later finding takes back",
+    "verify_current_state": "it moves only the mark, which any later finding takes back",
     "undo_proposal": "it can be undone as well: what it leaves behind stays under a tag",
 }
 """Action -> why its undo brings everything back."""

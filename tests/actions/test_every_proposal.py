@@ -12,8 +12,8 @@ import pytest
 from bot import actions
 from bot.actions import restore_job_only
 from bot.actions._completing import ActionModule, completed, must_be_destructive, scan
-from bot.actions._effects import KINDS
-from bot.actions._requirements import World, check_all
+from bot.actions._effects import HANDLERS
+from bot.actions._requirements import CurrentState, check_all
 from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
 from bot.domain.approval import Approval
@@ -89,7 +89,7 @@ def test_it_proposes_the_same_twice_and_leaves_nothing_out(tmp_path: Path, name:
         assert again == proposal, "the same plan gives another proposal"
         assert again.digest == proposal.digest == Proposal.model_validate_json(proposal.model_dump_json()).digest
         assert proposal.effects
-        assert all(type(effect) in KINDS for effect in proposal.effects)
+        assert all(type(effect) in HANDLERS for effect in proposal.effects)
         assert proposal.preview.sentences
         assert all(sentence.endswith((".", ":")) for sentence in proposal.preview.sentences)
         assert proposal.preview.sure.endswith(".")
@@ -105,13 +105,13 @@ def test_its_requirements_hold_now_and_hold_this_very_table(tmp_path: Path, name
     scene, plan = made(tmp_path, world)
     try:
         proposal = _proposed(name, scene, world, plan)
-        here = World(table=scene.table, jobs=scene.observer.jobs)
+        here = CurrentState(table=scene.table, jobs=scene.observer.jobs)
         other = here.table.model_copy(update={"uuid": "00000000-0000-0000-0000-000000000000"})
 
         check_all(proposal.requirements, here)
 
         with pytest.raises(Superseded):
-            check_all(proposal.requirements, World(table=other, jobs=scene.observer.jobs))
+            check_all(proposal.requirements, CurrentState(table=other, jobs=scene.observer.jobs))
     finally:
         closed(scene)
 
@@ -164,7 +164,10 @@ def _undone_or_not(scene: Scene, proposal: Proposal) -> None:
         proposal = undo
 
 
-@_tried(by_test=lambda name, world: (name, world) == ("rewind_table_and_job", "rewound"), marks=(pytest.mark.slow,))
+@_tried(
+    by_test=lambda name, world: (name, world) == ("roll_back_table_and_restore_job", "rewound"),
+    marks=(pytest.mark.slow,),
+)
 def test_a_power_cut_at_any_boundary_changes_nothing_about_the_end(tmp_path: Path, name: str, world: str) -> None:
     """Killed after, and before, each entry of its execution and started again: the world is as without a cut."""
     wanted, entries = _carried_out(tmp_path / "whole", name, world, None)

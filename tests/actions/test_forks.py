@@ -6,14 +6,14 @@ import pytest
 
 from bot.actions import (
     change_operator_uid,
-    forward_job,
     protect_last_commit,
     resolve_fork,
-    rewind_table_and_job,
+    restore_job_at_head,
+    roll_back_table_and_restore_job,
     take_savepoint,
 )
 from bot.domain.action import Plan
-from bot.domain.deciding import Reject, decide
+from bot.domain.decisions import Reject, decide
 from bot.domain.effects import StopFork
 from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.execution import ProposalState
@@ -56,7 +56,7 @@ def test_a_fork_that_stands_still_has_its_rows_taken_back_with_the_other_run(sce
     scene.carries_out(resolve_fork.propose(first), first)
     plan = scene.plan(wrong_run=job("b"), last_good=good, number=2)
 
-    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
 
     assert view.state is ProposalState.APPLIED
     assert scene.positions() == list(range(50))
@@ -317,7 +317,7 @@ def test_a_run_that_is_not_there_is_not_kept(scene: Scene) -> None:
         resolve_fork.propose(plan)
 
 
-@pytest.mark.parametrize("action", [rewind_table_and_job, forward_job, take_savepoint])
+@pytest.mark.parametrize("action", [roll_back_table_and_restore_job, restore_job_at_head, take_savepoint])
 def test_the_fork_is_resolved_first(scene: Scene, action: ModuleType) -> None:
     """By the action that stops one of two runs."""
     savepoint = scene.flink.savepoint(job("a"))

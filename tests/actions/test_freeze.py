@@ -92,7 +92,7 @@ def test_a_sign_alone_is_no_freeze(scene: Scene) -> None:
 
     scene.maintenance.freeze(scene.incident, by=ANA)
     frozen = scene.table.properties["gc.enabled"]
-    scene.maintenance.thaw(scene.incident, by=ANA)
+    scene.maintenance.unfreeze(scene.incident, by=ANA)
 
     assert frozen == "false"
     assert "gc.enabled" not in scene.table.properties
@@ -100,7 +100,7 @@ def test_a_sign_alone_is_no_freeze(scene: Scene) -> None:
 
 @pytest.mark.parametrize("moment", ["before the commit", "after it"])
 def test_a_thaw_does_not_overtake_a_proposal(scene: Scene, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
-    """It was made after the thaw had asked whether there is one: the table is frozen all the same."""
+    """It was made after the unfreeze had asked whether there is one: the table is frozen all the same."""
     plan = scene.plan()
     proposal = take_savepoint.propose(plan)
     scene.maintenance.freeze(scene.incident, by=ANA)
@@ -116,14 +116,14 @@ def test_a_thaw_does_not_overtake_a_proposal(scene: Scene, monkeypatch: pytest.M
     monkeypatch.setattr(scene.catalog, name, proposed_meanwhile)
 
     with pytest.raises(Refused, match="Maintenance stays frozen while “Take the savepoint"):
-        scene.maintenance.thaw(scene.incident, by=ANA)
+        scene.maintenance.unfreeze(scene.incident, by=ANA)
 
     assert scene.table.properties["gc.enabled"] == "false"
     assert scene.store.get(scene.incident).is_frozen
 
 
 def test_a_late_thaw_does_not_take_the_freeze_of_another(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another incident took it over after the thaw had looked whose it is."""
+    """Another incident took it over after the unfreeze had looked whose it is."""
     scene.maintenance.freeze(scene.incident, by=ANA)
     load = scene.catalog.load
 
@@ -135,7 +135,7 @@ def test_a_late_thaw_does_not_take_the_freeze_of_another(scene: Scene, monkeypat
 
     monkeypatch.setattr(scene.catalog, "load", taken_over)
 
-    scene.maintenance.thaw(scene.incident, by=ANA)
+    scene.maintenance.unfreeze(scene.incident, by=ANA)
 
     assert scene.table.properties["gc.enabled"] == "false"
 
@@ -164,12 +164,12 @@ def test_the_thaw_is_owed_until_it_is_done(scene: Scene) -> None:
     assert [(entry.by, entry.body.status) for entry in marks] == [  # type: ignore[union-attr]
         (ANA, "freezing"),
         (ANA, "frozen"),
-        (WATERLINE, "thawed"),
+        (WATERLINE, "unfrozen"),
     ]
 
 
 def test_a_freeze_whose_end_was_not_noted_is_thawed_at_the_end(scene: Scene) -> None:
-    """The answer of the commit was lost, or the bot was killed after it: the thaw is owed all the same."""
+    """The answer of the commit was lost, or the bot was killed after it: the unfreeze is owed all the same."""
     commit = scene.catalog.commit
 
     def lost(table: str, change: TableChange) -> TableState:
@@ -208,7 +208,7 @@ def test_a_freeze_that_was_refused_owes_no_thaw(scene: Scene) -> None:
 
 
 def test_the_freeze_of_an_earlier_incident_is_taken_over(scene: Scene) -> None:
-    """Its thaw is still owed and may come at any moment; what was set before both is set again at the end."""
+    """Its unfreeze is still owed and may come at any moment; what was set before both is set again at the end."""
     scene.sets("gc.enabled", "true")
     scene.maintenance.freeze(scene.incident, by=ANA)
     scene.sets("waterline.maintenance.by", "wl-77")
@@ -249,32 +249,32 @@ def test_no_thaw_while_a_proposal_is_at_work(scene: Scene) -> None:
     scene.approved(take_savepoint.propose(plan), plan)
 
     with pytest.raises(Refused, match="Maintenance stays frozen while “Take the savepoint"):
-        scene.maintenance.thaw(scene.incident, by=ANA)
+        scene.maintenance.unfreeze(scene.incident, by=ANA)
 
 
 def test_a_table_frozen_by_another_incident_stays_frozen(scene: Scene) -> None:
-    """Whoever froze it thaws it."""
+    """Whoever froze it unfreezes it."""
     scene.maintenance.freeze(scene.incident, by=ANA)
     scene.sets("waterline.maintenance.by", "wl-77")
 
-    said = scene.maintenance.thaw(scene.incident, by=ANA)
+    said = scene.maintenance.unfreeze(scene.incident, by=ANA)
 
     assert said == "Maintenance of the table stays frozen by wl-77."
     assert scene.table.properties["gc.enabled"] == "false"
 
 
 def test_freezing_and_thawing_twice_is_as_once(scene: Scene) -> None:
-    """The answers say who was first, each is on record once, and nothing is thawed by itself while the incident is
+    """The answers say who was first, each is on record once, and nothing is unfrozen by itself while the incident is
     open."""
     scene.maintenance.freeze(scene.incident, by=ANA)
     scene.maintenance.settle(scene.incident)
 
     second = scene.maintenance.freeze(scene.incident, by=ANA)
-    scene.maintenance.thaw(scene.incident, by=ANA)
-    fourth = scene.maintenance.thaw(scene.incident, by=ANA)
+    scene.maintenance.unfreeze(scene.incident, by=ANA)
+    fourth = scene.maintenance.unfreeze(scene.incident, by=ANA)
 
     bodies = (entry.body for entry in scene.store.get(scene.incident).entries)
-    assert [body.status for body in bodies if isinstance(body, MaintenanceMarked)] == ["freezing", "frozen", "thawed"]
+    assert [body.status for body in bodies if isinstance(body, MaintenanceMarked)] == ["freezing", "frozen", "unfrozen"]
     assert second == f"Maintenance of sales.orders is already frozen by {scene.incident}."
     assert fourth == "Maintenance of the table was already running again."
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.actions import _foreseen, restart_from_stop_savepoint, take_savepoint
-from bot.actions._world import World
+from bot.actions._current_state import CurrentState
 from bot.adapters.clock import SystemClock
 from bot.domain.entries import IncidentClosed, NoteAdded, WaterlineMoved
 from bot.domain.errors import CouldNotLook, OutcomeUnknown, UnknownTable
@@ -19,9 +19,9 @@ from bot.domain.requirements import HeadDescends
 from bot.domain.table import TableState
 from bot.service.approving import Approvals
 from bot.service.background import Background
-from bot.service.duties import Duties
 from bot.service.executing import Executions
 from bot.service.proposing import Proposals
+from bot.service.reconciler import Reconciler
 from bot.service.waterline import Waterline
 from tests.actions.scene import Scene
 from tests.cases import OPERATOR, Tale, job_id
@@ -79,13 +79,13 @@ def drops_the_table(scene: Scene) -> None:
     catalog.close()
 
 
-def recovering(scene: Scene, executions: Executions) -> Duties:
+def recovering(scene: Scene, executions: Executions) -> Reconciler:
     """Those of a replica whose background does nothing more: a test calls the recovery itself."""
     background = Background(scene.store, lambda _work: nullcontext(True), workers=1)
     background.close()
     waterline = Waterline(scene.store, scene.catalog, SystemClock())
     still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, owes_first_warning=None, owes_severity=None)
-    return Duties(
+    return Reconciler(
         scene.store, background, still, still, still, still, executions, still, waterline, still, still, still,
         still, still,
     )  # fmt: skip
@@ -132,7 +132,7 @@ def test_a_recovery_of_a_table_that_is_dropped_under_review_ends_all_the_same(sc
     under_review = WaterlineMoved(snapshot=None, status="under-review")
     scene.store.write(scene.incident, by=WATERLINE, decide=lambda _now: [under_review])
     made, executions, stop = begun(scene), scene.executions, scene.flink.stop
-    duties = recovering(scene, executions)
+    reconciler = recovering(scene, executions)
 
     def then_dropped(*asked: Any, **how: Any) -> Any:
         stopped = stop(*asked, **how)
@@ -141,11 +141,11 @@ def test_a_recovery_of_a_table_that_is_dropped_under_review_ends_all_the_same(sc
 
     scene.flink.stop = then_dropped  # type: ignore[method-assign]
     with pytest.raises(UnknownTable, match=r"There is no table sales\.orders"):
-        duties._recover(scene.incident)
+        reconciler._recover(scene.incident)
     meanwhile = scene.view(made).state
     executions._clock = Later()
     with pytest.raises(UnknownTable, match=r"There is no table sales\.orders"):
-        duties._recover(scene.incident)
+        reconciler._recover(scene.incident)
 
     assert meanwhile is ProposalState.EXECUTING
     assert scene.view(made).state is ProposalState.REFUSED
@@ -209,7 +209,7 @@ OTHER = OperatorId("e" * 32)
 
 def unforeseen(table: TableState, head: SnapshotId, run: JobId | None) -> str | None:
     """As a proposal that moves main asks it: of the table alone."""
-    return _foreseen.unforeseen(HeadDescends(head=head, job_id=run), World(table=table, jobs={}))
+    return _foreseen.unforeseen(HeadDescends(head=head, job_id=run), CurrentState(table=table, jobs={}))
 
 
 def two_sinks(*checkpoints: int) -> Tale:

@@ -6,9 +6,9 @@ from contextlib import closing
 import pytest
 from pyiceberg.table import Table
 
-from bot.actions import drop_repair_branch, forward_job, protect_last_commit, publish_repair, take_savepoint
+from bot.actions import drop_repair_branch, protect_last_commit, publish_repair, restore_job_at_head, take_savepoint
 from bot.actions._completing import ActionModule
-from bot.actions._rehearsing import branch_for, rehearsal_of
+from bot.actions._staging import branch_for, rehearsal_of
 from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
 from bot.domain.diagnosis import CannotTell, Case, Diagnosis, Examined, Excluded, ModeResult
@@ -21,8 +21,8 @@ from bot.domain.ids import ProposalId, StepId
 from bot.domain.journal import WATERLINE
 from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
-from bot.domain.rehearsals import standing_job
 from bot.domain.runbook import NOT_POSSIBLE
+from bot.domain.staged_repairs import standing_job
 from bot.service.proposing import Proposals, branches_begun, past_of_rehearsal
 from tests.actions.scene import MODE, Scene
 from tests.little_flink import JOB, open_catalog
@@ -219,7 +219,7 @@ def test_a_repair_that_somebody_published_by_hand_can_be_given_up_and_says_so(sc
 
     said = " ".join(view.proposal.preview.sentences)
     assert "somebody set main to it by hand" in said
-    assert "trust_present_state" in said
+    assert "verify_current_state" in said
     assert repaired in scene.table.chain_ids
 
 
@@ -289,7 +289,7 @@ def waiting(scene: Scene) -> Proposal:
     """The job has ended, and its restart is approved."""
     scene.flink.stop(JOB, job("a"))
     plan = scene.plan()
-    return scene.approved(forward_job.propose(plan), plan)
+    return scene.approved(restore_job_at_head.propose(plan), plan)
 
 
 def diagnosed(scene: Scene, examined: Examined) -> Proposals:
@@ -331,7 +331,7 @@ def test_what_follows_a_rehearsal_is_not_ended_by_what_that_has_changed(scene: S
     """The job stands still for it, and so its fault is not to be seen."""
     rehearsed(scene)
     plan = planned(scene)
-    waits = scene.approved(forward_job.propose(plan), plan)
+    waits = scene.approved(restore_job_at_head.propose(plan), plan)
 
     diagnosed(scene, Excluded(reason="No run is alive.")).supersede_if_moved(scene.incident)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.actions import forward_job, restart_from_stop_savepoint, take_savepoint, undo_proposal
+from bot.actions import restart_from_stop_savepoint, restore_job_at_head, take_savepoint, undo_proposal
 from bot.actions._completing import completed
 from bot.actions._foreseen import unforeseen
 from bot.adapters.checkpoint_files import CheckpointFiles
@@ -310,7 +310,7 @@ def test_a_guest_passes_before_a_start_from_a_point_that_was_chosen(scene: Scene
     guest_above(scene)
     scene.flink.stop(JOB, job("a"))
     plan = scene.plan()
-    made = scene.approved(forward_job.propose(plan), plan)
+    made = scene.approved(restore_job_at_head.propose(plan), plan)
     guest(scene)
 
     scene.executions.begin(scene.incident, made.id, by=ANA)
@@ -344,8 +344,8 @@ def test_a_compaction_does_not_matter_to_a_start(scene: Scene) -> None:
     """No preview stops it; a run that nobody knows does matter."""
     scene.flink.stop(JOB, job("a"))
     plan = scene.plan()
-    [held] = [r for r in completed(forward_job.propose(plan), plan).requirements if isinstance(r, HeadDescends)]
-    world = scene.observer.hands.world(ORDERS)
+    [held] = [r for r in completed(restore_job_at_head.propose(plan), plan).requirements if isinstance(r, HeadDescends)]
+    world = scene.observer.clients.world(ORDERS)
     scene.backfill_commits()
     table = scene.table
     told = {"operation": "replace", "summary": {"deleted-records": "3", "added-records": "3"}}
@@ -372,9 +372,11 @@ class Silent(LittleFlink):
 def listed(scene: Scene, flink: LittleFlink, name: str, *, is_declared: bool = False) -> None:
     """A further job of the configuration, declared to write the table or not."""
     ports = JobPorts(flink, CheckpointFiles(None, str(flink.savepoints)))
-    hands = scene.observer.hands
+    clients = scene.observer.clients
     setup = scene.observer.setup(ORDERS).model_copy(update={"other_jobs": (name,) if is_declared else ()})
-    scene.observer.hands = replace(hands, jobs={**hands.jobs, name: ports}, tables={**hands.tables, ORDERS: setup})
+    scene.observer.clients = replace(
+        clients, jobs={**clients.jobs, name: ports}, tables={**clients.tables, ORDERS: setup}
+    )
 
 
 def test_a_job_of_another_table_whose_cluster_is_down_keeps_nothing_down(scene: Scene, tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from bot.actions import drop_repair_branch, forward_job, publish_repair, rewind_table_and_job
+from bot.actions import drop_repair_branch, publish_repair, restore_job_at_head, roll_back_table_and_restore_job
 from bot.actions._completing import completed
 from bot.actions._foreseen import knowing
-from bot.actions._rehearsing import branch_for, rehearsal_of
 from bot.actions._requirements import check_all
 from bot.actions._restore_points import newest_pair, pair_with_head
+from bot.actions._staging import branch_for, rehearsal_of
 from bot.actions.deduplicate_rows import ACTION
 from bot.domain.action import Plan
 from bot.domain.contract_terms import observed_terms
@@ -26,7 +26,7 @@ from bot.domain.requirements import HeadDescends, requirement_sentence
 from bot.domain.table import TableState
 from bot.history.ranking import for_start
 from bot.history.restore import Restores
-from tests.actions.guests import GUEST, declared, forgotten, guest, guest_commits
+from tests.actions.other_jobs import GUEST, declared, forgotten, guest, guest_commits
 from tests.actions.scene import Scene, refusal
 from tests.actions.test_guests import commits
 from tests.actions.test_publications import proven, published, rehearsed, said
@@ -66,14 +66,14 @@ def test_a_guests_commit_before_the_approval_leaves_the_rehearsal_as_it_is(scene
     proposal = repair(scene.plan())
     commits_beside(scene, 9)
 
-    check_all(proposal.requirements, scene.observer.hands.world(ORDERS))
+    check_all(proposal.requirements, scene.observer.clients.world(ORDERS))
 
 
 @pytest.mark.usefixtures("beside")
 def test_a_compaction_before_the_approval_supersedes_the_rehearsal(scene: Scene) -> None:
     """It names files, which are not live any more then: it is refused before the job is stopped."""
     proposal = repair(scene.plan())
-    world = scene.observer.hands.world(ORDERS)
+    world = scene.observer.clients.world(ORDERS)
     scene.backfill_commits()
     table = scene.table
     told = {"operation": "replace", "summary": {"deleted-records": "3", "added-records": "3"}}
@@ -93,7 +93,7 @@ def test_who_approves_a_rehearsal_or_a_rewind_is_told_what_to_pause(scene: Scene
     plan = scene.plan(last_good=scene.snapshot("a", 6)).model_copy(update={"drops_others": True})
 
     assert f"{PAUSE} Start it again when the repair is published or dropped" in said(repair(plan))
-    assert f"{PAUSE} Start it again when main has moved" in said(rewind_table_and_job.propose(plan))
+    assert f"{PAUSE} Start it again when main has moved" in said(roll_back_table_and_restore_job.propose(plan))
 
 
 def test_who_approves_is_told_where_nobody_knows_whether_the_guest_runs(scene: Scene, beside: LittleFlink) -> None:
@@ -172,7 +172,7 @@ def test_a_rewind_goes_on_from_the_jobs_own_state(scene: Scene, *, is_declared: 
         forgotten(scene, "a")
     plan = back_to_the_guest(scene, drops_others=True)
 
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
     view = scene.carries_out(proposal, plan)
 
     assert proposal.title.endswith("back to checkpoint 6")
@@ -186,7 +186,7 @@ def test_a_rewind_below_a_guests_commit_is_asked_for(scene: Scene) -> None:
     rewound_below_a_guest(scene)
 
     with pytest.raises(Refused, match=r"3 rows in 1 commit of Flink run eeeeee .*drop_others=yes"):
-        rewind_table_and_job.propose(back_to_the_guest(scene))
+        roll_back_table_and_restore_job.propose(back_to_the_guest(scene))
 
 
 @pytest.mark.parametrize("has_declared", [False, True], ids=["undeclared", "declared"])
@@ -200,7 +200,7 @@ def test_no_start_from_a_guests_savepoint(scene: Scene, *, has_declared: bool) -
     with pytest.raises(
         Refused, match=r"Run eeeeee seems to belong to another job.*savepoint-aaaaaa-000000000003, which pairs"
     ):
-        forward_job.propose(scene.plan())
+        restore_job_at_head.propose(scene.plan())
 
 
 def test_the_evidence_calls_such_a_point_foreign(scene: Scene) -> None:
@@ -221,7 +221,7 @@ def test_a_savepoint_of_a_run_that_flink_has_forgotten_stays_the_jobs(scene: Sce
     forgotten(scene, "a")
     plan = scene.plan()
 
-    view = scene.carries_out(forward_job.propose(plan), plan)
+    view = scene.carries_out(restore_job_at_head.propose(plan), plan)
 
     assert view.state is ProposalState.APPLIED, view.result
     assert scene.positions() == [*range(50)]
@@ -261,7 +261,7 @@ def test_above_the_rows_of_kin_by_another_sink_the_job_does_not_start(scene: Sce
     declared(scene)
 
     with pytest.raises(Refused, match="the newest commit by Flink"):
-        forward_job.propose(scene.plan())
+        restore_job_at_head.propose(scene.plan())
 
 
 def test_where_no_run_is_known_and_two_jobs_wrote_beside_each_other_nothing_is_chosen(scene: Scene) -> None:

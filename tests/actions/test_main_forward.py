@@ -7,9 +7,9 @@ from types import ModuleType
 import pytest
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
-from bot.actions import forward_job, restart_with_new_job_id, restore_job_only, restore_lost_commits
-from bot.actions._rehearsing import said_of_rows
+from bot.actions import restart_with_new_job_id, restore_job_at_head, restore_job_only, restore_lost_commits
 from bot.actions._restore_points import newest_pair, newest_that_pairs
+from bot.actions._staging import said_of_rows
 from bot.actions.restore_lost_commits import not_read_again
 from bot.domain.action import Plan
 from bot.domain.diagnosis import Case
@@ -19,10 +19,10 @@ from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileList, FileSources, FileSurvey
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import CheckpointKind, CheckpointSettings
-from bot.domain.guests import without_put_back
 from bot.domain.ids import CheckpointId, short
 from bot.domain.ledger import Ledger, LedgerRow, Sink, SourceRange
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import without_put_back
 from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR
 from bot.domain.table import Snapshot, TableState, Window
@@ -33,7 +33,7 @@ from tests.little_flink import JOB, open_catalog
 from tests.tables import ORDERS, job, of_flink, rows
 
 A, C = job("a"), job("c")
-FROM_A_PAIR = [forward_job, restore_job_only, restart_with_new_job_id]
+FROM_A_PAIR = [restore_job_at_head, restore_job_only, restart_with_new_job_id]
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_the_last_step_of_a_repair_finds_what_its_own_stop_has_left(rolled_back:
     rolled_back.flink.stop(JOB, C, needs_state=True)
     puts_back(rolled_back)
 
-    point = newest_that_pairs(rolled_back.observer.hands.world(ORDERS), JOB, C)
+    point = newest_that_pairs(rolled_back.observer.clients.world(ORDERS), JOB, C)
 
     assert CheckpointId(9) == point.checkpoint_id
 
@@ -187,7 +187,7 @@ def test_put_back_on_its_own_run_it_pairs_as_the_lost_one_did(rolled_back: Scene
     puts_back(rolled_back)
     plan = rolled_back.plan()
 
-    view = rolled_back.carries_out(forward_job.propose(plan), plan)
+    view = rolled_back.carries_out(restore_job_at_head.propose(plan), plan)
 
     assert str(savepoint_of(rolled_back, "a", 6)) == starts_from(view.proposal)
     assert view.state is ProposalState.APPLIED
@@ -206,7 +206,7 @@ def test_put_back_on_the_run_before_it_pairs_too(scene: Scene) -> None:
 
     scene.commits(rows(range(30, 50)), {**of_flink("b", 5), REPAIR: "01X/3"})
 
-    assert str(savepoint_of(scene, "b", 5)) == starts_from(forward_job.propose(scene.plan()))
+    assert str(savepoint_of(scene, "b", 5)) == starts_from(restore_job_at_head.propose(scene.plan()))
 
 
 def test_above_commits_that_have_expired_it_speaks_for_nobody(rolled_back: Scene) -> None:

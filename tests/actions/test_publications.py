@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.actions import drop_repair_branch, publish_repair, undo_proposal
-from bot.actions._rehearsing import branch_for, rehearsal_of
+from bot.actions._staging import branch_for, rehearsal_of
 from bot.actions.deduplicate_rows import ACTION
 from bot.domain.action import Plan
 from bot.domain.effects import DeleteRows, StartFromStop, StartJob, StopJob
@@ -18,7 +18,7 @@ from bot.domain.file_changes import RowsOfFile
 from bot.domain.ids import ProposalId
 from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
-from bot.domain.rehearsals import left_by_stop, standing_job
+from bot.domain.staged_repairs import left_by_stop, standing_job
 from bot.service.proposing import branches_begun, past_of_rehearsal
 from tests.actions.scene import ProposalState, Scene, savepoint_of
 from tests.little_flink import JOB, open_catalog

@@ -5,8 +5,8 @@ from types import ModuleType
 
 import pytest
 
-from bot.actions import forward_job, restore_job_only, restore_lost_commits, rewind_table_and_job
-from bot.actions._rehearsing import said_of_rows
+from bot.actions import restore_job_at_head, restore_job_only, restore_lost_commits, roll_back_table_and_restore_job
+from bot.actions._staging import said_of_rows
 from bot.domain.action import Action, Plan
 from bot.domain.effects import ChangeFiles
 from bot.domain.errors import Refused
@@ -68,7 +68,7 @@ def test_a_rewind_asks_before_a_backfill_that_was_put_back_goes(backfill_lost: S
     backfill_lost.flink.checkpoints(job("b"), 1)
     plan = backfill_lost.plan(last_good=backfill_lost.snapshot("a", 3), wrong_run=job("b"))
 
-    refused = refusal(rewind_table_and_job, plan)
+    refused = refusal(roll_back_table_and_restore_job, plan)
 
     assert "3 rows in 1 commit of approved repairs" in refused.found
 
@@ -85,7 +85,7 @@ def test_a_rewind_counts_the_jobs_rows_too_where_its_state_holds_them(scene: Sce
     repaired = {"engine-name": "waterline", REPAIR: "01X/3", OF_OTHERS: str(backfill), **told}
     scene.commits(rows([*range(30, 40), *range(900, 903)]), repaired)
 
-    refused = refusal(rewind_table_and_job, scene.plan(last_good=scene.snapshot("a", 3)))
+    refused = refusal(roll_back_table_and_restore_job, scene.plan(last_good=scene.snapshot("a", 3)))
 
     assert f"found {13 if is_held else 3} rows in 1 commit of approved repairs" in refused.found
 
@@ -193,7 +193,9 @@ def both_put_back_and_picked(scene: Scene) -> None:
     is_lost_and_picked(scene, range(30, 43))
 
 
-@pytest.mark.parametrize("action", [forward_job, restore_job_only], ids=["forward_job", "restore_job_only"])
+@pytest.mark.parametrize(
+    "action", [restore_job_at_head, restore_job_only], ids=["restore_job_at_head", "restore_job_only"]
+)
 def test_no_start_from_below_the_rows_of_the_repair(ended: Scene, action: ModuleType) -> None:
     """Positions 30 to 39 follow on savepoint 3: the job reads them again."""
     recovered_and_picked(ended)
@@ -232,7 +234,7 @@ def test_a_rewind_takes_it_off_whose_rows_the_job_reads_again(ended: Scene) -> N
     recovered_and_picked(ended)
     plan = ended.plan(last_good=ended.table.head).model_copy(update={"drops_others": True})
 
-    view = ended.carries_out(rewind_table_and_job.propose(plan), plan)
+    view = ended.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
 
     assert [each.writer for each in view.proposal.preview.others] == ["spark application local-18"]
     assert view.state is ProposalState.APPLIED
@@ -245,7 +247,7 @@ def test_a_rewind_asks_before_rows_go_that_its_state_has_behind_it(ended: Scene)
     is_lost_and_picked(ended, range(900, 910))
 
     with pytest.raises(Refused, match="10 rows in 1 commit of spark"):
-        rewind_table_and_job.propose(ended.plan(last_good=ended.snapshot("a", 3)))
+        roll_back_table_and_restore_job.propose(ended.plan(last_good=ended.snapshot("a", 3)))
 
 
 def test_a_rewind_names_of_a_mixed_one_the_rows_of_the_others(ended: Scene) -> None:
@@ -253,7 +255,7 @@ def test_a_rewind_names_of_a_mixed_one_the_rows_of_the_others(ended: Scene) -> N
     both_put_back_and_picked(ended)
 
     with pytest.raises(Refused, match=r"and 3 rows in 1 commit of spark \("):
-        rewind_table_and_job.propose(ended.plan(last_good=ended.snapshot("a", 3)))
+        roll_back_table_and_restore_job.propose(ended.plan(last_good=ended.snapshot("a", 3)))
 
 
 def test_it_stays_under_a_rewind_to_it_where_the_point_holds_its_rows(ended: Scene) -> None:
@@ -267,7 +269,7 @@ def test_it_stays_under_a_rewind_to_it_where_the_point_holds_its_rows(ended: Sce
     ended.flink.submit(job("b"), at_checkpoint=0)
     ended.flink.checkpoints(job("b"), 2)
 
-    proposal = rewind_table_and_job.propose(ended.plan(last_good=good, wrong_run=job("b")))
+    proposal = roll_back_table_and_restore_job.propose(ended.plan(last_good=good, wrong_run=job("b")))
 
     assert goes_to(proposal) == good
 
@@ -290,7 +292,9 @@ KEYS_SPARK = {"engine-name": "spark", "spark.app.id": "local-17"}
 
 
 @pytest.mark.parametrize("is_backfilled", [False, True])
-@pytest.mark.parametrize("action", [forward_job, restore_job_only], ids=["forward_job", "restore_job_only"])
+@pytest.mark.parametrize(
+    "action", [restore_job_at_head, restore_job_only], ids=["restore_job_at_head", "restore_job_only"]
+)
 def test_a_backfill_above_the_lost_commits_does_not_hide_them_from_the_next_start(
     scene: Scene, is_backfilled: bool, action: Action
 ) -> None:

@@ -6,10 +6,10 @@ from contextlib import closing
 import pytest
 
 from bot.actions import (
-    forward_job,
     free_checkpoint_folder,
     restart_from_stop_savepoint,
     restart_with_new_job_id,
+    restore_job_at_head,
     restore_job_only,
 )
 from bot.domain.action import Plan
@@ -22,7 +22,7 @@ from tests.tables import ORDERS, job, of_flink, rows
 
 pytestmark = pytest.mark.smoke
 
-FROM_A_PAIR = [forward_job, restore_job_only, restart_with_new_job_id, free_checkpoint_folder]
+FROM_A_PAIR = [restore_job_at_head, restore_job_only, restart_with_new_job_id, free_checkpoint_folder]
 FROM_THE_STOP = [restart_from_stop_savepoint, restore_job_only, free_checkpoint_folder]
 
 
@@ -99,7 +99,7 @@ def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scen
     """The point would no longer pair with the head: nothing was changed, says the answer."""
     scene.flink.stop(JOB, job("a"))
     plan = scene.plan()
-    proposal = _approved(scene, forward_job.propose(plan), plan)
+    proposal = _approved(scene, restore_job_at_head.propose(plan), plan)
     scene.backfill_commits()
 
     with pytest.raises(Superseded, match=r"committed by spark application local-17 .*Nothing was changed"):
@@ -148,7 +148,7 @@ def test_without_a_point_that_pairs_the_refusal_names_what_was_looked_at(scene: 
     scene.flink.breaks(job("a"))
 
     with pytest.raises(Refused, match=r"pairs with .*, the newest commit by Flink; found .*savepoint-aaaaaa"):
-        forward_job.propose(scene.plan())
+        restore_job_at_head.propose(scene.plan())
 
 
 def test_a_run_that_cannot_take_a_savepoint_is_not_restarted_from_one(scene: Scene) -> None:

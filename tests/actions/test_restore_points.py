@@ -8,7 +8,13 @@ from types import ModuleType
 
 import pytest
 
-from bot.actions import forward_job, restore_job_only, rewind_table_and_job, take_savepoint, undo_proposal
+from bot.actions import (
+    restore_job_at_head,
+    restore_job_only,
+    roll_back_table_and_restore_job,
+    take_savepoint,
+    undo_proposal,
+)
 from bot.actions._restore_points import newest_pair, newest_that_pairs
 from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.action import Plan
@@ -45,7 +51,7 @@ def test_the_job_goes_on_from_a_savepoint_that_only_flink_names(scene: Scene, el
     """It pairs with the head, whichever folder it lies in."""
     plan = scene.plan()
 
-    view = scene.carries_out(forward_job.propose(plan), plan)
+    view = scene.carries_out(restore_job_at_head.propose(plan), plan)
 
     assert view.state is ProposalState.APPLIED
     assert scene.positions() == list(range(50))
@@ -57,7 +63,7 @@ def test_one_that_is_gone_is_not_listed(scene: Scene, elsewhere: Path) -> None:
 
     assert scene.observer.observe("sales.orders").checkpoints.values == ()
     with pytest.raises(Refused, match="found none at all"):
-        forward_job.propose(scene.plan())
+        restore_job_at_head.propose(scene.plan())
 
 
 def test_one_that_may_not_be_read_here_is_listed_as_unread(
@@ -105,7 +111,7 @@ def test_what_flink_names_is_not_read_beside_what_the_folders_hold(
     assert len(scene.observer.observe("sales.orders").checkpoints.values) == 1
 
 
-REWIND = "/waterline propose rewind_table_and_job"
+REWIND = "/waterline propose roll_back_table_and_restore_job"
 
 
 @pytest.fixture
@@ -129,13 +135,13 @@ def test_a_savepoint_that_cannot_be_taken_names_what_pairs_with_the_head(older: 
     )
 
 
-@pytest.mark.parametrize("action", [restore_job_only, forward_job])
+@pytest.mark.parametrize("action", [restore_job_only, restore_job_at_head])
 def test_a_restart_that_is_refused_names_the_rewind(older: Scene, action: ModuleType) -> None:
     """It is possible, and every row is there once afterwards."""
     plan = older.plan(last_good=older.snapshot("a", 5))
 
     refused = refusal(action, plan)
-    view = older.carries_out(rewind_table_and_job.propose(plan), plan)
+    view = older.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
     older.flink.checkpoints(older.alive[0], 2)
 
     assert f"Or rewind table and job to checkpoint 3 (`{REWIND}`)" in str(refused)
@@ -185,7 +191,7 @@ def with_unread(plan: Plan, *, only: bool = False) -> Plan:
     return plan.model_copy(update={"case": case})
 
 
-@pytest.mark.parametrize("action", [forward_job, rewind_table_and_job], ids=lambda a: a.ACTION.name)
+@pytest.mark.parametrize("action", [restore_job_at_head, roll_back_table_and_restore_job], ids=lambda a: a.ACTION.name)
 def test_a_proposal_tells_of_a_point_that_may_be_nearer(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
     """With its path and the reason, before what will be done; without one it says nothing."""
     scene.flink.retained = scene.flink.savepoint(job("a"))
@@ -227,7 +233,7 @@ def test_what_a_stop_left_and_cannot_be_opened_could_not_be_looked_at(
     """Not "no state of it pairs": the proposal is not ended by a file that is denied for a moment."""
     plan = with_unread(scene.plan(), only=True)
     [unread] = plan.case.observation.checkpoints.values
-    world = scene.observer.hands.world(ORDERS)
+    world = scene.observer.clients.world(ORDERS)
     [(name, ports)] = world.jobs.items()
     store = type(ports.checkpoints)
     run = job("a")
@@ -258,7 +264,7 @@ def claimed_older(scene: Scene) -> Path:
 def planned(scene: Scene) -> tuple[Proposal, Plan]:
     """The rewind to checkpoint 3, from which run b was restored."""
     plan = scene.plan(last_good=scene.snapshot("a", 3), wrong_run=job("b"))
-    return rewind_table_and_job.propose(plan), plan
+    return roll_back_table_and_restore_job.propose(plan), plan
 
 
 def test_the_table_stays_where_the_stop_has_deleted_the_way_back(scene: Scene, claimed_older: Path) -> None:
@@ -310,7 +316,7 @@ def test_a_start_on_the_head_looks_once_more_as_well(scene: Scene) -> None:
     scene.flink.claims = frozenset({job("b")})
     scene.flink.breaks(job("b"))
     plan = scene.plan()
-    made = forward_job.propose(plan)
+    made = restore_job_at_head.propose(plan)
 
     assert [each.may_delete for each in made.effects if isinstance(each, StopJob)] == [f"file:{point}"]
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.expressions import GreaterThanOrEqual, LessThan
 
-from bot.actions import deduplicate_rows, rewind_table_and_job
+from bot.actions import deduplicate_rows, roll_back_table_and_restore_job
 from bot.actions._completing import completed
 from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
@@ -21,7 +21,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR, TOOK_OUT
 from bot.domain.table import Snapshot
 from bot.service.verifying import Verifier
-from tests.actions.guests import declared, forgotten, guest, guest_commits
+from tests.actions.other_jobs import declared, forgotten, guest, guest_commits
 from tests.actions.owing import extent
 from tests.actions.scene import ProposalState, Scene, refusal
 from tests.actions.test_guests import commits
@@ -61,7 +61,7 @@ def test_a_repair_that_took_rows_out_stays_under_a_rewind_to_it(scene: Scene) ->
     scene.flink.submit(job("c"), at_checkpoint=4, restored=stop)
     scene.flink.checkpoints(job("c"), 2)
     plan = scene.plan(last_good=repaired, wrong_run=job("c"))
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
 
     view = scene.carries_out(proposal, plan)
 
@@ -79,8 +79,8 @@ def test_a_replay_goes_off_main_only_if_people_say_so(scene: Scene) -> None:
     plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
 
     with pytest.raises(Refused, match="rows of other writers") as refused:
-        rewind_table_and_job.propose(plan)
-    chosen = rewind_table_and_job.propose(plan.model_copy(update={"drops_others": True}))
+        roll_back_table_and_restore_job.propose(plan)
+    chosen = roll_back_table_and_restore_job.propose(plan.model_copy(update={"drops_others": True}))
 
     assert "5 rows in 1 commit of approved repairs" in refused.value.found
     assert [(each.writer, each.rows) for each in chosen.preview.others] == [("approved repairs", 5)]
@@ -93,7 +93,7 @@ def test_what_a_repair_had_taken_out_is_said_to_return(scene: Scene) -> None:
     scene.flink.checkpoints(job("a"), 1)
     plan = scene.plan(last_good=scene.snapshot("a", 5), wrong_run=job("b"))
 
-    refused = refusal(rewind_table_and_job, plan)
+    refused = refusal(roll_back_table_and_restore_job, plan)
 
     assert any("taken out would be there again: 5 rows" in each for each in extent(plan).points[0].cannot)
     assert "approved repairs" in refused.found
@@ -113,7 +113,7 @@ def test_a_repair_of_what_goes_as_well_is_not_missed(scene: Scene) -> None:
     scene.flink.checkpoints(job("a"), 1)
     plan = scene.plan(last_good=scene.snapshot("a", 3), wrong_run=job("a"))
 
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
 
     assert proposal.preview.others == ()
 
@@ -129,8 +129,8 @@ def test_a_replay_is_not_kept_where_the_job_may_bring_its_rows_again(scene: Scen
     plan = scene.plan(last_good=repaired, wrong_run=job("b"))
 
     with pytest.raises(Refused, match="rows of other writers"):
-        rewind_table_and_job.propose(plan)
-    chosen = rewind_table_and_job.propose(plan.model_copy(update={"drops_others": True}))
+        roll_back_table_and_restore_job.propose(plan)
+    chosen = roll_back_table_and_restore_job.propose(plan.model_copy(update={"drops_others": True}))
 
     assert goes_to(chosen) == scene.snapshot("a", 3)
 
@@ -147,7 +147,7 @@ def test_a_pick_whose_rows_the_point_holds_stays(scene: Scene) -> None:
     scene.flink.submit(job("b"), at_checkpoint=0)
     scene.flink.checkpoints(job("b"), 2)
 
-    proposal = rewind_table_and_job.propose(scene.plan(last_good=good, wrong_run=job("b")))
+    proposal = roll_back_table_and_restore_job.propose(scene.plan(last_good=good, wrong_run=job("b")))
 
     assert goes_to(proposal) == good
 
@@ -166,7 +166,7 @@ def test_a_load_below_the_last_good_snapshot_stays(scene: Scene, told: dict[str,
     scene.flink.submit(job("b"), at_checkpoint=0)
     scene.flink.checkpoints(job("b"), 2)
     plan = scene.plan(last_good=good, wrong_run=job("b"))
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
 
     view = scene.carries_out(proposal, plan)
 
@@ -191,7 +191,7 @@ def test_a_pick_stays_as_what_it_copied_would(scene: Scene, *, is_replay: bool) 
     scene.flink.checkpoints(job("b"), 1)
     plan = scene.plan(last_good=good, wrong_run=job("b")).model_copy(update={"drops_others": True})
 
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
 
     assert goes_to(proposal) == (scene.snapshot("a", 3) if is_replay else good)
 
@@ -211,10 +211,10 @@ def test_what_another_engine_deleted_stays_deleted_or_is_said_to_return(scene: S
     plan = scene.plan(last_good=good, wrong_run=job("b"))
 
     if is_good:
-        assert goes_to(rewind_table_and_job.propose(plan)) == good
+        assert goes_to(roll_back_table_and_restore_job.propose(plan)) == good
         return
     with pytest.raises(Refused, match="10 rows that it took out return"):
-        rewind_table_and_job.propose(plan)
+        roll_back_table_and_restore_job.propose(plan)
 
 
 def damaged(scene: Scene) -> None:
@@ -247,7 +247,7 @@ def test_rows_of_another_writer_are_not_dropped_unasked(scene: Scene) -> None:
     scene.backfill_commits()
 
     with pytest.raises(Refused, match=r"3 rows in 1 commit of spark application local-17.*drop_others=yes"):
-        rewind_table_and_job.propose(rewinding(scene))
+        roll_back_table_and_restore_job.propose(rewinding(scene))
 
 
 def test_what_is_dropped_by_choice_is_named_and_nothing_more_is_promised(scene: Scene) -> None:
@@ -256,7 +256,7 @@ def test_what_is_dropped_by_choice_is_named_and_nothing_more_is_promised(scene: 
     scene.backfill_commits()
     plan = rewinding(scene, drops_others=True)
 
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
     view = scene.carries_out(proposal, plan)
 
     told = " ".join(completed(proposal, plan).preview.sentences)
@@ -275,8 +275,8 @@ def test_a_rewind_of_the_jobs_own_commits_promises_as_before(scene: Scene) -> No
     """Also where it is said that others may go: there are none."""
     damaged(scene)
 
-    proposal = rewind_table_and_job.propose(rewinding(scene))
-    chosen = rewind_table_and_job.propose(rewinding(scene, drops_others=True))
+    proposal = roll_back_table_and_restore_job.propose(rewinding(scene))
+    chosen = roll_back_table_and_restore_job.propose(rewinding(scene, drops_others=True))
 
     assert proposal.preview.others == ()
     assert "no missing rows" in proposal.preview.sentences[-1]
@@ -291,10 +291,10 @@ def test_a_compaction_is_nobodys_rows_and_adds_none(scene: Scene) -> None:
     head = table.by_id[table.head]  # type: ignore[index]
     summary = {"added-records": "1000000", "deleted-records": "1000000", "added-data-files": "4"}
     compaction = head.model_copy(update={"operation": "replace", "summary": summary})
-    before = rewind_table_and_job.propose(plan).preview
+    before = roll_back_table_and_restore_job.propose(plan).preview
 
     plan = seen_as(plan, compaction)
-    preview = rewind_table_and_job.propose(plan).preview
+    preview = roll_back_table_and_restore_job.propose(plan).preview
 
     assert keeps_its_rows(plan.case.observation.table, compaction)
     assert preview.commits == before.commits
@@ -311,7 +311,7 @@ def test_another_job_is_another_writer(scene: Scene) -> None:
     summary = {**dict(head.summary), "flink.job-id": job("e"), "flink.operator-id": "e" * 32}
 
     with pytest.raises(Refused, match=f"Flink run {'e' * 6}"):
-        rewind_table_and_job.propose(seen_as(plan, head.model_copy(update={"summary": summary})))
+        roll_back_table_and_restore_job.propose(seen_as(plan, head.model_copy(update={"summary": summary})))
 
 
 @pytest.mark.parametrize("has_savepoint", [False, True], ids=["nothing on storage", "its savepoint beside the job's"])
@@ -329,7 +329,7 @@ def test_a_guest_is_another_writer_also_with_a_savepoint(
         forgotten(scene, "a")
 
     with pytest.raises(Refused, match=r"3 rows in 1 commit of Flink run eeeeee .*drop_others=yes"):
-        rewind_table_and_job.propose(rewinding(scene))
+        roll_back_table_and_restore_job.propose(rewinding(scene))
 
 
 def test_a_declared_job_of_the_same_sink_is_another_writer(scene: Scene) -> None:
@@ -341,7 +341,7 @@ def test_a_declared_job_of_the_same_sink_is_another_writer(scene: Scene) -> None
     declared(scene)
 
     with pytest.raises(Refused, match=r"10 rows in 1 commit of Flink run eeeeee .*drop_others=yes"):
-        rewind_table_and_job.propose(rewinding(scene))
+        roll_back_table_and_restore_job.propose(rewinding(scene))
 
 
 @pytest.mark.parametrize("sink", [OPERATOR, OperatorId("d" * 32)], ids=["the same sink", "another"])
@@ -356,7 +356,7 @@ def test_kin_that_wrote_on_is_no_other_writer(scene: Scene, sink: OperatorId) ->
     declared(scene)
     plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=None)
 
-    proposal = completed(rewind_table_and_job.propose(plan), plan)
+    proposal = completed(roll_back_table_and_restore_job.propose(plan), plan)
 
     assert proposal.preview.others == ()
 
@@ -436,7 +436,7 @@ def test_a_rewind_below_the_jobs_own_copies_asks_nothing(scene: Scene) -> None:
     plan = deduplicated_rewinding(scene, scene.snapshot("a", 3))
     told = {each.snapshot_id: " ".join(each.cannot) for each in extent(plan).points}
 
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
     view = scene.carries_out(proposal, plan)
 
     assert proposal.preview.others == ()
@@ -453,7 +453,7 @@ def test_copies_that_stay_on_main_would_be_there_again(scene: Scene) -> None:
     deduplicated(scene, again, first)
 
     with pytest.raises(Refused, match="10 rows that it took out return") as refused:
-        rewind_table_and_job.propose(deduplicated_rewinding(scene, again))
+        roll_back_table_and_restore_job.propose(deduplicated_rewinding(scene, again))
 
     assert "approved repairs" in refused.value.found
 
@@ -467,7 +467,7 @@ def test_beside_a_backfill_that_stays_the_job_would_bring_its_copies_again(scene
     deduplicated(scene, head(scene), backfill)
 
     with pytest.raises(Refused, match="rows of other writers") as refused:
-        rewind_table_and_job.propose(deduplicated_rewinding(scene, scene.snapshot("a", 3)))
+        roll_back_table_and_restore_job.propose(deduplicated_rewinding(scene, scene.snapshot("a", 3)))
 
     assert "approved repairs" in refused.value.found
 
@@ -479,7 +479,7 @@ def test_copies_of_another_writer_are_asked_for(scene: Scene) -> None:
     first = head(scene)
     deduplicated(scene, deduplicated_commits(scene, range(30, 40), SPARK), first)
 
-    refused = refusal(rewind_table_and_job, deduplicated_rewinding(scene, scene.snapshot("a", 3)))
+    refused = refusal(roll_back_table_and_restore_job, deduplicated_rewinding(scene, scene.snapshot("a", 3)))
 
     assert "spark application local-17" in refused.found
 
@@ -495,7 +495,7 @@ def test_what_the_source_or_a_second_sink_gives_twice_would_come_twice_again(
     deduplicated(scene, deduplicated_commits(scene, range(30, 40), summary), first)
 
     with pytest.raises(Refused, match="rows of other writers"):
-        rewind_table_and_job.propose(deduplicated_rewinding(scene, scene.snapshot("a", 3)))
+        roll_back_table_and_restore_job.propose(deduplicated_rewinding(scene, scene.snapshot("a", 3)))
 
 
 def test_of_a_key_that_lives_three_times_nothing_is_said(scene: Scene) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from bot.actions import (
-    forward_job,
     restart_from_stop_savepoint,
     restart_with_new_job_id,
+    restore_job_at_head,
     restore_job_only,
-    rewind_table_and_job,
+    roll_back_table_and_restore_job,
     undo_proposal,
 )
-from bot.actions._rehearsing import said_of_rows
+from bot.actions._staging import said_of_rows
 from bot.actions.recover_leaked_manifests import ACTION, propose
 from bot.diagnosis._leaks import can_be_appended
 from bot.diagnosis._restoring import pair_with_head
@@ -59,7 +59,9 @@ def known(scene: Scene) -> Plan:
     return with_extent(plan, extent(plan))
 
 
-@pytest.mark.parametrize("action", [forward_job, restore_job_only], ids=["forward_job", "restore_job_only"])
+@pytest.mark.parametrize(
+    "action", [restore_job_at_head, restore_job_only], ids=["restore_job_at_head", "restore_job_only"]
+)
 @pytest.mark.parametrize("of", [[(job("a"), 4)], []], ids=["of the run", "put back"])
 def test_no_start_from_below_the_rows_of_a_repair(
     scene: Scene, action: ModuleType, of: list[tuple[JobId, int]]
@@ -87,7 +89,7 @@ def test_the_way_out_is_to_rewind_both(scene: Scene) -> None:
     is_recovered(scene, written=by_now(scene), of=[(job("a"), 4)])
     plan = scene.plan(last_good=scene.table.head)
 
-    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
 
     assert starts_from(view.proposal) == str(three)
     assert view.state is ProposalState.APPLIED
@@ -102,7 +104,7 @@ def test_a_state_that_holds_the_rows_is_started_from(scene: Scene) -> None:
     four = scene.flink.savepoint(job("a"))
     scene.flink.stop("orders-to-iceberg", job("a"))
 
-    assert starts_from(forward_job.propose(known(scene))) == str(four)
+    assert starts_from(restore_job_at_head.propose(known(scene))) == str(four)
 
 
 def test_a_state_of_another_run_that_was_written_later_is_started_from(scene: Scene) -> None:
@@ -116,7 +118,7 @@ def test_a_state_of_another_run_that_was_written_later_is_started_from(scene: Sc
     scene.flink.ends(job("b"), "FAILED")
     plan = known(scene)
 
-    view = scene.carries_out(forward_job.propose(plan), plan)
+    view = scene.carries_out(restore_job_at_head.propose(plan), plan)
 
     assert starts_from(view.proposal) == str(five)
     positions = scene.positions()
@@ -144,7 +146,7 @@ def test_a_repair_that_brought_nothing_of_flinks_stands_in_no_ones_way(scene: Sc
     scene.flink.ends(job("a"), "FAILED")
     scene.commits(rows(range(900, 903)), {"engine-name": "waterline", REPAIR: "01X/3"})
 
-    assert starts_from(forward_job.propose(known(scene))) == str(three)
+    assert starts_from(restore_job_at_head.propose(known(scene))) == str(three)
 
 
 BEFORE = datetime(2026, 11, 21, 8, tzinfo=UTC)
@@ -163,15 +165,15 @@ def test_a_rewind_does_not_lose_silently_what_its_state_has_behind_it(
     back = scene.plan(last_good=scene.snapshot("a", 3))
 
     with pytest.raises(Refused, match="found 10 rows in 1 commit of approved repairs") as refused:
-        rewind_table_and_job.propose(back)
+        roll_back_table_and_restore_job.propose(back)
 
     assert "by a replay from the source" in refused.value.remedy
     assert "Talk to those writers" not in refused.value.remedy
     assert reach.to_read_again == 0
     assert any("does not make again what others committed" in each for each in reach.cannot)
-    chosen = rewind_table_and_job.propose(back.model_copy(update={"drops_others": True}))
+    chosen = roll_back_table_and_restore_job.propose(back.model_copy(update={"drops_others": True}))
     assert [each.rows for each in chosen.preview.others] == [10]
-    assert starts_from(forward_job.propose(plan)) == str(savepoint_of(scene, "a", 3))
+    assert starts_from(restore_job_at_head.propose(plan)) == str(savepoint_of(scene, "a", 3))
 
 
 def test_the_way_out_says_what_it_would_lose(scene: Scene) -> None:
@@ -181,12 +183,12 @@ def test_the_way_out_says_what_it_would_lose(scene: Scene) -> None:
     both = [(job("a"), 2), (job("a"), 4)]
     is_recovered(scene, written=by_now(scene), of=both, positions=[*range(900, 905), *range(30, 40)])
 
-    refused = refusal(forward_job, known(scene))
+    refused = refusal(restore_job_at_head, known(scene))
 
     assert "replay them from the source" in refused.remedy
     assert "the job reads its rows again" not in refused.remedy
     with pytest.raises(Refused, match="15 rows in 1 commit of approved repairs"):
-        rewind_table_and_job.propose(scene.plan(last_good=scene.table.head))
+        roll_back_table_and_restore_job.propose(scene.plan(last_good=scene.table.head))
 
 
 def test_rows_of_several_runs_are_told_by_when_they_were_written(scene: Scene) -> None:
@@ -195,7 +197,7 @@ def test_rows_of_several_runs_are_told_by_when_they_were_written(scene: Scene) -
     scene.flink.ends(job("a"), "FAILED")
     is_recovered(scene, written=by_now(scene), of=[(job("a"), 2), (job("b"), 4)])
 
-    refused = refusal(forward_job, known(scene))
+    refused = refusal(restore_job_at_head, known(scene))
 
     assert AGAIN in refused.found
 
@@ -215,7 +217,9 @@ def loses_and_picks(scene: Scene) -> None:
     picks(scene, lost, range(20, 30))
 
 
-@pytest.mark.parametrize("action", [forward_job, restore_job_only], ids=["forward_job", "restore_job_only"])
+@pytest.mark.parametrize(
+    "action", [restore_job_at_head, restore_job_only], ids=["restore_job_at_head", "restore_job_only"]
+)
 def test_no_start_from_below_a_commit_that_was_picked_by_hand(scene: Scene, action: ModuleType) -> None:
     """Savepoint 2 pairs with what lies below the pick, and is followed by its rows."""
     loses_and_picks(scene)
@@ -273,7 +277,7 @@ def test_a_rewind_takes_a_pick_off_whose_rows_the_job_reads_again(scene: Scene) 
     scene.flink.ends(job("a"), "FAILED")
     plan = scene.plan(last_good=scene.table.head)
 
-    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
 
     assert view.proposal.preview.others == ()
     assert view.state is ProposalState.APPLIED
@@ -286,7 +290,7 @@ def test_an_undo_starts_nothing_that_brings_the_rows_of_a_repair_again(scene: Sc
     scene.flink.breaks(job("a"))
     is_recovered(scene, written=datetime.now(UTC), of=[(job("a"), 4)], positions=range(30, 40))
     plan = scene.plan(last_good=scene.table.head)
-    done = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+    done = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
 
     with pytest.raises(Refused, match="cannot be undone") as refused:
         undo_proposal.propose(scene.plan(undoes=done.proposal.id, number=2))
@@ -455,7 +459,7 @@ def test_a_copy_that_no_commit_follows_holds_nothing_that_is_younger_than_its_ru
     scene.flink.stands_at(job("a"), 5)
     five = scene.flink.savepoint(job("a"))
     scene.flink.ends(job("a"), "FINISHED")
-    assert starts_from(forward_job.propose(known(scene))) == str(five)
+    assert starts_from(restore_job_at_head.propose(known(scene))) == str(five)
     scene.flink.submit(job("b"), at_checkpoint=5, restored=five)
     scene.flink.stands_at(job("b"), 6)
     scene.flink.ends(job("b"), "FAILED")
@@ -476,7 +480,7 @@ def test_a_copy_of_what_was_written_later_is_started_from(scene: Scene) -> None:
     copy = copied(scene.flink.savepoint(job("b")))
     scene.flink.ends(job("b"), "FAILED")
 
-    assert starts_from(forward_job.propose(known(scene))) == str(copy)
+    assert starts_from(restore_job_at_head.propose(known(scene))) == str(copy)
 
 
 @pytest.mark.parametrize("after", [LATER, timedelta(seconds=2)], ids=["an hour", "two seconds"])
@@ -489,7 +493,7 @@ def test_of_which_start_a_late_copy_is_nothing_tells(scene: Scene, after: timede
     scene.flink.ends(job("a"), "FAILED")
     copied(three, after=after)
 
-    refused = refusal(forward_job, known(scene))
+    refused = refusal(restore_job_at_head, known(scene))
 
     assert "unpairable" in refused.found
     assert "nothing tells of which start it is" in refused.found
@@ -533,7 +537,7 @@ def test_ids_of_two_starts_are_not_compared(scene: Scene, action: ModuleType, of
 
     assert AGAIN in refused.found
     back = scene.plan(last_good=scene.table.head)
-    view = scene.carries_out(rewind_table_and_job.propose(back), back)
+    view = scene.carries_out(roll_back_table_and_restore_job.propose(back), back)
     assert starts_from(view.proposal) == str(three)
     assert view.state is ProposalState.APPLIED
     positions = scene.positions()
@@ -553,6 +557,6 @@ def test_a_pick_of_the_second_start_is_not_held_by_the_first(scene: Scene) -> No
     scene.commits(rows(range(10, 20)), {"engine-name": "spark", "source-snapshot-id": str(lost)})
     written(three, scene.table.by_id[third].committed_at)
 
-    refused = refusal(forward_job, known(scene))
+    refused = refusal(restore_job_at_head, known(scene))
 
     assert AGAIN in refused.found

@@ -16,7 +16,7 @@ from bot.actions import (
     publish_repair,
     restart_from_stop_savepoint,
     restore_job_only,
-    rewind_table_and_job,
+    roll_back_table_and_restore_job,
     take_savepoint,
     undo_proposal,
 )
@@ -36,7 +36,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.table import TableState
 from bot.service.observing import siblings_of
 from bot.service.proposing import Proposals
-from tests.actions.guests import guest_commits
+from tests.actions.other_jobs import guest_commits
 from tests.actions.scene import Scene, savepoint_of
 from tests.actions.test_publications import A, B, begins_idle, proven, rehearsed, said, without_runs
 from tests.actions.test_rows_of_repairs import copied
@@ -110,7 +110,7 @@ def test_a_rewind_that_would_double_another_table_is_refused(scene: Scene) -> No
     plan = rewinding(scene)
 
     with pytest.raises(Refused, match=r"duplicate rows of sales\.items") as refused:
-        completed(rewind_table_and_job.propose(plan), plan)
+        completed(roll_back_table_and_restore_job.propose(plan), plan)
 
     assert "of 2 commits, checkpoints" in refused.value.found
     assert f"back to {short(paired)} ({paired})" in refused.value.remedy
@@ -126,7 +126,7 @@ def test_once_it_is_moved_back_too_the_rewind_is_carried_out(scene: Scene) -> No
     items_move(scene, paired)
     plan = rewinding(scene)
 
-    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
 
     told = " ".join(view.proposal.preview.sentences)
     assert view.state is ProposalState.APPLIED
@@ -138,7 +138,7 @@ def test_it_is_asked_again_when_it_is_carried_out(scene: Scene) -> None:
     """What run b commits to it between the approval and its stop ends the proposal before the start."""
     damaged(scene)
     plan = rewinding(scene)
-    made = scene.approved(rewind_table_and_job.propose(plan), plan)
+    made = scene.approved(roll_back_table_and_restore_job.propose(plan), plan)
     items_commit(scene, "b", 5)
 
     with pytest.raises(Superseded, match=r"duplicate rows of sales\.items"):
@@ -153,7 +153,7 @@ def test_what_it_lacks_is_said(scene: Scene) -> None:
     items_move(scene, items(scene).chain[1].snapshot_id)
     plan = rewinding(scene)
 
-    told = " ".join(completed(rewind_table_and_job.propose(plan), plan).preview.sentences)
+    told = " ".join(completed(roll_back_table_and_restore_job.propose(plan), plan).preview.sentences)
 
     assert f"{ITEMS} does not go on right." in told
 
@@ -317,7 +317,7 @@ def test_a_copy_holds_nothing_that_came_after_what_it_is_a_copy_of(scene: Scene)
     plan = knowing_items(scene, scene.plan(last_good=scene.snapshot("a", 3), wrong_run=job("b")))
 
     with pytest.raises(Refused, match=r"would duplicate rows of sales\.items") as refused:
-        completed(rewind_table_and_job.propose(plan), plan)
+        completed(roll_back_table_and_restore_job.propose(plan), plan)
 
     assert "of 1 commit, checkpoint" in refused.value.found
 
@@ -352,7 +352,7 @@ def test_of_starts_under_one_job_id_it_is_of_the_one_that_came_so_far(scene: Sce
     plan = knowing_items(scene, scene.plan(last_good=good, wrong_run=job("a")))
 
     with pytest.raises(Refused, match=r"would duplicate rows of sales\.items") as refused:
-        completed(rewind_table_and_job.propose(plan), plan)
+        completed(roll_back_table_and_restore_job.propose(plan), plan)
 
     assert "of 1 commit, checkpoint" in refused.value.found
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bot.actions import (
-    forward_job,
     restart_from_stop_savepoint,
+    restore_job_at_head,
     restore_job_only,
-    rewind_table_and_job,
+    roll_back_table_and_restore_job,
     take_savepoint,
     undo_proposal,
 )
@@ -134,8 +134,8 @@ def test_nobody_starts_from_it_before_somebody_has_looked_what_it_brings(scene: 
 
 A = job("a")
 SILENT = NotSeen(source="Flink", reason="Connection refused.", remedy="Wait.")
-ON_HEAD = [restore_job_only.propose, forward_job.propose]
-ALL = [*ON_HEAD, rewind_table_and_job.propose]
+ON_HEAD = [restore_job_only.propose, restore_job_at_head.propose]
+ALL = [*ON_HEAD, roll_back_table_and_restore_job.propose]
 AGAIN = "`/waterline run checkpoint_pairing`"
 
 
@@ -234,7 +234,7 @@ def test_a_rewind_names_one_that_came_since(scene: Scene) -> None:
     scene.flink.ends(A, "FAILED")
 
     with pytest.raises(Refused, match="No rewind is possible") as refused:
-        rewind_table_and_job.propose(planned(scene, seen(scene), known))
+        roll_back_table_and_restore_job.propose(planned(scene, seen(scene), known))
 
     assert AGAIN in refused.value.remedy
 
@@ -300,7 +300,7 @@ def test_the_savepoint_of_a_sink_that_may_be_silent_for_long_is_kept(tmp_path: P
     view = scene.carries_out(take_savepoint.propose(plan), plan)
 
     assert view.state is ProposalState.APPLIED, view.result
-    assert all(check.passed for check in checks(scene.observer.hands, view))
+    assert all(check.passed for check in checks(scene.observer.clients, view))
 
 
 APPROVED, DEPLOYED = "a" * 64, "b" * 64

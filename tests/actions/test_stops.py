@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bot.actions import (
-    forward_job,
     restart_from_stop_savepoint,
     restart_with_new_job_id,
+    restore_job_at_head,
     restore_job_only,
-    rewind_table_and_job,
+    roll_back_table_and_restore_job,
     take_savepoint,
     undo_proposal,
 )
@@ -169,7 +169,7 @@ def test_a_wrong_run_is_stopped_without_its_state(scene: Scene) -> None:
     plan = scene.plan(last_good=good, wrong_run=job("b"))
     scene.flink.saves = "The savepoint folder cannot be written."
 
-    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
 
     assert view.state is ProposalState.APPLIED
     assert job("b") not in scene.alive
@@ -202,9 +202,9 @@ def test_the_last_question_before_a_yes_says_so_too(scene: Scene) -> None:
     """Where a rewind's stop may delete state, and not where no run is alive."""
     good = scene.snapshot("a", 3)
     scene.flink.savepoint(job("a"))
-    asked = rewind_table_and_job.propose(scene.plan(last_good=good, wrong_run=job("a"))).preview
+    asked = roll_back_table_and_restore_job.propose(scene.plan(last_good=good, wrong_run=job("a"))).preview
     scene.flink.stop("orders-to-iceberg", job("a"))
-    stopped = rewind_table_and_job.propose(scene.plan(last_good=good, wrong_run=job("a"))).preview
+    stopped = roll_back_table_and_restore_job.propose(scene.plan(last_good=good, wrong_run=job("a"))).preview
 
     assert asked.sure.endswith("may lose its newest state.")
     assert "may lose" not in stopped.sure
@@ -279,7 +279,7 @@ def test_a_name_that_is_found_taken_after_the_stop_says_how_the_job_goes_on(scen
     assert scene.positions() == list(range(50))
 
 
-RESTARTS = [forward_job, restart_with_new_job_id]
+RESTARTS = [restore_job_at_head, restart_with_new_job_id]
 
 
 def planned(scene: Scene, kept: bool | None) -> Plan:

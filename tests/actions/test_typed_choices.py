@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.actions import rewind_table_and_job, take_savepoint
+from bot.actions import roll_back_table_and_restore_job, take_savepoint
 from bot.actions._draft import job_and_head
 from bot.actions.recover_leaked_manifests import _lost, propose
 from bot.domain.contract import TableContract
@@ -89,23 +89,24 @@ def test_choices_stand_between_the_action_and_the_reason() -> None:
 
 def test_the_choice_stands_between_action_and_reason() -> None:
     """Nothing else is a yes."""
-    typed = typed_proposal("rewind_table_and_job drop_others=yes the backfill is run again")
+    typed = typed_proposal("roll_back_table_and_restore_job drop_others=yes the backfill is run again")
 
     assert (typed.drops_others, typed.reason, typed.bounds) == (True, "the backfill is run again", {})
-    assert not typed_proposal("rewind_table_and_job because of drop_others=yes").drops_others
-    assert not typed_proposal("rewind_table_and_job").drops_others
+    assert not typed_proposal("roll_back_table_and_restore_job because of drop_others=yes").drops_others
+    assert not typed_proposal("roll_back_table_and_restore_job").drops_others
     assert typed_proposal("replay_rows positions=1..2").bounds == {"positions": "1..2"}
 
 
 def test_an_action_that_drops_nothing_of_others_says_so() -> None:
     """With the one that does."""
     rewind, savepoint = (
-        SimpleNamespace(action=each.ACTION, propose=each.propose) for each in (rewind_table_and_job, take_savepoint)
+        SimpleNamespace(action=each.ACTION, propose=each.propose)
+        for each in (roll_back_table_and_restore_job, take_savepoint)
     )
     may_say(rewind, keeps="", bounds={}, drops_others=True)  # type: ignore[arg-type]
     may_say(savepoint, keeps="", bounds={}, drops_others=False)  # type: ignore[arg-type]
 
-    with pytest.raises(Refused, match="propose rewind_table_and_job"):
+    with pytest.raises(Refused, match="propose roll_back_table_and_restore_job"):
         may_say(savepoint, keeps="", bounds={}, drops_others=True)  # type: ignore[arg-type]
 
 
@@ -142,4 +143,4 @@ def test_where_nothing_was_committed_nobody_is_sent_to_a_configuration_that_is_r
     plan = plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
 
     with pytest.raises(Refused, match=r"Main has no commit.*start it by hand"):
-        job_and_head(plan, rewind_table_and_job.ACTION)
+        job_and_head(plan, roll_back_table_and_restore_job.ACTION)

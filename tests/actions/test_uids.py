@@ -8,7 +8,7 @@ from shutil import rmtree
 
 import pytest
 
-from bot.actions import change_operator_uid, rewind_table_and_job
+from bot.actions import change_operator_uid, roll_back_table_and_restore_job
 from bot.adapters.saved_case import read_case
 from bot.domain.action import Plan
 from bot.domain.approval import ApprovalPolicy
@@ -23,7 +23,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState, Window
 from bot.history.restore import pairings
-from tests.actions.guests import declared, guest
+from tests.actions.other_jobs import declared, guest
 from tests.actions.scene import MODE, Scene, refusal, savepoint_of
 from tests.actions.test_guests import commits
 from tests.actions.test_publications import starts_from_a_wrong_savepoint
@@ -174,7 +174,7 @@ def test_the_rewind_that_is_named_is_possible(scene: Scene) -> None:
     plan = with_last_good(uid_after_expiry_planned(scene))
     assert "rewind table and job to checkpoint 3" in refused_uid(plan)
 
-    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
     scene.flink.checkpoints(scene.alive[0], 2)
 
     assert view.state is ProposalState.APPLIED, view.result

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from bot.actions import (
-    forward_job,
     protect_last_commit,
     resolve_fork,
     restart_from_stop_savepoint,
-    rewind_table_and_job,
+    restore_job_at_head,
+    roll_back_table_and_restore_job,
     take_savepoint,
-    trust_present_state,
     undo_proposal,
+    verify_current_state,
 )
 from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
@@ -43,7 +43,7 @@ def rewound(scene: Scene) -> ProposalView:
     scene.flink.submit(job("b"), at_checkpoint=3, restored=older)
     scene.flink.checkpoints(job("b"), 2)
     plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
-    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
     assert scene.positions() == list(range(60))
     return view
 
@@ -140,7 +140,7 @@ def test_where_no_run_was_alive_none_is_started(scene: Scene) -> None:
     """As it was before means: standing still."""
     scene.flink.stop(JOB, job("a"))
     first = scene.plan()
-    done = scene.carries_out(forward_job.propose(first), first)
+    done = scene.carries_out(restore_job_at_head.propose(first), first)
     plan = scene.plan(undoes=done.proposal.id, number=2)
 
     scene.carries_out(undo_proposal.propose(plan), plan)
@@ -157,7 +157,7 @@ def test_a_proposal_that_was_refused_halfway_is_undone_as_far_as_it_came(scene: 
     scene.flink.submit(job("b"), at_checkpoint=3, restored=older)
     scene.flink.checkpoints(job("b"), 1)
     plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
     stop = scene.flink.stop
 
     def stop_then_backfill(name: str, job_id: JobId, **how: bool) -> Stopped:
@@ -284,7 +284,7 @@ def told(plan: Plan, task: str, verdict: Verdict, branch: str | None = None) -> 
 def test_a_table_that_evidence_accuses_is_refused(plan: Plan, task: str) -> None:
     """Also of files, which its own proof does not ask for."""
     with pytest.raises(Refused, match=r"cannot be trusted as it is.*This is what was found"):
-        trust_present_state.propose(told(plan, task, Verdict.CONFIRMED))
+        verify_current_state.propose(told(plan, task, Verdict.CONFIRMED))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_a_table_that_evidence_accuses_is_refused(plan: Plan, task: str) -> None
 )
 def test_one_that_nothing_accuses_is_offered(plan: Plan, task: str, verdict: Verdict, branch: str | None) -> None:
     """The proof asks once more; a branch is read by nobody, and late rows are no wrong ones."""
-    proposal = trust_present_state.propose(told(plan, task, verdict, branch))
+    proposal = verify_current_state.propose(told(plan, task, verdict, branch))
 
     assert "no evidence finds a fault" in " ".join(proposal.preview.sentences)
 

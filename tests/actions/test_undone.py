@@ -7,7 +7,7 @@ import pytest
 from bot.actions import (
     protect_last_commit,
     restart_from_stop_savepoint,
-    rewind_table_and_job,
+    roll_back_table_and_restore_job,
     take_savepoint,
     undo_proposal,
 )
@@ -153,7 +153,7 @@ def _damaged(scene: Scene) -> Plan:
 def test_a_move_of_main_holds_the_head_though_its_action_does_not_say_so(scene: Scene) -> None:
     """A backfill between approval and execution stays on main: the preview has said nothing of it."""
     plan = _damaged(scene)
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
     kept = tuple(r for r in proposal.requirements if not isinstance(r, HeadDescends | SnapshotPresent))
     proposal = scene.approved(proposal.model_copy(update={"requirements": kept}), plan)
     scene.backfill_commits()
@@ -168,7 +168,7 @@ def test_a_move_of_main_holds_the_head_though_its_action_does_not_say_so(scene: 
 def test_a_start_from_a_state_that_nothing_holds_is_refused(scene: Scene) -> None:
     """It may be another state by then, or none."""
     plan = _damaged(scene)
-    proposal = rewind_table_and_job.propose(plan)
+    proposal = roll_back_table_and_restore_job.propose(plan)
     kept = tuple(r for r in proposal.requirements if not isinstance(r, RestorePointIntact))
 
     with pytest.raises(Refused, match="it does not check the state"):
@@ -178,7 +178,7 @@ def test_a_start_from_a_state_that_nothing_holds_is_refused(scene: Scene) -> Non
 def test_an_undo_does_not_mean_a_proposal_of_which_only_the_freeze_was_done(scene: Scene) -> None:
     """A freeze ends by itself; what people want back is the rewind before it."""
     done = rewound(scene)
-    scene.maintenance.thaw(scene.incident, by=ANA)
+    scene.maintenance.unfreeze(scene.incident, by=ANA)
     plan = scene.plan(number=2)
     scene.flink.saves = "disk full"
     refused = scene.carries_out(take_savepoint.propose(plan), plan)

@@ -14,7 +14,7 @@ from pyarrow.fs import S3FileSystem
 
 from bot.adapters import checkpoint_files
 from bot.adapters.checkpoint_files import CheckpointFiles
-from bot.adapters.checkpoint_parsing import Handle, Told, told_by
+from bot.adapters.checkpoint_parsing import Handle, ParsedMetadata, told_by
 from bot.adapters.storage import opened, opened_with
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.errors import CouldNotLook
@@ -240,10 +240,10 @@ def test_a_metadata_file_that_is_too_large_is_not_loaded(state: State, monkeypat
     assert state.files.read(str(large)) == listed
 
 
-def _never_of(length: int) -> Callable[..., Told]:
+def _never_of(length: int) -> Callable[..., ParsedMetadata]:
     """The reading, which must not be given a file of this length."""
 
-    def told(content: bytes, *more: Callable[[Handle], bytes | None]) -> Told:
+    def told(content: bytes, *more: Callable[[Handle], bytes | None]) -> ParsedMetadata:
         assert len(content) < length
         return told_by(content, *more)
 

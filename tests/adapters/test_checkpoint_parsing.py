@@ -16,8 +16,8 @@ from bot.adapters.checkpoint_parsing import (
     NotUnderstood,
     OperatorList,
     OperatorPart,
+    ParsedMetadata,
     StateFile,
-    Told,
     channels,
     keyed,
     operators_and_files,
@@ -53,7 +53,7 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
     [
         (
             "v1_stop_savepoint__metadata",
-            Told(
+            ParsedMetadata(
                 checkpoint_id=CheckpointId(8),
                 kind=CheckpointKind.STOP_SAVEPOINT,
                 job_id=V1_120,
@@ -64,7 +64,7 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
         ),
         (
             "v2_stop_savepoint__metadata",
-            Told(
+            ParsedMetadata(
                 checkpoint_id=CheckpointId(8),
                 kind=CheckpointKind.STOP_SAVEPOINT,
                 job_id=V2_120,
@@ -75,7 +75,7 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
         ),
         (
             "v1_upsert_chk3__metadata",
-            Told(
+            ParsedMetadata(
                 checkpoint_id=CheckpointId(3),
                 kind=CheckpointKind.CHECKPOINT,
                 job_id=JobId("082e965efea30042147eb49713eb374e"),
@@ -89,7 +89,7 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
         ),
         (
             "flink21_v1_savepoint.xz",
-            Told(
+            ParsedMetadata(
                 checkpoint_id=CheckpointId(4),
                 kind=CheckpointKind.SAVEPOINT,
                 job_id=V1_21,
@@ -101,7 +101,7 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
         ),
         (
             "flink21_v2_stop_savepoint.xz",
-            Told(
+            ParsedMetadata(
                 checkpoint_id=CheckpointId(8),
                 kind=CheckpointKind.STOP_SAVEPOINT,
                 job_id=V2_21,
@@ -112,7 +112,7 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
         ),
         (
             "flink21_v1_chk12_not_inline.xz",
-            Told(
+            ParsedMetadata(
                 checkpoint_id=CheckpointId(12),
                 kind=CheckpointKind.CHECKPOINT,
                 state_files=(
@@ -124,7 +124,7 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_real_file_tells_its_point_of_state(name: str, expected: Told) -> None:
+def test_a_real_file_tells_its_point_of_state(name: str, expected: ParsedMetadata) -> None:
     """Id, kind, writer and what it still owes, for both sinks and both lines of Flink."""
     told = told_by(recorded(name))
 
@@ -203,7 +203,7 @@ def test_version_3_has_no_properties() -> None:
     """Flink before 1.15 does not say the kind, and that is no problem."""
     old = bytes.fromhex("4960672d00000003") + (5).to_bytes(8, "big") + bytes(20)
 
-    assert told_by(old) == Told(checkpoint_id=CheckpointId(5))
+    assert told_by(old) == ParsedMetadata(checkpoint_id=CheckpointId(5))
 
 
 def test_committer_state_beside_the_file_is_read_when_it_is_given() -> None:

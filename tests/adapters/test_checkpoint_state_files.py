@@ -13,7 +13,7 @@ from pyiceberg.table.metadata import TableMetadataUtil
 
 from bot.adapters import checkpoint_files
 from bot.adapters.checkpoint_files import CheckpointFiles, StateFiles
-from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
+from bot.adapters.checkpoint_parsing import Handle, ParsedMetadata, StateFile, told_by
 from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.domain.errors import NotThere
 from bot.domain.findings import Pairing, PairVerdict
@@ -357,7 +357,7 @@ def test_a_point_is_read_once(retained: Retained, monkeypatch: pytest.MonkeyPatc
     read: list[bytes] = []
     real = checkpoint_files.told_by
 
-    def told(content: bytes, beside: Callable[[Handle], bytes | None]) -> Told:
+    def told(content: bytes, beside: Callable[[Handle], bytes | None]) -> ParsedMetadata:
         read.append(content)
         return real(content, beside)
 

@@ -45,9 +45,9 @@ def test_it_did_not_happen_only_once_it_is_taken_back(
     seen["metadata"]["generation"] = 3
     seen["spec"]["job"] |= {"savepointRedeployNonce": nonce, "initialSavepointPath": PATH, "state": state}
     wire.says(f"GET {RESOURCE}", seen)
-    hands = SimpleNamespace(jobs={JOB: SimpleNamespace(flink=operator)})
+    clients = SimpleNamespace(jobs={JOB: SimpleNamespace(flink=operator)})
 
-    looked = StartingJob().verify(START, INTENT, hands)  # type: ignore[arg-type]
+    looked = StartingJob().verify(START, INTENT, clients)  # type: ignore[arg-type]
 
     assert looked.happened == happened
     assert ("still asked to be started, which the operator may do yet" in looked.sentence) is (happened == "unknown")

@@ -7,7 +7,7 @@ from bot.domain import entries as e
 from bot.domain.approval import ApprovalPolicy, GlassRule, People, VetoRule
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_times import Membership
-from bot.domain.deciding import Act, decide
+from bot.domain.decisions import Act, decide
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId, UserId

@@ -142,5 +142,9 @@ def test_what_falls_due_is_found_in_the_record_by_time_alone(scene: Scene) -> No
 
 def test_a_mistyped_action_is_not_left_to_the_default() -> None:
     """The name that was meant is offered."""
-    with pytest.raises(Exception, match=r"rewind_table_and_jop: there is no such action.*Did you mean `rewind_table"):
-        refuse_unknown_actions("sales.orders", {"rewind_table_and_jop": POLICY}, ["rewind_table_and_job"], [])
+    with pytest.raises(
+        Exception, match=r"roll_back_table_and_restore_jop: there is no such action.*Did you mean `roll_back_table"
+    ):
+        refuse_unknown_actions(
+            "sales.orders", {"roll_back_table_and_restore_jop": POLICY}, ["roll_back_table_and_restore_job"], []
+        )

@@ -6,10 +6,10 @@ import pytest
 
 from bot.domain import entries as e
 from bot.domain.approval_refusals import NotAllowed, Why
-from bot.domain.deciding import Act, Approve, Begin, BreakGlass, Reject, Supersede, Tick, Veto
+from bot.domain.decisions import Act, Approve, Begin, BreakGlass, Reject, Supersede, Tick, Veto
 from bot.domain.execution import MOVES, ProposalState
 from bot.domain.journal import WATERLINE
-from bot.domain.settling import Settle
+from bot.domain.unknown_outcomes import ResolveUnknown
 from tests.approval.desk import BEN, CLEO, DANA, EVE, HELD, Desk
 
 S = ProposalState
@@ -58,8 +58,8 @@ ACTS: dict[str, tuple[Callable[[Desk], Act], str]] = {
     "reject": (lambda _desk: Reject(reason="Not now."), CLEO),
     "veto": (lambda _desk: Veto(reason="Month end."), DANA),
     "begin": (lambda _desk: Begin(), BEN),
-    "settle: it happened": (lambda _desk: Settle(index=0, happened=True, reason="It is gone."), CLEO),
-    "settle: it did not": (lambda _desk: Settle(index=0, happened=False, reason="It still writes."), CLEO),
+    "settle: it happened": (lambda _desk: ResolveUnknown(index=0, happened=True, reason="It is gone."), CLEO),
+    "settle: it did not": (lambda _desk: ResolveUnknown(index=0, happened=False, reason="It still writes."), CLEO),
     "supersede": (lambda _desk: Supersede(reason="The head has moved."), WATERLINE),
     "expire": (lambda _desk: Tick(), WATERLINE),
     "tick": (lambda _desk: Tick(), WATERLINE),

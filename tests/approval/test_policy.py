@@ -10,7 +10,7 @@ from bot.adapters.journal_sql import Store
 from bot.domain.approval import Approval, ApprovalPolicy, People, missing, missing_in_words, teams_covered, whom_to_ask
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.contract import TableContract
-from bot.domain.deciding import Approve, Begin, BreakGlass, Reject, Tick, Veto
+from bot.domain.decisions import Approve, Begin, BreakGlass, Reject, Tick, Veto
 from bot.domain.entries import (
     ApprovalReminded,
     GlassBroken,
@@ -25,7 +25,7 @@ from bot.domain.ids import UserId
 from bot.domain.journal import WATERLINE
 from bot.domain.setup import TableSetup
 from bot.service.incident_store import IncidentStore
-from bot.service.walking import Walker
+from bot.service.runbook_steps import RunbookSteps
 from tests import orders_table as orders
 from tests.approval.desk import ANA, BEN, CLEO, DANA, EVE, FINN, HELD, OWNERS, POLICY, TWO_TEAMS, Desk
 from tests.incidents import Story
@@ -353,7 +353,7 @@ def test_the_present_severity_chooses_the_policy_of_the_next_proposal(severity: 
         policies={"default": ONE, "default/sev1": TWO},
     )  # fmt: skip
 
-    assert policy == setup.policy_for("rewind_table_and_job", severity, is_destructive=False, proposer=ANA)  # type: ignore[arg-type]
+    assert policy == setup.policy_for("roll_back_table_and_restore_job", severity, is_destructive=False, proposer=ANA)  # type: ignore[arg-type]
 
 
 def test_a_lower_severity_loosens_no_proposal_that_was_made() -> None:
@@ -373,7 +373,7 @@ def test_nobody_else_changes_the_severity(store: IncidentStore) -> None:
     [incident] = store.all()
 
     with pytest.raises(Refused, match="so you cannot change its severity"):
-        Walker(store, lambda _id: None).change_severity(incident.id, "sev3", "It is small.", by=EVE)
+        RunbookSteps(store, lambda _id: None).change_severity(incident.id, "sev3", "It is small.", by=EVE)
 
     assert store.get(incident.id).severity == "sev2"
 
@@ -382,11 +382,11 @@ def test_nobody_else_changes_the_severity(store: IncidentStore) -> None:
 def test_who_responds_or_has_opened_it_may(store: IncidentStore, by: UserId) -> None:
     """With a reason; the record has both, once."""
     [incident] = store.all()
-    walker = Walker(store, lambda _id: None)
+    runbook_steps = RunbookSteps(store, lambda _id: None)
 
-    walker.change_severity(incident.id, "sev1", "Finance reports from it.", by=by)
+    runbook_steps.change_severity(incident.id, "sev1", "Finance reports from it.", by=by)
     with pytest.raises(Refused, match="is sev1 already"):
-        walker.change_severity(incident.id, "sev1", "Again.", by=by)
+        runbook_steps.change_severity(incident.id, "sev1", "Again.", by=by)
 
     last = store.get(incident.id).entries[-1]
     assert (by, SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it.")) == (

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from bot.domain.approval import ApprovalPolicy, GlassRule, People, VetoRule
 from bot.domain.approval_refusals import NotAllowed
-from bot.domain.deciding import Act, Approve, Begin, BreakGlass, Reject, Supersede, Tick, Veto
+from bot.domain.decisions import Act, Approve, Begin, BreakGlass, Reject, Supersede, Tick, Veto
 from bot.domain.entries import (
     Body,
     EffectEnded,
@@ -28,8 +28,8 @@ from bot.domain.fold import fold
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.settling import LEFT_TO_PEOPLE, Settle
-from bot.service.executing import ExecutionRecord, Turn
+from bot.domain.unknown_outcomes import LEFT_TO_PEOPLE, ResolveUnknown
+from bot.service.executing import EffectExecution, ExecutionRecord
 from tests.approval.desk import ANA, BEN, EVERYONE, ID, OWNERS, POLICY, Desk
 
 GROUPS = ("S0STREAM01", "S0LAKE0001", "S0VETO0001", "S0GLASS001")
@@ -230,7 +230,7 @@ class ExecutionMachine(RuleBasedStateMachine):
     def begun(self, owners: set[UserId]) -> None:
         """Ana has proposed it, Ben has approved it, and it was begun."""
         self.desk = Desk(policy=POLICY_OF_TWO, groups={GROUP: owners})
-        self.turns: dict[str, Turn] = {}
+        self.turns: dict[str, EffectExecution] = {}
         self.folded, self.state_before = len(self.desk.entries), self.desk.state
         self.desk.does(Approve(digest=self.desk.proposal.digest), BEN)
         self.desk.does(Begin(), BEN)
@@ -264,7 +264,7 @@ class ExecutionMachine(RuleBasedStateMachine):
         view = self.desk.view
         index = view.next_effect
         assert index is not None
-        self.turns[who] = Turn(ID, view, index, view.intents.get(index, 0))
+        self.turns[who] = EffectExecution(ID, view, index, view.intents.get(index, 0))
 
     @precondition(lambda self: self.turns)
     @rule(who=TWO)
@@ -335,7 +335,7 @@ class ExecutionMachine(RuleBasedStateMachine):
     def somebody_settles_it(self, by: UserId, index: int, happened: bool, reason: str) -> None:
         """Only what is not known, by an approver, with a reason; never by the proposer."""
         view = self.desk.view
-        decided = self.desk.does(Settle(index=index, happened=happened, reason=reason), by)
+        decided = self.desk.does(ResolveUnknown(index=index, happened=happened, reason=reason), by)
         if not isinstance(decided, OutcomeSettled):
             assert isinstance(decided, NotAllowed)
             return

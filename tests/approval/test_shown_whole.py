@@ -3,7 +3,7 @@
 import pytest
 
 from bot.domain.approval_refusals import NotAllowed
-from bot.domain.deciding import Act, Approve, BreakGlass
+from bot.domain.decisions import Act, Approve, BreakGlass
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from tests.approval.desk import BEN, EVE, FINN, Desk

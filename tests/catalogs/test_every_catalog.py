@@ -10,7 +10,7 @@ from pyarrow.fs import FileSelector
 from pyiceberg.catalog import Catalog
 from pyiceberg.table.update import UpgradeFormatVersionUpdate
 
-from bot.actions._effects import Hands
+from bot.actions._effects import Clients
 from bot.actions._effects.table import PublishingBranch
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.domain.effects import PublishBranch
@@ -191,8 +191,8 @@ def change_of(orders: Orders, head: SnapshotId, *, add: FileSources | None, remo
 def publishes(orders: Orders, base: SnapshotId, head: SnapshotId) -> None:
     """As the effect does it."""
     effect = PublishBranch(table=orders.name, branch=BRANCH, base=base, head=head, keep_head_as=KEPT, drop_branch=True)
-    hands = Hands(catalog=orders.ours, jobs={})
-    PublishingBranch().perform(effect, INTENT, hands)
+    clients = Clients(catalog=orders.ours, jobs={})
+    PublishingBranch().perform(effect, INTENT, clients)
 
 
 def assert_published(orders: Orders, base: SnapshotId, made: SnapshotId) -> None:

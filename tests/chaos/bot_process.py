@@ -55,7 +55,7 @@ def live(line: str) -> None:
     bot.start(works_in_its_turn)
     timers = SchedulerTimers(SystemClock())
     timers.start()
-    timers.every("settle", _SETTLE_EVERY_S, bot.services.duties.settle_all)
+    timers.every("settle", _SETTLE_EVERY_S, bot.services.reconciler.settle_all)
     threading.Event().wait()
 
 

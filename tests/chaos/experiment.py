@@ -36,7 +36,7 @@ SELECT (SELECT count(*) FROM inbox WHERE state <> 'done')
 """
 
 
-_HEALS = frozenset({"rewind_table_and_job", "publish_repair"})
+_HEALS = frozenset({"roll_back_table_and_restore_job", "publish_repair"})
 """Actions whose proof ends a story: the table is right and the job runs."""
 
 

@@ -49,7 +49,7 @@ def configured(folder: Path, lake: Lake, pages: str, slack: str = "https://slack
                 "contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}
             }
         },
-        "slack": {"base_url": slack, "pace": 0},
+        "slack": {"base_url": slack, "min_message_interval": 0},
         "web": {"port": int(pages.rpartition(":")[2])},
     }  # fmt: skip
     for name in ("etc", "home"):

@@ -30,7 +30,7 @@ from bot.domain.runbook import END, ManualStep
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
 from bot.service.diagnosing import Diagnostician
-from bot.service.evidence_desk import EvidenceDesk
+from bot.service.evidence_service import EvidenceService
 from bot.service.examining import Examiner
 from tests.cases import NOON, Tale, job_id
 from tests.diagnosis.little_evidence import Looked, case_of, look
@@ -255,7 +255,7 @@ class Incident(OneIncident):
         )
         collector = Collector(FOUND, cast(Any, self), SystemClock())
         me = cast(Any, self)
-        self.desk = EvidenceDesk(me, me, collector, lambda _work: nullcontext(True), first)
+        self.desk = EvidenceService(me, me, collector, lambda _work: nullcontext(True), first)
 
     def retained(self, checkpoint: int) -> StoredCheckpoint:
         """A checkpoint of run a that carries a commit."""
@@ -428,7 +428,7 @@ class Desk(OneIncident):
 
     def __init__(self, tale: Tale) -> None:
         super().__init__(tale)
-        self.desk = EvidenceDesk(
+        self.desk = EvidenceService(
             cast(Any, self), cast(Any, self), cast(Any, self), lambda _work: nullcontext(True), ("leaked_manifests",)
         )
 

@@ -620,7 +620,7 @@ def test_a_match_that_changes_the_world_names_the_snapshot_to_go_back_to() -> No
     """A rewind without a trusted snapshot could not be proposed."""
     matches = [match for case in CASES.values() for _, match in diagnose(case, MODES).matches]
 
-    rewinds = [match for match in matches if match.remedy is Remedy.REWIND_TABLE_AND_JOB]
+    rewinds = [match for match in matches if match.remedy is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB]
 
     assert rewinds
     assert [match.headline for match in rewinds if match.last_good is None or match.wrong_run is None] == []

@@ -187,7 +187,7 @@ def test_a_point_of_a_run_that_was_superseded_does_not_stand_for_the_job() -> No
 
     found = mode.examine(case)
 
-    assert (Remedy.REWIND_TABLE_AND_JOB, job_id("b")) == (found.remedy, found.wrong_run)
+    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, job_id("b")) == (found.remedy, found.wrong_run)
     assert not any("savepoint-a-6" in reason for reason in found.reasons)
     assert [] == owed(case)
 

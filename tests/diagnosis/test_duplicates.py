@@ -79,7 +79,9 @@ def test_a_buried_repeat_is_dropped_alone_as_well() -> None:
     assert any("2 commits by Flink above it left as they are" in reason for reason in found.reasons)
 
 
-@pytest.mark.parametrize(("pairs_at", "remedy"), [(2, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.DEDUPLICATE_ROWS)])
+@pytest.mark.parametrize(
+    ("pairs_at", "remedy"), [(2, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB), (5, Remedy.DEDUPLICATE_ROWS)]
+)
 def test_a_repeat_below_a_compaction_is_rewound_or_deduplicated(pairs_at: int, remedy: Remedy) -> None:
     """Its rows lie in other files by then: a point that pairs below the repeat takes them back, one above keeps it."""
     tale = lost_answer().commits("a", 4, 5).commits(None, 6, operation="replace")
@@ -128,7 +130,9 @@ def test_commits_that_only_their_files_show_are_counted_beside_the_others() -> N
     assert "20 rows too many" in found.headline
 
 
-@pytest.mark.parametrize(("pairs_at", "remedy"), [(2, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.DEDUPLICATE_ROWS)])
+@pytest.mark.parametrize(
+    ("pairs_at", "remedy"), [(2, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB), (5, Remedy.DEDUPLICATE_ROWS)]
+)
 def test_what_may_hold_rows_of_its_own_is_never_dropped(pairs_at: int, remedy: Remedy) -> None:
     """The checkpoint came again in other files with other rows: which of them are too many, no file tells."""
     tale = lost_answer().commits("a", 4, 5)
@@ -333,7 +337,7 @@ def test_a_replay_that_did_no_harm_hides_no_later_one() -> None:
 
     found = restored_from_older_savepoint.examine(case)
 
-    assert (job_id("c"), Remedy.REWIND_TABLE_AND_JOB) == (found.wrong_run, found.remedy)
+    assert (job_id("c"), Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB) == (found.wrong_run, found.remedy)
 
 
 @pytest.mark.parametrize("duplicates", [0, 20])

@@ -26,7 +26,7 @@ def started_empty() -> Tale:
 @pytest.mark.parametrize(
     ("pairs_with", "duplicates", "missing", "remedy"),
     [
-        (5, 20, 0, Remedy.REWIND_TABLE_AND_JOB),
+        (5, 20, 0, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB),
         (None, 20, 0, Remedy.DEDUPLICATE_ROWS),
         (None, 0, 20, Remedy.REPLAY_SOURCE_RANGE),
         (None, 20, 20, Remedy.DEDUPLICATE_ROWS),
@@ -65,7 +65,7 @@ def test_copies_under_new_keys_of_a_start_under_one_job_id_are_not_called_right(
 
     found = restarted_from_empty.examine(tale.looked_at(duplicate_commits=repeats(one)))
 
-    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
+    assert found.remedy is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
 
 
 @pytest.mark.parametrize(("forgets", "expected"), [(False, Matches), (True, CannotTell)])
@@ -228,7 +228,7 @@ def told(diagnosis: Diagnosis) -> Matches:
 
 @pytest.mark.parametrize(
     ("then", "asked", "remedy"),
-    [(is_idle, ["orphan_files"], Remedy.TELL_CONSUMERS), (goes_on, ROWS, Remedy.REWIND_TABLE_AND_JOB)],
+    [(is_idle, ["orphan_files"], Remedy.TELL_CONSUMERS), (goes_on, ROWS, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB)],
 )
 def test_what_gives_no_answer_is_named_and_not_run_again_at_every_diagnosis(
     then: Callable[[Tale], None], asked: list[str], remedy: Remedy

@@ -85,7 +85,7 @@ def test_a_point_that_pairs_with_the_head_spares_the_table() -> None:
 
     found = f7.examine(tale.looked_at(pairing=points(point(job_id("a"), 3, tale.at("a", 3)))))
 
-    assert Remedy.FORWARD_JOB is found.remedy
+    assert Remedy.RESTORE_JOB_AT_HEAD is found.remedy
 
 
 def test_commits_on_top_of_the_rollback_leave_only_the_rewind() -> None:
@@ -96,7 +96,11 @@ def test_commits_on_top_of_the_rollback_leave_only_the_rewind() -> None:
 
     found = f7.examine(tale.looked_at())
 
-    assert (Remedy.REWIND_TABLE_AND_JOB, tale.head, job_id("c")) == (found.remedy, found.last_good, found.wrong_run)
+    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, tale.head, job_id("c")) == (
+        found.remedy,
+        found.last_good,
+        found.wrong_run,
+    )
 
 
 def test_a_manifest_that_is_listed_shows_an_outage() -> None:
@@ -188,7 +192,7 @@ def test_a_manifest_deleted_in_flight_is_read_again_from_a_point_that_pairs() ->
 
     found = f9.examine(tale.looked_at(pairing=points(point(job_id("a"), 3, tale.at("a", 3)))))
 
-    assert (Remedy.FORWARD_JOB, tale.head, None) == (found.remedy, found.last_good, found.wrong_run)
+    assert (Remedy.RESTORE_JOB_AT_HEAD, tale.head, None) == (found.remedy, found.last_good, found.wrong_run)
 
 
 def test_without_a_point_to_go_to_the_source_is_read_again() -> None:

@@ -12,10 +12,10 @@ from bot.diagnosis._may_commit_on import may_commit_on
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import RepeatedCommit
 from bot.domain.flink import JobRun, Restored
-from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import CheckpointId, OperatorId
-from bot.domain.kin import kin
 from bot.domain.looked import Seen
+from bot.domain.other_jobs import OtherJobs, commits_of_job
+from bot.domain.related_jobs import related_runs
 from tests.cases import NOON, Tale, job_id
 from tests.found import leaks, orphans, point, points, repeats, twice
 
@@ -34,7 +34,7 @@ def test_a_fork_that_stands_still_has_left_rows_to_take_back() -> None:
     paired = mode.examine(tale.looked_at(duplicates=10, pairing=points(point(job_id("a"), 6, good))))
     unpaired = mode.examine(tale.looked_at(duplicates=10, pairing=points()))
 
-    assert (Remedy.REWIND_TABLE_AND_JOB, Remedy.DEDUPLICATE_ROWS) == (paired.remedy, unpaired.remedy)
+    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.DEDUPLICATE_ROWS) == (paired.remedy, unpaired.remedy)
     assert (good, good) == (paired.last_good, unpaired.last_good)
 
 
@@ -204,7 +204,7 @@ def test_a_second_writer_by_design_is_none(whence: str | None) -> None:
     found = mode.examine(case)
 
     assert f"of {GREEN} writes the table too" in found.reason
-    assert Guests(case).has(story.snapshots[-1])
+    assert OtherJobs(case).has(story.snapshots[-1])
 
 
 def test_a_job_that_was_split_in_two_is_none_once_commits_show_it() -> None:
@@ -232,7 +232,7 @@ def test_who_took_over_and_tells_no_more_from_where_is_no_guest(alive: str) -> N
     story = tale().becomes("a", "FINISHED").commits("b", 5, 6, 7, 8)
     case = apart(story.looked_at(duplicates=0), f"s3://state/{job_id('b')}/chk-7", alive)
 
-    assert not Guests(case).has(story.snapshots[-1])
+    assert not OtherJobs(case).has(story.snapshots[-1])
     assert commits_of_job(case)[-1].job_id == job_id("b")
     doubt = may_commit_on(case)
     assert doubt is not None
@@ -273,8 +273,8 @@ def test_kin_is_told_by_where_they_began(blue: str | None, green: str | None, ar
     jobs = Seen[JobRun](source="Flink", values=(run("a", blue),))
     others = Seen[JobRun](source="Flink", values=(run("b", green),))
 
-    assert kin(jobs, others) == (others.values if are_kin else ())
-    assert kin(jobs, None) == ()
+    assert related_runs(jobs, others) == (others.values if are_kin else ())
+    assert related_runs(jobs, None) == ()
 
 
 def kept(case: Case, run: str) -> Case:
@@ -300,7 +300,7 @@ def test_the_choice_holds_when_the_other_stands_still() -> None:
 
     found = mode.examine(kept(tale.looked_at(duplicates=10, pairing=pairing), "b"))
 
-    assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
+    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, job_id("a")) == (found.remedy, found.wrong_run)
 
 
 def test_of_a_run_that_came_first_only_what_the_other_brings_too_is_wrong() -> None:

@@ -211,7 +211,11 @@ def test_what_is_restored_from_a_drained_job_never_commits() -> None:
     tale = restored()
     found = job_was_drained.examine(tale.looked_at(pairing=points(point(job_id("a"), 2, tale.at("a", 2)))))
 
-    assert (tale.head, job_id("b"), Remedy.REWIND_TABLE_AND_JOB) == (found.last_good, found.wrong_run, found.remedy)
+    assert (tale.head, job_id("b"), Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB) == (
+        found.last_good,
+        found.wrong_run,
+        found.remedy,
+    )
     assert any("completed 4 and 5" in reason for reason in found.reasons)
 
 

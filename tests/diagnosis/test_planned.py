@@ -53,7 +53,7 @@ def test_a_planned_change_whose_rows_are_right_is_verified_and_not_stopped() -> 
 
     found = match_of(after, "F21")
     assert Remedy.STOP_CULPRIT is match_of(before, "F21").remedy
-    assert Remedy.TRUST_PRESENT_STATE is found.remedy
+    assert Remedy.VERIFY_CURRENT_STATE is found.remedy
     assert "Planned by <@U0ANA> (Announced deletion or correction): Ticket 4711." == found.reasons[0]
     assert found.reasons[-len(match_of(before, "F21").reasons) :] == match_of(before, "F21").reasons
     assert "healthy" not in after.codes
@@ -103,7 +103,7 @@ def test_a_plan_goes_on_for_the_commits_of_its_run() -> None:
 
     told = match_of(diagnose(later, MODES), "F2")
 
-    assert Remedy.REWIND_TABLE_AND_JOB is told.remedy
+    assert Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB is told.remedy
     assert "A plan does not make rows right: 2 rows too many." == told.reasons[1]
 
 

@@ -44,7 +44,7 @@ def test_a_rewind_trusts_the_last_commit_before_the_wrong_run() -> None:
 
     assert (tale.at("a", 10), job_id("b")) == (found.last_good, found.wrong_run)
     assert (*(tale.at("a", c) for c in (7, 8, 9, 10)), tale.at("b", 7), tale.at("b", 8)) == found.rows
-    assert Remedy.REWIND_TABLE_AND_JOB is found.remedy
+    assert Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB is found.remedy
 
 
 def test_a_rewind_is_proven_by_the_ledger_alone_when_flink_is_down() -> None:
@@ -426,7 +426,7 @@ def test_a_source_range_that_came_again_proves_it() -> None:
 
     found = commits_withheld.examine(counted(tale, duplicate_commits=repeats(came_again(tale))))
 
-    assert (tale.at("a", 3), job_id("a"), Remedy.REWIND_TABLE_AND_JOB) == (
+    assert (tale.at("a", 3), job_id("a"), Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB) == (
         found.last_good,
         found.wrong_run,
         found.remedy,
@@ -545,7 +545,7 @@ def test_what_a_later_restore_committed_is_counted_too(examine: Examine, restore
     tale.came_from("b", first, f"s3://state/{job_id('b')}/chk-{first}").completes("b", first + 1)
     case = tale.commits("b", first + 1).looked_at(evidence=counts)
 
-    assert told(examine(case))[0] is Remedy.REWIND_TABLE_AND_JOB
+    assert told(examine(case))[0] is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
 
 
 @MODES
@@ -559,7 +559,7 @@ def test_of_several_partitions_the_count_is_of_the_head(examine: Examine, restor
 
     found = [told(examine(each.model_copy(update={"contract": contract}))) for each in (old, new)]
 
-    assert [Remedy.REWIND_TABLE_AND_JOB] * 2 == [remedy for remedy, _ in found]
+    assert [Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB] * 2 == [remedy for remedy, _ in found]
 
 
 @MODES
@@ -567,7 +567,7 @@ def test_a_commit_without_rows_shows_nothing(examine: Examine, restored: int | N
     """An idle sink commits from time to time."""
     tale = started(restored).commits("b", first, rows=0)
 
-    assert (Remedy.REWIND_TABLE_AND_JOB, ()) == told(examine(tale.looked_at()))
+    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, ()) == told(examine(tale.looked_at()))
 
 
 @MODES
@@ -576,7 +576,7 @@ def test_positions_that_are_still_to_come_are_not_right(examine: Examine, restor
     tale = started(restored).commits("b", first)
     gaps = hole(0).model_copy(update={"to_come": 3})
 
-    assert (Remedy.REWIND_TABLE_AND_JOB, ()) == told(examine(tale.looked_at(gaps=gaps)))
+    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, ()) == told(examine(tale.looked_at(gaps=gaps)))
 
 
 def test_a_checkpoint_that_comes_again_after_the_evidence_is_looked_for_once_more() -> None:

@@ -425,7 +425,7 @@ def test_a_run_from_beyond_the_target_leaves_a_hole() -> None:
     found, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
 
     assert found.headline.endswith(", and run bbbbbb went on from beyond it.")
-    assert (tale.at("a", 3), job_id("b"), Remedy.REWIND_TABLE_AND_JOB) == (
+    assert (tale.at("a", 3), job_id("b"), Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB) == (
         found.last_good,
         found.wrong_run,
         found.remedy,
@@ -508,7 +508,9 @@ def test_setting_main_back_would_take_the_guests_rows() -> None:
     assert [True, False] == said
 
 
-@pytest.mark.parametrize(("pairs_with", "remedy"), [(3, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.RESTORE_LOST_COMMITS)])
+@pytest.mark.parametrize(
+    ("pairs_with", "remedy"), [(3, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB), (5, Remedy.RESTORE_LOST_COMMITS)]
+)
 def test_where_no_restore_point_pairs_below_the_hole_the_lost_commits_are_to_be_put_back(
     pairs_with: int, remedy: Remedy
 ) -> None:

@@ -51,7 +51,7 @@ ELSEWHERE = {
     "lab": "tests/docs/test_lab.py",
     "doctor": "test_what_reads_rows_runs_on_spark",
     "diagnose": "test_what_reads_rows_runs_on_spark",
-    "ledger": "test_what_reads_rows_runs_on_spark",
+    "commits": "test_what_reads_rows_runs_on_spark",
 }
 """Commands that end only when somebody stops them, or need more than a table: where they are run."""
 OF_OTHERS = {
@@ -144,7 +144,7 @@ def test_what_people_type_in_slack_is_a_subcommand() -> None:
         verb for page in pages() for verb in re.findall(r"`/waterline ([a-z]\w*)", page.read_text(encoding="utf-8"))
     }
 
-    assert typed >= {"open", "propose", "status", "tell"}
+    assert typed >= {"open", "propose", "status", "notify"}
     assert typed - set(VERBS) == set()
 
 
@@ -276,7 +276,7 @@ def said() -> frozenset[str]:
     ("line", "code", "found"),
     [
         ("waterline doctor", 1, "SLACK_BOT_TOKEN is not set"),
-        ("waterline ledger sales.orders", 0, "checkpoint"),
+        ("waterline commits sales.orders", 0, "checkpoint"),
         ("waterline diagnose sales.orders", 2, "F2"),
     ],
 )

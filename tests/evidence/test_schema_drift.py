@@ -317,8 +317,8 @@ def looked(tale: Tale, *points: StoredCheckpoint, guest: str | None = None) -> t
     """Where to look in this world."""
     stored = Seen[StoredCheckpoint](source="s3://chk", values=points)
     listed: Seen[FlinkManifest] | NotSeen = tale.flink_manifests
-    guests = {job_id(guest)} if guest is not None else set()
-    return writer_sources(tale.table, stored, listed, lambda run: run in guests)
+    other_jobs = {job_id(guest)} if guest is not None else set()
+    return writer_sources(tale.table, stored, listed, lambda run: run in other_jobs)
 
 
 def sources_told(sources: tuple[WriterSource, ...] | NotSeen) -> list[tuple[int, tuple[str, ...], bool]]:

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 _OF_CATALOG = ("commit", "change_files", "delete_rows")
 _OF_FLINK = ("stop", "start")
 _AS_FORWARD = [pytest.mark.long]
-"""The same effects as of `forward_job`."""
+"""The same effects as of `restore_job_at_head`."""
 Carried = Callable[[Path, CutAtDeed], dict[str, object]]
 """(folder, cut) -> what is there in the end; goes on where it was broken off."""
 
@@ -86,13 +86,13 @@ def test_a_repair_ends_as_without_a_cut(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "world"),
     [
-        ("rewind_table_and_job", "rewound"),
+        ("roll_back_table_and_restore_job", "rewound"),
         ("take_savepoint", "well"),
         ("restart_from_stop_savepoint", "well"),
-        ("trust_present_state", "well"),
+        ("verify_current_state", "well"),
         ("protect_last_commit", "well"),
         ("resolve_fork", "forked"),
-        ("forward_job", "stopped"),
+        ("restore_job_at_head", "stopped"),
         pytest.param("restore_job_only", "stopped", marks=_AS_FORWARD),
         pytest.param("restart_with_new_job_id", "stopped", marks=_AS_FORWARD),
         pytest.param("free_checkpoint_folder", "stopped", marks=_AS_FORWARD),
@@ -111,7 +111,7 @@ def test_an_undo_ends_as_without_a_cut(tmp_path: Path) -> None:
     """Main and the job go back."""
     scene, plan = made(tmp_path / "here", "rewound")
     known = scan(actions)
-    done = scene.carries_out(known["rewind_table_and_job"].propose(plan), plan)
+    done = scene.carries_out(known["roll_back_table_and_restore_job"].propose(plan), plan)
     again = scene.plan(undoes=done.proposal.id, number=2)
     scene.approved(known["undo_proposal"].propose(again), again)
     closed(scene)

@@ -11,7 +11,7 @@ import pytest
 
 import spark_tasks
 from bot import actions
-from bot.actions import drop_repair_branch, forward_job
+from bot.actions import drop_repair_branch, restore_job_at_head
 from bot.actions._completing import scan
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store
@@ -40,7 +40,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.table import TableState, Window
 from bot.evidence import Collector, find_tasks
 from bot.ports import TableChange
-from bot.service.evidence_desk import EvidenceDesk
+from bot.service.evidence_service import EvidenceService
 from bot.service.incident_store import IncidentStore
 from bot.service.verifying import (
     Verifier,
@@ -187,7 +187,7 @@ def accused_proves(damaged: Damaged, store: IncidentStore, runner: Looks) -> Ver
     """The proof of the rewind."""
     observer = damaged.executions(store)[0]._observer  # the one over this table
     collector = Collector(find_tasks(spark_tasks), runner, SystemClock())
-    with closing(EvidenceDesk(store, observer, collector, lambda _work: nullcontext(True))) as desk:
+    with closing(EvidenceService(store, observer, collector, lambda _work: nullcontext(True))) as desk:
         proof = Verifier(store, observer, desk, scan(actions), SystemClock()).verify(store.all()[0].id, PROPOSAL)
         assert proof is not None
         assert store.all()[0].proposals[PROPOSAL].verified == proof
@@ -555,7 +555,7 @@ def test_it_is_asked_only_where_a_job_is_started() -> None:
 
     assert asked(drop_repair_branch.ACTION, START, DROP) == ["duplicate_rows", "missing_positions"]
     assert asked(drop_repair_branch.ACTION, DROP) == []
-    assert asked(forward_job.ACTION, START) == []
+    assert asked(restore_job_at_head.ACTION, START) == []
 
 
 def test_what_counts_is_the_newest_answer_of_main_before_the_execution() -> None:

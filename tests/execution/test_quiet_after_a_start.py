@@ -50,7 +50,9 @@ class Quiet(Scene):
     @property
     def first_commit(self) -> Any:
         """What is said of it."""
-        [found] = [c for c in checks(self.verifier._observer.hands, self.view) if c.name.startswith("The first commit")]
+        [found] = [
+            c for c in checks(self.verifier._observer.clients, self.view) if c.name.startswith("The first commit")
+        ]
         return found
 
     @property

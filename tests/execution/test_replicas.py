@@ -20,7 +20,7 @@ from bot.domain.table import TableState
 from bot.evidence import Collector, find_tasks
 from bot.ports import TableChange
 from bot.service.background import Background
-from bot.service.evidence_desk import EvidenceDesk
+from bot.service.evidence_service import EvidenceService
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from tests import orders_table as orders
@@ -194,8 +194,8 @@ def test_a_desk_that_closes_while_it_looks_begins_no_run(
     assert store.get(incident).runs[RUN].is_running
 
 
-def desk(store: IncidentStore, observer: Observer, runner: ArrowRunner, locks: Locks) -> EvidenceDesk:
-    return EvidenceDesk(store, observer, Collector(find_tasks(spark_tasks), runner, SystemClock()), locks.alone_with)
+def desk(store: IncidentStore, observer: Observer, runner: ArrowRunner, locks: Locks) -> EvidenceService:
+    return EvidenceService(store, observer, Collector(find_tasks(spark_tasks), runner, SystemClock()), locks.alone_with)
 
 
 def ends_of(store: IncidentStore, incident: IncidentId):  # type: ignore[no-untyped-def]

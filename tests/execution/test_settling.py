@@ -129,8 +129,8 @@ def test_nothing_else_is_proposed_thawed_or_closed_meanwhile_and_each_refusal_sa
     maintenance = Maintenance(scene.store, scene.damaged.catalog)
     closing = Closing(scene.store, None, {})  # type: ignore[arg-type]
     attempts = (
-        lambda: proposals.propose(scene.incident, "rewind_table_and_job", step=None, by=ANA),
-        lambda: maintenance.thaw(scene.incident, by=ANA),
+        lambda: proposals.propose(scene.incident, "roll_back_table_and_restore_job", step=None, by=ANA),
+        lambda: maintenance.unfreeze(scene.incident, by=ANA),
         lambda: closing.close(scene.incident, "Done.", by=ANA),
     )
 

@@ -70,7 +70,7 @@ def test_wrong_rows_that_are_counted_after_the_proof_take_the_trust_back(story: 
 
 def test_a_new_fault_takes_the_trust_back(story: Story) -> None:
     """Run C, too, was restored from an older savepoint."""
-    assert owed_waterline(story.says(named(Remedy.REWIND_TABLE_AND_JOB)).incident) == TAKEN_BACK
+    assert owed_waterline(story.says(named(Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB)).incident) == TAKEN_BACK
 
 
 def test_a_table_that_was_found_healthy_is_doubted_when_a_fault_is_found(opened: Story) -> None:
@@ -90,7 +90,7 @@ def test_the_fault_that_was_mended_on_top_is_named_again_and_takes_nothing_back(
 
 def both(other: Remedy = Remedy.RESOLVE_FORK) -> Diagnosed:
     """F2 as the stories diagnose it, and F13 beside it."""
-    results = named(Remedy.REWIND_TABLE_AND_JOB, run=orders.RUN_B).diagnosis.results
+    results = named(Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, run=orders.RUN_B).diagnosis.results
     fork = named(other).diagnosis.results[0].model_copy(update={"mode": F13})
     return Diagnosed(diagnosis=Diagnosis(results=(*results, fork)))
 
@@ -108,7 +108,7 @@ def test_a_fault_that_nothing_was_done_about_takes_the_trust_back_when_it_is_nam
 
 def test_a_fault_for_which_the_proven_action_was_made_as_well_takes_nothing_back(opened: Story) -> None:
     """Both had asked for it."""
-    named_again = both(Remedy.REWIND_TABLE_AND_JOB)
+    named_again = both(Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB)
 
     assert owed_waterline(publishes(opened.says(named_again)).says(named_again).incident) == TRUSTED
 
@@ -141,7 +141,7 @@ def test_what_a_responder_asks_for_besides_makes_no_fault_known(opened: Story) -
 
 def looks(story: Story) -> Story:
     """A responder has the table proven as it is, with all that was named in sight."""
-    return asks(story, "trust_present_state").says(AGAIN.model_copy(update={"proposal": UNDO}))
+    return asks(story, "verify_current_state").says(AGAIN.model_copy(update={"proposal": UNDO}))
 
 
 def asks(story: Story, action: str) -> Story:

@@ -13,8 +13,8 @@ from bot.domain.entries import VerificationRequested
 from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE
 from bot.service.background import Background
-from bot.service.duties import Duties
 from bot.service.incident_store import IncidentStore
+from bot.service.reconciler import Reconciler
 from bot.service.verifying import Verifier
 from tests.decisions import ANA, BEN, PROPOSAL
 from tests.incidents import Story
@@ -31,7 +31,7 @@ class Scene:
         self.go, self.is_at_it = threading.Event(), threading.Event()
         self.go.set()
 
-    def duties(self, *, is_mine: Callable[[], bool] = lambda: True) -> tuple[Duties, Background]:
+    def reconciler(self, *, is_mine: Callable[[], bool] = lambda: True) -> tuple[Reconciler, Background]:
         """Of one replica; what proves is replaced, what asks for the proof is not."""
         verifier = Verifier(self.store, None, None, {}, SystemClock())  # type: ignore[arg-type]
         verifier.verify = self._verify  # type: ignore[assignment, method-assign]
@@ -43,7 +43,7 @@ class Scene:
             look_first=lambda _i: None, resume=lambda _i, _run: None, run_due=lambda _i: None,
         )  # fmt: skip
         parts = [self.store, background, *[still] * 5, verifier, *[still] * 6]
-        return Duties(*parts), background  # type: ignore[arg-type]
+        return Reconciler(*parts), background  # type: ignore[arg-type]
 
     def _verify(self, _incident: object, _proposal: object, *, is_asked: bool = False) -> None:
         self.looks.append(is_asked)
@@ -76,11 +76,11 @@ def scene(record: Store) -> Scene:
 
 def test_it_is_proven_anew_once_for_each_time_that_somebody_asks(scene: Scene) -> None:
     """And not again at each later look at what is owed."""
-    duties, background = scene.duties()
+    reconciler, background = scene.reconciler()
     with closing(background):
-        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
+        reconciler.verify_again(scene.story.id, PROPOSAL, by=ANA)
         eventually(lambda: scene.looks and not scene.is_owed)
-        duties.recover(scene.story.id, lambda: None)
+        reconciler.recover(scene.story.id, lambda: None)
 
     assert scene.looks == [True]
     assert scene.requests == 1
@@ -89,13 +89,13 @@ def test_it_is_proven_anew_once_for_each_time_that_somebody_asks(scene: Scene) -
 def test_what_another_replica_is_alone_with_is_not_dropped(scene: Scene) -> None:
     """It has the recovery in hand at the moment of the click, and looks no more: the next look finds the request."""
     is_mine = False
-    duties, background = scene.duties(is_mine=lambda: is_mine)
+    reconciler, background = scene.reconciler(is_mine=lambda: is_mine)
     with closing(background):
-        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
+        reconciler.verify_again(scene.story.id, PROPOSAL, by=ANA)
         eventually(lambda: not background._under_way)
         before = list(scene.looks)
         is_mine = True
-        duties.settle_all()
+        reconciler.settle_all()
         eventually(lambda: not scene.is_owed)
 
     assert before == []
@@ -104,14 +104,14 @@ def test_what_another_replica_is_alone_with_is_not_dropped(scene: Scene) -> None
 
 def test_it_outlives_a_look_that_is_asked_for_after_it(scene: Scene) -> None:
     """While a recovery is under way the newest of the same work is what is done next."""
-    duties, background = scene.duties()
+    reconciler, background = scene.reconciler()
     with closing(background):
         scene.go.clear()
-        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
+        reconciler.verify_again(scene.story.id, PROPOSAL, by=ANA)
         assert scene.is_at_it.wait(PATIENCE_S)
         scene.finds_the_same()
-        duties.verify_again(scene.story.id, PROPOSAL, by=BEN)
-        duties.recover(scene.story.id, lambda: None)
+        reconciler.verify_again(scene.story.id, PROPOSAL, by=BEN)
+        reconciler.recover(scene.story.id, lambda: None)
         scene.go.set()
         eventually(lambda: not background._under_way)
 
@@ -121,11 +121,11 @@ def test_it_outlives_a_look_that_is_asked_for_after_it(scene: Scene) -> None:
 
 def test_who_asks_while_it_is_owed_gets_that_one(scene: Scene) -> None:
     """Two people click at once; and a restart before the proof forgets neither."""
-    duties, background = scene.duties(is_mine=lambda: False)
+    reconciler, background = scene.reconciler(is_mine=lambda: False)
     with closing(background):
-        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
-        duties.verify_again(scene.story.id, PROPOSAL, by=BEN)
-    restarted, background = scene.duties()
+        reconciler.verify_again(scene.story.id, PROPOSAL, by=ANA)
+        reconciler.verify_again(scene.story.id, PROPOSAL, by=BEN)
+    restarted, background = scene.reconciler()
     with closing(background):
         restarted.settle_all()
         eventually(lambda: not scene.is_owed)
@@ -137,9 +137,9 @@ def test_who_asks_while_it_is_owed_gets_that_one(scene: Scene) -> None:
 def test_what_is_proven_is_not_proven_again(scene: Scene) -> None:
     """The message is of before; who clicks hears so."""
     scene.story.verifies()
-    duties, background = scene.duties()
+    reconciler, background = scene.reconciler()
 
     with closing(background), pytest.raises(Refused, match="nothing to verify again"):
-        duties.verify_again(scene.story.id, PROPOSAL, by=ANA)
+        reconciler.verify_again(scene.story.id, PROPOSAL, by=ANA)
 
     assert scene.requests == 0

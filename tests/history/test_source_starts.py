@@ -41,7 +41,7 @@ def test_a_source_under_another_id_began_anew() -> None:
 
     assert isinstance(found, Matches)
     assert (found.wrong_run, found.last_good) == (job_id("b"), tale.at("a", 3))
-    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
+    assert found.remedy is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
     assert any("former uid" in reason for reason in found.reasons)
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from bot.lab.external_writers import OtherHands
+from bot.lab.external_writers import ExternalWriter
 from bot.lab.home import Home, LabState, local
 from bot.lab.orders import numbers, start_statements, with_sink_options
 from bot.lab.proof import open_catalog, prove
@@ -18,7 +18,7 @@ JOB, OPERATOR = "a" * 32, "b" * 32
 
 
 @pytest.fixture
-def hands(tmp_path: Path) -> OtherHands:
+def hands(tmp_path: Path) -> ExternalWriter:
     """Hands on a table with two commits of one Flink job: checkpoint 1 with positions 1 to 10, then 2 to 20."""
     storage = Home(tmp_path).small_storage("lake")
     with contextlib.closing(open_catalog(storage)) as catalog:
@@ -35,10 +35,10 @@ def hands(tmp_path: Path) -> OtherHands:
                 },
             )
     state = LabState.model_construct(**storage.model_dump(), table="sales.orders")
-    return OtherHands(Home(tmp_path), state)
+    return ExternalWriter(Home(tmp_path), state)
 
 
-def test_a_commit_that_comes_again_brings_the_same_files_under_the_same_checkpoint(hands: OtherHands) -> None:
+def test_a_commit_that_comes_again_brings_the_same_files_under_the_same_checkpoint(hands: ExternalWriter) -> None:
     """A repeated commit is told from a replay by its file paths: they are the same."""
     with hands.table() as table:
         head = int(table.metadata.current_snapshot_id or 0)
@@ -54,7 +54,7 @@ def test_a_commit_that_comes_again_brings_the_same_files_under_the_same_checkpoi
     assert (len(paths), len(set(paths))) == (3, 2)
 
 
-def test_a_removed_data_file_makes_the_table_unreadable(hands: OtherHands) -> None:
+def test_a_removed_data_file_makes_the_table_unreadable(hands: ExternalWriter) -> None:
     """The file is gone from storage, and the metadata still names it."""
     with hands.table() as table:
         head = int(table.metadata.current_snapshot_id or 0)
@@ -66,7 +66,7 @@ def test_a_removed_data_file_makes_the_table_unreadable(hands: OtherHands) -> No
         prove(table)
 
 
-def test_a_removed_metadata_file_is_the_one_the_catalog_points_at(hands: OtherHands) -> None:
+def test_a_removed_metadata_file_is_the_one_the_catalog_points_at(hands: ExternalWriter) -> None:
     """Nobody can open the table afterwards."""
     with hands.table() as table:
         current = local(table.metadata_location)
@@ -78,7 +78,7 @@ def test_a_removed_metadata_file_is_the_one_the_catalog_points_at(hands: OtherHa
         pass
 
 
-def test_flink_manifests_are_found_by_run_and_checkpoint(hands: OtherHands, tmp_path: Path) -> None:
+def test_flink_manifests_are_found_by_run_and_checkpoint(hands: ExternalWriter, tmp_path: Path) -> None:
     """Neither another run's manifest, nor the same run's of checkpoint 13, is taken for the one of checkpoint 3."""
     metadata = tmp_path / "warehouse" / "sales" / "orders" / "metadata"
     mine = metadata / f"{JOB}-{OPERATOR}-00000-0-3-00003.avro"

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from bot.cli import app
 from bot.cli.demo import write_config
 from bot.lab.errors import LabError
-from bot.lab.external_writers import OtherHands
+from bot.lab.external_writers import ExternalWriter
 from bot.lab.home import LabState
 from bot.lab.lab import Lab
 from bot.workspace import default_cast
@@ -106,7 +106,7 @@ def counted(lab: Lab) -> str:
 def counted_by_key(lab: Lab) -> str:
     """Live rows and keys of a table in which a row replaces the one with its key."""
     question = "SELECT count(*) AS live, count(DISTINCT order_id) AS keys FROM {table}"
-    (row,) = OtherHands(lab.home, lab.state).sql(question)
+    (row,) = ExternalWriter(lab.home, lab.state).sql(question)
     live, keys = int(str(row["live"])), int(str(row["keys"]))
     return f"{live} rows of {keys} keys, {live - keys} rows too many"
 

@@ -50,11 +50,11 @@ def test_what_a_diagnosis_asks_for_is_proposed_for_some_real_case() -> None:
 def test_no_diagnosis_asks_for_a_rewind_that_finds_no_restore_point() -> None:
     """Once it was looked which points pair, in every real case."""
     asked = [
-        (path.name, mode.code, _is_proposed("rewind_table_and_job", case, mode, match))
+        (path.name, mode.code, _is_proposed("roll_back_table_and_restore_job", case, mode, match))
         for path in sorted(CASES.glob("*.json.gz"))
         if (case := read_case(path).case).pairing is not None
         for mode, match in diagnose(case, MODES).matches
-        if match.remedy is Remedy.REWIND_TABLE_AND_JOB
+        if match.remedy is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
     ]
 
     assert [each for each in asked if not each[-1]] == []

@@ -22,8 +22,8 @@ from bot.domain.notice import Notice, NoticeData
 from bot.domain.planned_work import asked_state
 from bot.domain.table import HeadMove, PartitionField, TableState
 from bot.domain.waterline import owed_waterline
+from bot.service.notifying_rules import is_said_already
 from bot.service.sending_rules import refuse_to_send
-from bot.service.telling_rules import is_said_already
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, F18, HEAD_AFTER, rewind
 from tests.incidents import PROVEN_BY, Story

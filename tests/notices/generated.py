@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from bot.domain import entries as e
-from bot.domain.beside import corrections_due
+from bot.domain.concurrent_doubts import corrections_due
 from bot.domain.contract import TableContract
 from bot.domain.doubt import doubted_since
 from bot.domain.effects import Effect, KeepSavepoint, MoveTable, PublishBranch, StartJob

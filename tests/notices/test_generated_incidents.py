@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
 from bot.adapters.notify import NoticePayload, mail_of, payload_of
+from bot.domain.delivery_status import NoticeView
 from bot.domain.doubt import mended_by_others
 from bot.domain.effects import MoveTable, PublishBranch, StartJob, StopJob
 from bot.domain.errors import Refused
@@ -24,12 +25,11 @@ from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untim
 from bot.domain.reads import Consumer, FarRead, Kind, ReadRun
 from bot.domain.record import Record
 from bot.domain.table import TableState
-from bot.domain.told import NoticeView
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.lint import MOST_CHARACTERS
-from bot.ports.carriers import Parcel
-from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
-from bot.slack.blocks.told import notice_message
+from bot.ports.transports import NoticeDelivery
+from bot.service.notifying_rules import AFTER_CLOSE, refuse_false_comfort
+from bot.slack.blocks.notices import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER
@@ -80,11 +80,11 @@ def sections(blocks: list[Block]) -> list[str]:
 
 def assert_same_by_other_ways(incident: Incident, notice: Notice) -> None:
     """The same words by mail, webhook and file; no hidden value anywhere."""
-    parcel = Parcel(
+    outgoing = NoticeDelivery(
         key="k", notice=notice, address=Address(by="email", to="a@acme.example"), incident=incident.id,
         table=orders.TABLE, private=False, number=1, may_be_there=False, at=NOW,
     )  # fmt: skip
-    mail, payload = mail_of(parcel, "waterline@acme.example"), payload_of(parcel)
+    mail, payload = mail_of(outgoing, "waterline@acme.example"), payload_of(outgoing)
     plain = mail.get_body(("plain",))
     assert plain.get_content().strip()
     assert "\n" not in mail["Subject"]

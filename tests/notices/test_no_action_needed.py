@@ -13,7 +13,7 @@ from bot.domain.evidence import Verdict
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.notices.affecting import affected_commits
-from bot.service.telling_rules import refuse_false_comfort
+from bot.service.notifying_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import PROPOSAL
 from tests.incidents import Story, healthy
@@ -87,14 +87,14 @@ def test_rows_that_others_mended_were_wrong_all_the_same(story: Story, task: str
     story.answers(task, head=BEFORE).answers(task, Verdict.INCONCLUSIVE).answers(task, Verdict.RULED_OUT)
     story.says(healthy())
 
-    with pytest.raises(Refused, match=r"220 order ids live more than once.*propose trust_present_state.*recovered"):
+    with pytest.raises(Refused, match=r"220 order ids live more than once.*propose verify_current_state.*recovered"):
         refuse_false_comfort(story.incident, KIND)
     story.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
-    with pytest.raises(Refused, match=r"may have read wrong rows.*tell recovered") as refused:
+    with pytest.raises(Refused, match=r"may have read wrong rows.*notify recovered") as refused:
         refuse_false_comfort(story.incident, KIND)
     refuse_false_comfort(story.incident, "recovered")
 
-    assert "trust_present_state" not in refused.value.remedy
+    assert "verify_current_state" not in refused.value.remedy
 
 
 @pytest.mark.parametrize("found", [Verdict.CONFIRMED, Verdict.RULED_OUT])
@@ -137,7 +137,7 @@ def test_a_failed_proof_is_not_talked_away(story: Story) -> None:
     """A diagnosis that finds nothing says less than a proof that failed."""
     story.proposes().says(Verified(proposal=PROPOSAL, passed=False, checks=(), evidence=(), head=orders.HEAD))
 
-    with pytest.raises(Refused, match="trust_present_state"):
+    with pytest.raises(Refused, match="verify_current_state"):
         refuse_false_comfort(story.says(healthy()).incident, KIND)
 
 

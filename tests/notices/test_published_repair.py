@@ -13,7 +13,7 @@ from bot.domain.table import HeadMove, TableState
 from bot.notices import NoticeFacts, NoticeTemplate, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
 from bot.notices.reading import ManyReaders, NotObserved, ReadAbove, ReadersUnknown, reading_of
-from bot.service.telling_rules import refuse_false_comfort
+from bot.service.notifying_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER
 from tests.incidents import Story

@@ -529,7 +529,7 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
         SavepointPlanned(reason="New pricing", code_before="1", code_after="2", until=orders.NINE),
         SavepointReleasing(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711"),
         SavepointReleased(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711", how="removed"),
-        MaintenanceMarked(status="thawed", sentence="Maintenance of sales.orders may run again"),
+        MaintenanceMarked(status="unfrozen", sentence="Maintenance of sales.orders may run again"),
         EvidenceRunAgain(run=next(iter(story.incident.runs)), message="Spark went away."),
         EvidenceStopped(stopped=True),
         RunbookChanged(runbook=story.incident.runbook),

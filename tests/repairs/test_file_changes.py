@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.actions import _effects as effects
-from bot.actions._effects.kind import Hands, Looked
+from bot.actions._effects.handler import Clients, Verification
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
@@ -487,10 +487,10 @@ def test_a_commit_that_appears_after_the_look_is_not_made_twice(
         does(*asked)
         raise OutcomeUnknown("The answer was lost.", "", "")
 
-    def looks_too_early(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Looked:
+    def looks_too_early(clients: Clients, proposal: Proposal, intent: EffectStarted) -> Verification:
         if intent.index == 2 and next(blind, False):
-            return Looked(happened="no", sentence="Branch has no such commit.")
-        return looks(hands, proposal, intent)
+            return Verification(happened="no", sentence="Branch has no such commit.")
+        return looks(clients, proposal, intent)
 
     monkeypatch.setattr(repaired.catalog, deed, loses_the_answer)
     monkeypatch.setattr(effects, "verify", looks_too_early)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.actions._effects import Hands
+from bot.actions._effects import Clients
 from bot.actions._effects.branch import DeletingRows
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
@@ -139,16 +139,16 @@ def test_rows_that_were_deleted_before_are_not_counted_as_deleted_by_the_repair(
     orders3.deletes(3, 12)
     Rehearsal(lake)
     [path] = orders3.files(first)
-    hands = Hands(catalog=lake, jobs={})
+    clients = Clients(catalog=lake, jobs={})
     effect = DeleteRows(
         table=ORDERS, branch=BRANCH, incident=IncidentId("wl-1"), why="Delete extra copies",
         rows=(RowsOfFile(path=path, spans=((0, 1), (5, 5))),),
     )  # fmt: skip
-    intent = DeletingRows().prepare(effect, INTENT, hands.world(ORDERS), None)
+    intent = DeletingRows().prepare(effect, INTENT, clients.world(ORDERS), None)
 
-    DeletingRows().perform(effect, intent, hands)
+    DeletingRows().perform(effect, intent, clients)
     told = effect.model_copy(update={"rows": (RowsOfFile(path=path, spans=approved),)})
-    whole, exact = DeletingRows().checks(told, intent, hands.world(ORDERS))
+    whole, exact = DeletingRows().checks(told, intent, clients.world(ORDERS))
 
     assert sorted(orders3.row_ids(BRANCH)) == [2, 4, *range(6, 12), *range(13, 20)]
     assert (whole.passed, exact.passed) == (True, is_exact), exact

@@ -402,7 +402,7 @@ def _repairs(scene: RepairScene, action: str) -> ProposalView:
 def _expires(scene: RepairScene, *tags: str) -> None:
     """The incident is over: maintenance goes on, and nobody needs the tag of the state that was left any more, nor
     these."""
-    scene.services.maintenance.thaw(scene.incident, by=ANA)
+    scene.services.maintenance.unfreeze(scene.incident, by=ANA)
     table = scene.table
     left = [ref.name for ref in table.refs if ref.name.startswith(f"{scene.incident}-left")]
     gone = TableChange(expected_uuid=table.uuid, expected_head=table.head, remove_refs=(*left, *tags))

@@ -11,7 +11,7 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.entries import Check, Verified, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.lowering import owed_mark
-from bot.service.telling_rules import refuse_false_comfort
+from bot.service.notifying_rules import refuse_false_comfort
 from tests.repairs.compacting import added_by
 from tests.repairs.conftest import Positions
 from tests.repairs.recipes import declared

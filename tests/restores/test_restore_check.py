@@ -21,8 +21,8 @@ from bot.domain.errors import CouldNotLook
 from bot.domain.ids import TableName
 from bot.history.prediction import RestoreCheck, RestoreVerdict
 from bot.service.record import Records
-from bot.service.restoring import RestoreDesk
-from bot.service.trust import TrustDesk
+from bot.service.restoring import RestoreService
+from bot.service.trust import TrustService
 from bot.settings import Settings, WebSettings
 from bot.web.access import Access
 from bot.web.app import serving, web_app
@@ -173,12 +173,12 @@ def test_without_configuration_it_is_neither_yes_nor_no(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def desk(scene: Scene) -> RestoreDesk:
+def desk(scene: Scene) -> RestoreService:
     """Beside a Flink that answers."""
-    return RestoreDesk(scene.observer, SystemClock())
+    return RestoreService(scene.observer, SystemClock())
 
 
-def test_a_run_that_is_alive_leaves_it_open(scene: Scene, desk: RestoreDesk, newest: Path) -> None:
+def test_a_run_that_is_alive_leaves_it_open(scene: Scene, desk: RestoreService, newest: Path) -> None:
     """A start beside it would repeat what it writes from now on."""
     stopped = desk.check(ORDERS, str(newest))
     scene.flink.submit(job("b"), at_checkpoint=5, restored=newest)
@@ -191,7 +191,7 @@ def test_a_run_that_is_alive_leaves_it_open(scene: Scene, desk: RestoreDesk, new
     )  # fmt: skip
 
 
-def test_each_table_of_the_job_is_judged(scene: Scene, desk: RestoreDesk, older: Path, newest: Path) -> None:
+def test_each_table_of_the_job_is_judged(scene: Scene, desk: RestoreService, older: Path, newest: Path) -> None:
     """The savepoint at 3 pairs with one of them, and doubles rows of the other."""
     makes_items(scene)
     items_commit(scene, "a", 1, 2, 3)
@@ -205,7 +205,7 @@ def test_each_table_of_the_job_is_judged(scene: Scene, desk: RestoreDesk, older:
 
 
 def test_a_table_of_the_job_that_cannot_be_read_leaves_it_open(
-    scene: Scene, desk: RestoreDesk, newest: Path, monkeypatch: pytest.MonkeyPatch
+    scene: Scene, desk: RestoreService, newest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Could not look is never nothing found."""
     makes_items(scene)
@@ -229,7 +229,7 @@ def test_a_table_of_the_job_that_cannot_be_read_leaves_it_open(
 def served(scene: Scene, config: Path) -> Iterator[httpx.Client]:
     """Somebody who asks the API, with the token."""
     with restore_desk(Settings.load(config)) as desk:
-        trust = TrustDesk(scene.store, scene.observer, SystemClock())
+        trust = TrustService(scene.store, scene.observer, SystemClock())
         made = web_app(trust, desk, Records(CONTENT), CONTENT, Access(WebSettings(), TOKEN), lambda _users: {})
         headers = {"Authorization": f"Bearer {TOKEN}"}
         with serving(made, "127.0.0.1", 0) as address, httpx.Client(base_url=address, headers=headers) as client:

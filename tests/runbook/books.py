@@ -135,7 +135,7 @@ Ask who deployed.
 KNOWN = Vocabulary(
     tasks={name: task(name) for name in ("ledger", "duplicate_rows", "missing_positions", "checkpoint_pairing")},
     shared={"_recover.md": SHARED},
-    actions=frozenset({"rewind_table_and_job"}),
+    actions=frozenset({"roll_back_table_and_restore_job"}),
     notices=frozenset({"first_warning", "recovered", "no_action_needed", "update"}),
     codes=frozenset({"F2", "F3", "F6", "healthy", "wait"}),
 )
@@ -206,7 +206,7 @@ Read the preview.
 ```step
 id: rewind
 kind: action
-action: rewind_table_and_job
+action: roll_back_table_and_restore_job
 branches:
   applied: count-again
 next: call

@@ -132,7 +132,7 @@ def test_a_repair_is_proven_before_anybody_is_told(name: str) -> None:
 
         assert isinstance(by_hand, ManualStep)
         assert isinstance(proof, ActionStep)
-        assert (proof.action, proof.next) == ("trust_present_state", looks[0].id)
+        assert (proof.action, proof.next) == ("verify_current_state", looks[0].id)
         assert step(book, f"propose-the-remedy{name}").branches["applied"] == looks[0].id
         assert len(looks) == 2
         assert {"missing_positions"} < {looked.task for looked in looks}
@@ -151,7 +151,7 @@ def test_a_rewind_over_rows_of_others_is_chosen_by_people() -> None:
     for book, name in product(FAULTS, ROUNDS):
         prose = step(book, f"follow-the-remedy{name}").prose
 
-        assert "/waterline propose rewind_table_and_job drop_others=yes" in prose
+        assert "/waterline propose roll_back_table_and_restore_job drop_others=yes" in prose
         assert "/waterline propose deduplicate_rows" in prose
 
 

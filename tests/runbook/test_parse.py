@@ -241,7 +241,7 @@ OF_OWN_STEPS = [
     ("kind: review\nnext: end\n```\n", "kind: review\nnext: end\n", "id: review", "a line ``` that ends the block"),
     ("### Count again\n", "## Repair\n", "```step", "a `###` heading above a step"),
     ("task: duplicate_rows\nbranches", "task: rows\nbranches", "### Count the", "a task that exists (checkpoint_"),
-    ("action: rewind_table_and_job", "action: rollback", "### Propose", "an action that exists (diagnosis.rem"),
+    ("action: roll_back_table_and_restore_job", "action: back", "### Propose", "an action that exists (diagnosis.rem"),
     ("notice: recovered", "notice: party", "### Tell", "a notice that exists (first_warning, no_action"),
     ("  ruled-out: review", "  ruled_out: review", "### Count the", "a branch for one of confirmed, ruled-out"),
     ("  F2: rewind", "  F99: rewind", "### Name", "found `F99`"),

@@ -19,8 +19,8 @@ from bot.domain.notice import NO_ACTION
 from bot.domain.runbook import MENDED, NOT_POSSIBLE, DecisionStep, NoticeStep, Runbook, StepOutcome
 from bot.runbook.parse import parse
 from bot.runbook.progress import because, position, possible_outcomes
-from bot.service.diagnosis_desk import outcome_of
-from bot.service.telling_rules import refuse_false_comfort
+from bot.service.diagnosis_service import outcome_of
+from bot.service.notifying_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.incidents import Story, healthy
 from tests.runbook.books import KNOWN, RIGHT, with_change

@@ -28,8 +28,8 @@ from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.reference import example
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
+from bot.service.notifying_rules import AFTER_CLOSE, refuse_false_comfort
 from bot.service.outdated import still_holds
-from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA, CHANNEL, PROPOSAL, rewind
@@ -177,7 +177,7 @@ def test_no_end_is_advised_that_may_not_be_told(planned: Story) -> None:
     due = planned.now + PLANNED_LASTS
     planned.says(PromiseReminded(what="planned-end", due=due, moment=due, people=(ANA,)))
 
-    with pytest.raises(Refused, match="/waterline tell update, and recovered once it is verified") as refused:
+    with pytest.raises(Refused, match="/waterline notify update, and recovered once it is verified") as refused:
         desk.close(planned.id, "Not now.", by=ANA)
     _, blocks = reminder_of_promise(planned.incident, planned.incident.entries[-1])
 

@@ -17,7 +17,7 @@ from bot.domain.snapshot import REPAIR, Snapshot
 from bot.notices import scan
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
-from bot.service.telling import Telling
+from bot.service.notifying import Telling
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA, PROPOSAL
@@ -157,7 +157,7 @@ def test_nobody_is_told_that_the_job_was_not_stopped(planned: Story, course: Cal
     with pytest.raises(Refused, match="Nothing was sent") as over:
         refuse_untimely(planned.incident, "over")
 
-    assert f"/waterline tell {OVER}" in off.value.remedy
+    assert f"/waterline notify {OVER}" in off.value.remedy
     assert OFF not in over.value.remedy
 
 

@@ -54,7 +54,7 @@ def test_the_serving_bot_looks_for_such_tags_by_itself(world: World) -> None:
     world.closes()
     services = world.services(timedelta(days=8))
 
-    services.duties.settle_all()
+    services.reconciler.settle_all()
     services.background.close()
 
     assert world.tag is None

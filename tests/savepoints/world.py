@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import spark_tasks
-from bot.actions import rewind_table_and_job, take_savepoint
+from bot.actions import roll_back_table_and_restore_job, take_savepoint
 from bot.actions._completing import completed
 from bot.adapters.clock import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
@@ -106,7 +106,7 @@ class World:
     def proposes_the_rewind(self) -> Proposal:
         """Back to checkpoint 3, from the older savepoint."""
         plan = self.scene.plan(last_good=self.good, number=2)
-        return self.proposes(rewind_table_and_job.propose(plan), plan)
+        return self.proposes(roll_back_table_and_restore_job.propose(plan), plan)
 
     def beside(self, proposal: Proposal) -> Proposal:
         """As it is proposed, with what is said of the authoritative savepoint."""

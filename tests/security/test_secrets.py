@@ -129,10 +129,10 @@ def test_a_running_bot_writes_and_sends_no_secret(tmp_path: Path) -> None:
                 eventually(lambda: slack.connected > 0, timeout_s=90)
                 ana = slack.person("ana")
                 ana.types("/waterline open")
-                ana.types(f"/waterline ledger {MARK}-aws")
+                ana.types(f"/waterline commits {MARK}-aws")
                 ana.waits_for(f"does not watch a table {MASK}", timeout=90)
-                ana.types(f"/waterline ledger {slack.bot_token}")
-                ana.types("/waterline ledger")
+                ana.types(f"/waterline commits {slack.bot_token}")
+                ana.types("/waterline commits")
                 ana.waits_for("refused", timeout=90)
             finally:
                 process.send_signal(signal.SIGTERM)
@@ -188,7 +188,7 @@ def configuration(folder: Path, api_url: str) -> dict[str, object]:
                 "job": "orders", "contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}
             }
         },
-        "slack": {"mode": "socket", "base_url": api_url, "pace": 0},
+        "slack": {"mode": "socket", "base_url": api_url, "min_message_interval": 0},
     }  # fmt: skip
 
 

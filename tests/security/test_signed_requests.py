@@ -18,7 +18,7 @@ from bot.domain.errors import BadConfiguration
 from bot.settings import SlackSecrets
 from bot.slack.app import build_app
 from bot.slack.form_opener import FormOpener
-from bot.slack.front_door import acknowledgement_times
+from bot.slack.gateway import acknowledgement_times
 from bot.slack.http import http_app
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"

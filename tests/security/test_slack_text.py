@@ -21,6 +21,7 @@ import spark_tasks
 from bot.adapters.journal_sql import open_store
 from bot.domain.approval import ApprovalPolicy, People
 from bot.domain.contract import TableContract
+from bot.domain.delivery_status import AnswerView
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
@@ -32,7 +33,6 @@ from bot.domain.reads import Consumer, Untold
 from bot.domain.sentences import inert
 from bot.domain.setup import TableSetup
 from bot.domain.timeline import sentence
-from bot.domain.told import AnswerView
 from bot.domain.trust import Basis, Trust, TrustState
 from bot.domain.watch import Ended, Looked, Muted, Sighted, Sign
 from bot.evidence import find_tasks

@@ -60,7 +60,7 @@ def serving(folder: Path, slack: Workspace, lake: Lake, mode: str, *, record: st
         "tables": {
             "sales.orders": {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
         },
-        "slack": {"mode": mode, "base_url": slack.api_url, "port": port, "pace": 0},
+        "slack": {"mode": mode, "base_url": slack.api_url, "port": port, "min_message_interval": 0},
         "web": {"port": int(pages.rpartition(":")[2])},
         **({"journal": {"url": record}} if record else {}),
     }
@@ -127,7 +127,7 @@ def test_a_replica_stands_by_ready_with_pages_and_takes_over(tmp_path: Path, lak
             answer = ana.waits_for("/waterline open", timeout=60).plain
             killed = one.end(signal.SIGKILL)
             eventually(lambda: two.ready() == (200, {**OK, "slack": "ok"}), timeout_s=60)
-            ana.types("/waterline ledger")
+            ana.types("/waterline commits")
             after = ana.waits_for("sales.orders", timeout=60).plain
             code = two.end()
 

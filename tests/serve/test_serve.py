@@ -39,7 +39,7 @@ def serving(
         "home": "home",
         "catalog": {"name": "lake", "properties": catalog},
         "tables": {"sales.orders": table},
-        "slack": {"mode": mode, "base_url": slack.api_url, "port": port, "pace": 0},
+        "slack": {"mode": mode, "base_url": slack.api_url, "port": port, "min_message_interval": 0},
         **({"actions": [own]} if own else {}),
     }
     config = folder / "waterline.yaml"
@@ -77,7 +77,7 @@ def test_a_command_is_answered_in_either_mode(tmp_path: Path, mode: str) -> None
             eventually(lambda: slack.connected > 0)
 
         eventually(lambda: ana.types("/waterline help").outcome == "acked")
-        ana.types("/waterline ledger")
+        ana.types("/waterline commits")
 
         assert "open an incident on a table" in ana.waits_for("/waterline open", timeout=90).plain
         answer = ana.waits_for("There is no table sales.orders", timeout=90).plain

@@ -189,7 +189,7 @@ def test_the_example_file_loads() -> None:
     assert settings.tables[TableName("sales.orders")].contract.commit_every == timedelta(minutes=1)
     assert isinstance(settings.jobs["orders-to-iceberg"].start, SqlGatewayStartSettings)
     assert isinstance(settings.jobs["payments-to-iceberg"].start, JarStartSettings)
-    assert settings.setups[TableName("sales.orders")].policies["rewind_table_and_job"].required == 2
+    assert settings.setups[TableName("sales.orders")].policies["roll_back_table_and_restore_job"].required == 2
 
 
 def test_every_setting_is_in_the_example() -> None:

@@ -33,7 +33,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.services import Services
 from bot.slack.directory import SlackDirectory
-from bot.slack.front_door import FrontDoor
+from bot.slack.gateway import SlackGateway
 from bot.slack.surface import SlackSurface
 from tests.little_flink import JOB, LittleFlink
 from tests.slack.looking import ArrowRunner
@@ -129,7 +129,7 @@ class LittleBot:
             self.services = services = self._services(store, client)
             closing.callback(services.background.close)
             closing.callback(services.desk.close)
-            door = FrontDoor(client, store.inbox, store.outbox, services.clock, signing_secret=None)
+            door = SlackGateway(client, store.inbox, store.outbox, services.clock, signing_secret=None)
             surface = SlackSurface(
                 client,
                 door=door,
@@ -137,7 +137,7 @@ class LittleBot:
                 inbox=store.inbox,
                 outbox=store.outbox,
                 cursor=store.cursor,
-                pace=timedelta(0),
+                min_message_interval=timedelta(0),
             )
             surface.start()
             closing.callback(surface.close)

@@ -107,7 +107,7 @@ def test_an_expired_proposal_says_so_and_can_be_proposed_anew(
     bot.clock.advances(timedelta(minutes=30))
 
     answer = ben.answer_to(lambda: ben.clicks("Approve", proposed))
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     expired = ana.sees_on_proposal("Expired")
     ana.clicks("Propose again", ana.sees_on_card("Propose again"))
     anew = ana.waits_for(lambda m: "Approve" in m.buttons, after=expired)
@@ -236,7 +236,7 @@ def test_an_approved_proposal_waits_for_a_veto_and_then_goes_on(
     approved = ben.answer_to(lambda: ben.clicks("Approve", proposed))
     held = ana.sees_on_proposal("veto window until")
     bot.clock.advances(timedelta(minutes=5))
-    bot.services.duties.settle_due()
+    bot.services.reconciler.settle_due()
     released = ana.sees_on_proposal("Execute")
 
     assert "The veto window ends at" in approved
@@ -290,7 +290,7 @@ def test_who_has_not_decided_is_reminded_until_it_is_decided(
     """One reminder in the proposal's thread each ten minutes; it does not send anybody to what is decided."""
     bot.clock.advances(timedelta(minutes=10))
     for _ in range(2):
-        bot.services.duties.settle_due()
+        bot.services.reconciler.settle_due()
     reminder = ana.sees("still waits for 1 approval, until")
     ben.clicks("Approve", proposed)
     decided = ana.sees("is approved now. Nobody needs to decide.")
@@ -367,7 +367,7 @@ def test_a_yes_that_arrives_after_the_end_does_not_count(
 ) -> None:
     """It was given in time; what counts is when it can be known."""
     bot.clock.advances(timedelta(minutes=30))
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     ana.sees_on_proposal("Expired")
 
     heard = ben.answer_to(slack.faults.lets_through)

@@ -73,9 +73,9 @@ def test_a_table_that_cannot_be_read_is_said(ana: Responder, orders: Orders) -> 
     ana.opens_form()
     form = ana.modal.plain
     ana.dismisses()
-    ledger = ana.asks("ledger")
+    ledger = ana.asks("commits")
     orders.finds_its_metadata()
-    again = ana.asks("ledger")
+    again = ana.asks("commits")
 
     assert "could not be read" in form
     assert "could not be read" in ledger
@@ -262,7 +262,7 @@ def test_a_duty_that_found_no_record_is_done_at_the_next_look(
 
     def owed() -> None:
         tried.append("tried")
-        bot.services.walker.note(WL, "done", by=UserId(ana.id))
+        bot.services.runbook_steps.note(WL, "done", by=UserId(ana.id))
 
     with disk.is_read_only():
         bot.services.background.submit(WL, "A duty", owed)
@@ -500,7 +500,7 @@ def test_a_mark_that_somebody_takes_off_is_back_at_the_next_look(
     with orders.table.transaction() as change:
         change.set_properties({"waterline.status": "trusted"})
 
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     ana.sees(LOST)
 
     assert orders.status == "under-review"
@@ -524,7 +524,7 @@ def test_nothing_is_put_back_while_a_recovery_takes_the_trust_away(
     def looked_at_meanwhile(incident: Incident, *what: object) -> bool:
         done = commit(incident, *what)  # type: ignore[arg-type]
         if what[1] == "under-review" and not seen:
-            services.duties.settle_all()
+            services.reconciler.settle_all()
             eventually(lambda: {work for _, work in services.background._under_way} == {"The recovery"})
             seen.append(orders.status)
         return done
@@ -538,5 +538,5 @@ def test_nothing_is_put_back_while_a_recovery_takes_the_trust_away(
     assert seen == ["under-review"]
     assert orders.marked_when_main_moved == ["under-review", "under-review"]
     bot.clock.advances(timedelta(seconds=20))
-    services.duties.settle_all()
+    services.reconciler.settle_all()
     assert not any(LOST in str(entry.body) for entry in services.store.get(WL).entries)

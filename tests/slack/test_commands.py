@@ -96,7 +96,7 @@ def test_status_ledger_and_timeline_of_an_open_incident(collected: SeenMessage, 
     """Each says what it knows, in the words of the table."""
     good = orders.commit_of("a", 5)
 
-    status, ledger, timeline = ana.asks("status"), ana.asks("ledger"), ana.asks("timeline")
+    status, ledger, timeline = ana.asks("status"), ana.asks("commits"), ana.asks("timeline")
 
     assert "wl-1 sales.orders (sev2)" in status
     assert "Responder: @Ana Ribeiro." in status
@@ -171,7 +171,7 @@ def test_closing_needs_a_reason_and_no_undecided_proposal(
     assert "No incident is open in this channel." in again
 
 
-@pytest.mark.parametrize("verb", ["close it is over", "thaw"])
+@pytest.mark.parametrize("verb", ["close it is over", "unfreeze"])
 def test_whoever_does_not_respond_neither_closes_nor_thaws(
     collected: SeenMessage, ana: Responder, ben: Responder, verb: str
 ) -> None:

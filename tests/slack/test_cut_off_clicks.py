@@ -143,7 +143,7 @@ def test_what_looks_first_is_proposed(ana: Responder, bot: LittleBot, interrupti
     interruption.comes_before("evidence-recorded")
 
     told = ana.answer_to(
-        lambda: (ana.types("/waterline propose trust_present_state it is right"), interruption.passes())
+        lambda: (ana.types("/waterline propose verify_current_state it is right"), interruption.passes())
     )
 
     assert "The table cannot be trusted as it is. The newest evidence says: 20 keys live more than once." in told

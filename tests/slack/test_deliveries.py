@@ -26,7 +26,7 @@ from bot.domain.notice import Notice
 from bot.ports import Delivery
 from bot.service.incident_store import IncidentStore
 from bot.slack import surface
-from bot.slack.front_door import Arrivals, FrontDoor
+from bot.slack.gateway import Arrivals, SlackGateway
 from bot.slack.projection import Projection, notice_post
 from bot.slack.requests import Request
 from bot.slack.worker import InboxWorker
@@ -303,18 +303,18 @@ def inbox(tmp_path: Path) -> Iterator[_Busy]:
 
 
 @pytest.fixture
-def door(inbox: _Busy, slack: Workspace, tmp_path: Path) -> Iterator[FrontDoor]:
+def door(inbox: _Busy, slack: Workspace, tmp_path: Path) -> Iterator[SlackGateway]:
     """Connected, and leading nowhere yet."""
     client = WebClient(slack.bot_token, base_url=slack.api_url)
     with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        opened = FrontDoor(client, inbox, store.outbox, SystemClock(), signing_secret=None)
+        opened = SlackGateway(client, inbox, store.outbox, SystemClock(), signing_secret=None)
         opened.connect(slack.app_token, slack.api_url)
         yield opened
         opened.close()
 
 
 def test_what_is_being_kept_while_the_bot_stops_is_acknowledged(
-    door: FrontDoor, inbox: _Busy, slack: Workspace
+    door: SlackGateway, inbox: _Busy, slack: Workspace
 ) -> None:
     """Its person sees no error for what is worked on after the next start."""
     ana = Actor(slack.url, slack.person("ana").person)
@@ -332,7 +332,7 @@ def test_what_is_being_kept_while_the_bot_stops_is_acknowledged(
 
 
 def test_a_record_that_does_not_answer_holds_no_stop_up_for_ever(
-    door: FrontDoor, inbox: _Busy, slack: Workspace
+    door: SlackGateway, inbox: _Busy, slack: Workspace
 ) -> None:
     """The connection ends all the same, so that Slack turns to another one."""
     ana = Actor(slack.url, slack.person("ana").person)

@@ -94,9 +94,9 @@ def test_stop_ends_what_runs_and_nothing_begins_until_somebody_lets_it(ana: Resp
     ana.sees_on_card("was cancelled")
     eventually(lambda: bot.runner.is_idle)
     begun = bot.runner.runs
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     bot.restart()
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     bot.runner.quick()
     eventually(lambda: bot.services.store.get(WL).is_stopped)
     assert bot.runner.runs == begun <= 2
@@ -118,7 +118,7 @@ def test_stop_ends_a_diagnosis_that_still_reads(ana: Responder, bot: LittleBot) 
     eventually(lambda: bot.runner.is_idle)
     ana.sees_on_card("Run all")
     begun = bot.runner.runs
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     bot.runner.quick()
     named = bot.services.store.get(WL).outcomes.get(StepId("name-it"))
     after = bot.runner.runs
@@ -185,7 +185,7 @@ def test_two_incidents_at_once_take_turns(ana: Responder, bot: LittleBot) -> Non
     bot.runner.run = noted  # type: ignore[method-assign]
     for each in (WL, other):
         bot.services.desk.go_on(each, by="U0ANA00001")
-        bot.services.duties.walk_on(each)
+        bot.services.reconciler.walk_on(each)
     eventually(lambda: len([r for i in (WL, other) for r in bot.services.store.get(i).runs.values()]) == 4)
     bot.runner.quick()
     eventually(lambda: len(begun) == 8)

@@ -302,7 +302,7 @@ def test_an_approver_settles_that_it_did_not_happen_and_something_else_can_be_pr
     """Before that a second proposal is refused with the way out; the execution ends, and nothing is repeated."""
     head = orders.head
     offered = ana.card.buttons
-    refused = ana.asks("propose rewind_table_and_job")
+    refused = ana.asks("propose roll_back_table_and_restore_job")
     ben.clicks("Settle: it did not happen…", unknown)
     settled = ben.answer_to(lambda: ben.fills_reason("It writes on, under the old JobManager."))
     shown = ana.sees_on_proposal("Refused at execution")
@@ -317,7 +317,7 @@ def test_an_approver_settles_that_it_did_not_happen_and_something_else_can_be_pr
     assert view is not None
     eventually(lambda: view.state is ProposalState.REFUSED)
     assert orders.head == head
-    assert "Nothing can be proposed while" not in ana.asks("propose rewind_table_and_job")
+    assert "Nothing can be proposed while" not in ana.asks("propose roll_back_table_and_restore_job")
 
 
 WL1 = IncidentId("wl-1")
@@ -342,7 +342,7 @@ def test_a_rewind_goes_to_below_the_oldest_fault_that_is_named(
     told = Diagnosed(diagnosis=Diagnosis(results=results))
     bot.services.store.write(WL1, by=WATERLINE, decide=lambda _incident: [told])
 
-    ana.types("/waterline propose rewind_table_and_job only an older point is left", "orders-oncall")
+    ana.types("/waterline propose roll_back_table_and_restore_job only an older point is left", "orders-oncall")
     ana.sees_on_proposal("Approve")
 
     [view] = bot.services.store.get(WL1).proposals.values()
@@ -451,14 +451,14 @@ def test_the_button_proposes_what_the_next_fault_asks_for(ana: Responder) -> Non
 @pytest.mark.usefixtures("beside")
 def test_who_approves_it_reads_what_comes_first(ana: Responder, bot: LittleBot) -> None:
     """The order is told in the preview, too."""
-    ana.types("/waterline propose rewind_table_and_job drop_others=yes", "orders-oncall")
+    ana.types("/waterline propose roll_back_table_and_restore_job drop_others=yes", "orders-oncall")
     ana.sees_on_proposal("Approve")
 
     [view] = bot.services.store.get(WL).proposals.values()
     assert any(sentence.startswith(FIRST) for sentence in view.proposal.preview.sentences)
 
 
-PROPOSE = "propose trust_present_state Ben and I took the copies out by hand."
+PROPOSE = "propose verify_current_state Ben and I took the copies out by hand."
 
 
 @pytest.fixture
@@ -472,10 +472,10 @@ def by_hand(collected: SeenMessage, orders: Orders, bot: LittleBot) -> IncidentI
 
 def test_nobody_is_told_that_it_recovered_before_it_is_proven(by_hand: IncidentId, ana: Responder) -> None:
     """The refusal names the way."""
-    ana.opens_form("tell recovered")
+    ana.opens_form("notify recovered")
 
     assert "The table is not verified yet" in ana.modal.plain
-    assert "/waterline propose trust_present_state" in ana.modal.plain
+    assert "/waterline propose verify_current_state" in ana.modal.plain
 
 
 def test_a_repair_by_hand_is_proven_approved_and_told(
@@ -490,7 +490,7 @@ def test_a_repair_by_hand_is_proven_approved_and_told(
     ben.clicks("Approve", asked)
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
     ana.sees_on_card("(trusted)")
-    ana.opens_form("tell recovered")
+    ana.opens_form("notify recovered")
     ana.submits()
     told = dana.sees("is verified again", "revenue-analytics")
     other = eli.sees("is verified again", "fraud-ml")

@@ -19,7 +19,7 @@ from bot.domain.errors import CouldNotLook
 from bot.domain.ids import IncidentId, UserId
 from bot.ports import LONGEST_WAIT, Post
 from bot.slack.directory import SlackDirectory
-from bot.slack.front_door import Arrivals
+from bot.slack.gateway import Arrivals
 from bot.slack.render import render
 from bot.slack.sender import Sender
 from bot.slack.sent_before import answer_was_lost, directly, file_is_there, find_sent
@@ -288,7 +288,7 @@ class Scene:
         nothing = SimpleNamespace(store=None, records=SimpleNamespace(html=None, markdown=None, json=None))
         return Sender(
             client, self.store.outbox, nothing, self.clock, Arrivals(),  # type: ignore[arg-type]
-            pace=timedelta(seconds=1), overtaken=lambda _post: None,
+            min_message_interval=timedelta(seconds=1), overtaken=lambda _post: None,
             on_end=lambda _post, problem, _may_mend: self.ended.append(problem),
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from bot.domain.evidence import Verdict
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.domain.runbook import DecisionStep
-from bot.service.walking import current_step
+from bot.service.runbook_steps import current_step
 from bot.slack.blocks.evidence import first_look_message
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
@@ -100,9 +100,9 @@ def test_a_diagnosis_that_was_asked_for_before_a_crash_is_made_after_it(ana: Res
     bot.services.diagnoses.request(WL_1, by=UserId(ana.id))
 
     bot.restart()
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     eventually(lambda: bot.services.store.get(WL_1).diagnosis_asked is None)
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
 
     ana.sees("F2: Run")
     assert ["diagnosis-requested", "diagnosis-ended"] == [kind for kind in kinds(bot) if kind.startswith("diagnosis-")]
@@ -118,9 +118,9 @@ def test_a_step_that_needs_nobody_is_taken_after_a_crash_before_it(ana: Responde
         bot.services.store.write(WL_1, by="waterline", decide=partial(says, done))
     assert current_step(bot.services.store.get(WL_1)) == decision
 
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     eventually(lambda: decision.id in bot.services.store.get(WL_1).outcomes)
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     bot.close()
 
     ends = [entry.body for entry in bot.services.store.get(WL_1).entries if isinstance(entry.body, StepDone)]

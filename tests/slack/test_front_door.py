@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.ports import Post
-from bot.slack.front_door import FrontDoor
+from bot.slack.gateway import SlackGateway
 from bot.slack.http import http_app
 from bot.workspace import Workspace
 from tests.slack.people import eventually
@@ -40,9 +40,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def door(store: Store) -> FrontDoor:
+def door(store: Store) -> SlackGateway:
     """One that leads nowhere yet."""
-    return FrontDoor(
+    return SlackGateway(
         WebClient("xoxb-1", base_url="http://127.0.0.1:9/"),
         store.inbox,
         store.outbox,
@@ -51,7 +51,7 @@ def door(store: Store) -> FrontDoor:
     )
 
 
-def answered(door: FrontDoor, body: dict[str, Any]) -> int:
+def answered(door: SlackGateway, body: dict[str, Any]) -> int:
     """With which status; Socket Mode acknowledges 200 only, and Slack brings an event again that was not."""
     return int(door.app.dispatch(BoltRequest(body=json.dumps(body), mode="socket_mode")).status)
 
@@ -64,13 +64,13 @@ def stored(store: Store) -> int:
     return found
 
 
-def test_a_click_is_kept_before_anybody_can_work_on_it(door: FrontDoor, store: Store) -> None:
+def test_a_click_is_kept_before_anybody_can_work_on_it(door: SlackGateway, store: Store) -> None:
     """Slack brings a click once."""
     assert answered(door, CLICK) == 200
     assert stored(store) == 1
 
 
-def test_whoever_clicked_is_told_when_the_form_cannot_reach_slack(door: FrontDoor, store: Store) -> None:
+def test_whoever_clicked_is_told_when_the_form_cannot_reach_slack(door: SlackGateway, store: Store) -> None:
     """The network is away at that moment: the answer waits in the outbox until it is back."""
     [action] = CLICK["actions"]  # type: ignore[misc]
     note = {**CLICK, "actions": [{**action, "action_id": "add-note", "value": "wl-1"}]}
@@ -93,7 +93,7 @@ def _claims(store: Store, told: list[Post]) -> bool:
 
 @pytest.mark.parametrize(("kind", "kept"), [("message", 0), ("app_mention", 1)])
 def test_what_people_say_is_kept_only_where_it_mentions_the_bot(
-    door: FrontDoor, store: Store, kind: str, kept: int
+    door: SlackGateway, store: Store, kind: str, kept: int
 ) -> None:
     """Also where the app is subscribed to more than the manifest asks for; what is behind the door is woken."""
     woken: list[bool] = []
@@ -105,7 +105,7 @@ def test_what_people_say_is_kept_only_where_it_mentions_the_bot(
     assert (stored(store), len(woken)) == (kept, kept)
 
 
-def test_the_health_page_says_whether_anybody_works(door: FrontDoor) -> None:
+def test_the_health_page_says_whether_anybody_works(door: SlackGateway) -> None:
     """A deployment that waits for it keeps the old bot until the new one is there."""
     is_ready = False
     with TestClient(http_app(door.app, lambda: is_ready, door.took)) as client:
@@ -115,7 +115,7 @@ def test_the_health_page_says_whether_anybody_works(door: FrontDoor) -> None:
         assert (before, client.get("/health").status_code) == (503, 200)
 
 
-def test_a_closed_door_takes_no_requests(door: FrontDoor) -> None:
+def test_a_closed_door_takes_no_requests(door: SlackGateway) -> None:
     """Before anything behind it ends: what is acknowledged is worked on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -135,7 +135,7 @@ def is_open(port: int) -> bool:
         return asking.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_it_says_whether_slack_is_connected(door: FrontDoor) -> None:
+def test_it_says_whether_slack_is_connected(door: SlackGateway) -> None:
     """A probe asks at any time: before, while, and after Slack is gone."""
     before = door.trouble()
     with Workspace().serve() as workspace:
@@ -149,7 +149,7 @@ def test_it_says_whether_slack_is_connected(door: FrontDoor) -> None:
     assert before == "The socket to Slack is not connected."
 
 
-def test_a_quiet_socket_is_a_good_one_and_one_that_answers_no_ping_is_not(door: FrontDoor) -> None:
+def test_a_quiet_socket_is_a_good_one_and_one_that_answers_no_ping_is_not(door: SlackGateway) -> None:
     """Nobody clicks for seconds; then the other side hangs and closes nothing."""
 
     def hangs(_socket: object) -> None:

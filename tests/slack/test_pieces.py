@@ -79,7 +79,7 @@ def test_what_could_not_be_looked_at_is_told_apart_from_what_matches() -> None:
     """A neighbour that nobody can exclude: then people must know by what it differs. Others need no such line."""
     modes = scan(bot.diagnosis)
     match = Matches(headline="it began too far back.", reasons=(), rows=(), last_good=None, wrong_run=None,
-                    remedy=Remedy.REWIND_TABLE_AND_JOB)  # fmt: skip
+                    remedy=Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB)  # fmt: skip
     results = {
         "F2": match,
         "F13": CannotTell(missing=("Flink.",)),

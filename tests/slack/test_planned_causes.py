@@ -48,7 +48,7 @@ def test_a_planned_replay_that_doubled_rows_is_still_taken_back(
     after = match_of(bot, "F2")
     assert "Planned by @Ana" in told.plain
     assert "A plan does not make rows right: " in told.plain
-    assert (before.remedy, before.how) == (after.remedy, after.how) == (Remedy.REWIND_TABLE_AND_JOB, None)
+    assert (before.remedy, before.how) == (after.remedy, after.how) == (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, None)
     assert line.thread_ts == collected.ts
 
 
@@ -94,7 +94,7 @@ def test_a_planned_change_is_verified_by_the_step_that_would_stop_its_writer(
         bot.services.desk.run_now(WL, task, None)
     match = Matches(
         headline="Spark wrote, as planned.", reasons=(), rows=(), last_good=None, wrong_run=None,
-        remedy=Remedy.TRUST_PRESENT_STATE,
+        remedy=Remedy.VERIFY_CURRENT_STATE,
     )  # fmt: skip
     only = Diagnosis(results=(ModeResult(mode=another_writer_changed_rows.MODE, examined=match),))
     bot.services.store.write(WL, by=WATERLINE, decide=lambda _incident: [Diagnosed(diagnosis=only)])

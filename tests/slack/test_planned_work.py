@@ -28,7 +28,7 @@ def planned(ana: Responder, bot: LittleBot) -> IncidentId:
 
 def settles(bot: LittleBot) -> None:
     """Every duty is looked at once, to its end."""
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     eventually(lambda: not bot.services.background._under_way)
 
 

@@ -79,7 +79,7 @@ def test_every_text_is_read_before_it_is_sent(
     the first page is what it was."""
     ana.opens()
     read_by_every_second(orders, consumers)
-    ana.opens_form("tell update")
+    ana.opens_form("notify update")
     found = list(paged(ana))
     [incident] = bot.services.store.all()
     previewed = max(incident.previews.values(), key=lambda notices: notices[0].kind == "update")
@@ -112,7 +112,7 @@ def test_a_second_person_can_read_every_text(
     bot.services.observer.tables = {setup.name: setup.model_copy(update={"policies": policies})}
     ana.opens()
     read_by_every_second(orders, consumers)
-    ana.opens_form("tell update")
+    ana.opens_form("notify update")
     ana.submits()
     ben.clicks("Read and send…", ben.sees("please read and send it"))
     lines = set[str]().union(*paged(ben))
@@ -140,10 +140,10 @@ class TestRefused:
         ana.opens()
         slack.faults.fails("views.update", "invalid_arguments")
 
-        answer = ana.answer_to(lambda: ana.types("/waterline tell update"))
+        answer = ana.answer_to(lambda: ana.types("/waterline notify update"))
         instead = ana.reads_form()
         ana.dismisses()
-        ana.opens_form("tell update")
+        ana.opens_form("notify update")
 
         assert "Slack rejected this form. Slack said: invalid_arguments" in answer
         assert "Slack rejected" in instead
@@ -155,7 +155,7 @@ class TestRefused:
         """A form has no channel of its own."""
         ana.opens()
         read_by_every_second(orders, consumers)
-        ana.opens_form("tell update")
+        ana.opens_form("notify update")
         slack.faults.fails("views.update", "view_too_large")
 
         answer = ana.answer_to(lambda: ana.clicks("Next page", ana.modal))
@@ -167,6 +167,6 @@ class TestRefused:
         ana.opens()
         slack.faults.fails("views.update", "internal_error", times=2)
 
-        ana.opens_form("tell update")
+        ana.opens_form("notify update")
 
         assert ana.modal.submit == "Send to 30 consumers"

@@ -95,7 +95,7 @@ def test_a_bot_that_was_killed_tells_each_consumer_once(
     bot.close()
 
     def do() -> None:
-        ana.opens_form("tell update")
+        ana.opens_form("notify update")
         ana.submits()
 
     code = killed_at(slack, bot, moment, do)

@@ -24,10 +24,10 @@ from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice, NoticeData
 from bot.domain.reads import Consumer
 from bot.domain.review import open_items
-from bot.service.courier import Posting
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.slack.blocks.told import given_up_message
+from bot.service.notification_dispatcher import Posting
+from bot.slack.blocks.notices import given_up_message
 from bot.slack.projection import Projection
 from bot.workspace import SeenMessage, Workspace
 from tests import orders_table as orders
@@ -81,11 +81,11 @@ def test_a_changed_severity_is_told_again(ana: Responder, dana: Responder, bot: 
 def test_a_correction_says_what_the_responder_says(ana: Responder, dana: Responder) -> None:
     """Without words it is not sent; with them it is previewed as it is sent."""
     ana.opens()
-    ana.opens_form("tell correction")
+    ana.opens_form("notify correction")
     refused = ana.modal.plain
     ana.dismisses()
 
-    ana.opens_form("tell correction Only checkpoint 6 is concerned.")
+    ana.opens_form("notify correction Only checkpoint 6 is concerned.")
     ana.submits()
 
     dana.sees("What is right: Only checkpoint 6 is concerned.", "revenue-analytics")
@@ -231,15 +231,15 @@ def test_an_invited_bot_tells_the_same_once(
 def test_an_invited_bot_tells_it_by_itself(slack: Workspace, ana: Responder, dana: Responder, bot: LittleBot) -> None:
     """A few times over hours; who is to call them is not asked each time."""
     ana.sees_on_card("next try at")
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     early = asked(bot)
     bot.clock.advances(timedelta(minutes=11))
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
     eventually(lambda: ends(bot) == ["failed", "failed"])
     slack.faults.adds(REVENUE)
     bot.clock.advances(timedelta(hours=2))
 
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
 
     dana.sees("under review", REVENUE)
     eventually(lambda: ends(bot) == ["failed", "failed", "delivered"])
@@ -257,7 +257,7 @@ def test_a_command_tells_whom_nothing_reached(
     bot.restart()
     eventually(lambda: slack.connected == 1)
 
-    answer = ana.asks("tell again")
+    answer = ana.asks("notify again")
 
     dana.sees("under review", REVENUE)
     eventually(lambda: ends(bot) == ["failed", "delivered"])
@@ -267,7 +267,7 @@ def test_a_command_tells_whom_nothing_reached(
     assert not ana.has_modal
     assert told.text.split("\n")[0].strip("*") in dana.messages(REVENUE)[0].plain
     assert len(eli.messages("fraud-ml")) == 1
-    assert "Nothing to send again" in ana.asks("tell again")
+    assert "Nothing to send again" in ana.asks("notify again")
 
 
 @pytest.mark.usefixtures("unreached")
@@ -404,7 +404,7 @@ def test_what_another_incident_has_stopped_is_told_once_with_everybody(store: St
     assert f"<@{first.asks}>" in message
     assert "“Recovered” was *not sent* to `revenue_daily` (in Slack), `ml_features` (in Slack)." in message
     assert "incident wl-2 questions the table" in message
-    assert "When that is resolved, type `/waterline tell again`" in message
+    assert "When that is resolved, type `/waterline notify again`" in message
 
 
 def test_what_came_in_doubt_again_is_previewed_anew(store: Store, story: Story) -> None:
@@ -415,7 +415,7 @@ def test_what_came_in_doubt_again_is_previewed_anew(store: Store, story: Story) 
     [message] = aloud(store, story)
 
     assert "You cannot send an all-clear" in message
-    assert "When that is resolved, type `/waterline tell recovered`" in message
+    assert "When that is resolved, type `/waterline notify recovered`" in message
 
 
 def test_what_is_given_up_again_is_told_again(store: Store, story: Story) -> None:

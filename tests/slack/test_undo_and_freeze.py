@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.beside import corrections_due
+from bot.domain.concurrent_doubts import corrections_due
 from bot.domain.entries import EffectEnded, ExecutionEnded, ExecutionStarted, ProposalMade
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
@@ -72,8 +72,8 @@ def test_the_undo_of_an_undo_is_decided_as_the_rewind_was(
 
     assert behind == [
         (),
-        ("rewind_table_and_job",),
-        ("undo_proposal", "rewind_table_and_job"),
+        ("roll_back_table_and_restore_job",),
+        ("undo_proposal", "roll_back_table_and_restore_job"),
     ]
 
 
@@ -97,7 +97,7 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     proven: SeenMessage, ana: Responder, ben: Responder, dana: Responder, bot: LittleBot
 ) -> None:
     """The card shows that they are due, a person sends it; nobody can tell them the contrary before the next proof."""
-    ana.opens_form("tell recovered")
+    ana.opens_form("notify recovered")
     ana.submits()
     dana.sees("is verified again", "revenue-analytics")
     ana.clicks("Propose to undo it", proven)
@@ -108,9 +108,9 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     ana.submits()
     taken_back = dana.sees("the table is under review again, because", "revenue-analytics")
     eventually(lambda: list(bot.services.store.get(WL).proposals.values())[-1].verified is not None)
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
 
-    ana.opens_form("tell recovered")
+    ana.opens_form("notify recovered")
     refused = ana.modal.plain
 
     assert "an earlier message was wrong" in taken_back.plain
@@ -123,7 +123,7 @@ def test_a_person_says_why_no_correction_is_sent(
     proven: SeenMessage, ana: Responder, dana: Responder, bot: LittleBot
 ) -> None:
     """The card shows the consumer as due until then, and the reason is on record."""
-    ana.opens_form("tell recovered")
+    ana.opens_form("notify recovered")
     ana.submits()
     dana.sees("is verified again", "revenue-analytics")
     services = bot.services
@@ -136,7 +136,7 @@ def test_a_person_says_why_no_correction_is_sent(
     ana.fills_reason("They read it on Mondays only.")
     ana.sees("They read it on Mondays only.")
 
-    services.duties.settle_all()
+    services.reconciler.settle_all()
     incident = services.store.get(WL)
     assert () == corrections_due(incident)
     assert "correction" not in {view.notice.kind for view in incident.notices.values()}
@@ -160,8 +160,8 @@ def test_an_execution_that_begins_while_the_duties_look_finds_the_trust_taken_ba
         return seen
 
     monkeypatch.setattr(services.store, "get", begins_meanwhile)
-    services.duties._recover(WL)
-    services.duties.settle_all()
+    services.reconciler._recover(WL)
+    services.reconciler.settle_all()
     eventually(lambda: len(orders.marked_when_main_moved) == 2)
 
     assert orders.marked_when_main_moved == ["under-review", "under-review"]
@@ -170,11 +170,11 @@ def test_an_execution_that_begins_while_the_duties_look_finds_the_trust_taken_ba
 def test_maintenance_comes_back_when_the_incident_is_closed(
     proven: SeenMessage, ana: Responder, orders: Orders, bot: LittleBot
 ) -> None:
-    """Frozen by the proposal, thawed by the end; the timeline of the closed incident says so."""
+    """Frozen by the proposal, unfrozen by the end; the timeline of the closed incident says so."""
     frozen = orders.table.properties.get("gc.enabled")
 
     told = ana.asks("close anyway, it is over.")
-    bot.services.duties.settle_all()
+    bot.services.reconciler.settle_all()
 
     assert frozen == "false"
     assert "because undo ends with the incident." in told
@@ -186,11 +186,11 @@ def test_freeze_and_thaw_answer_with_what_they_did(collected: SeenMessage, ana: 
     """At once, without a proposal: nothing is lost by it, and it can be taken back."""
     frozen = ana.asks("freeze")
     properties = orders.table.properties
-    thawed = ana.asks("thaw")
+    unfrozen = ana.asks("unfreeze")
 
     assert "Maintenance of sales.orders is frozen until wl-1 is closed" in frozen
     assert (properties["gc.enabled"], properties["waterline.maintenance"]) == ("false", "frozen")
-    assert "gc.enabled is not set again" in thawed
+    assert "gc.enabled is not set again" in unfrozen
     assert "waterline.maintenance" not in orders.table.properties
 
 
@@ -202,7 +202,7 @@ def test_an_action_can_be_asked_for_by_name_and_an_unknown_one_is_answered(
     known = ana.asks("propose")
 
     assert "Waterline has no action for “rollback”" in unknown
-    assert "rewind_table_and_job" in unknown
+    assert "roll_back_table_and_restore_job" in unknown
     assert "Somebody else must approve it" in known
     assert ana.sees_on_proposal("Rewind table and job")
 

@@ -12,9 +12,9 @@ from bot.adapters.notify import NoticeFiles, Smtp, Webhook
 from bot.domain.entries import NoticeQueued, WaterlineMoved
 from bot.domain.notice import Address, Notice, NoticeData
 from bot.ports import Journal
-from bot.service.courier import Courier
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
+from bot.service.notification_dispatcher import NotificationDispatcher
 from bot.service.retrying import Retrying
 from tests import orders_table as orders
 from tests.incidents import Story
@@ -72,17 +72,19 @@ class Scene:
         """The way to the mailbox."""
         return Address(by="email", to=to)
 
-    def courier(self, journal: Journal | None = None, *, is_up: bool = True) -> Courier:
+    def dispatcher(self, journal: Journal | None = None, *, is_up: bool = True) -> NotificationDispatcher:
         """One process's; `is_up` False: the mail server is not there."""
         store = IncidentStore(journal or self.story.journal, self.clock)
         port = self.box.port if is_up else 9
         smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=60)
         carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
-        return Courier(store, carriers, self.clock, lambda _name: nullcontext(True), OtherDoubts(store, None))
+        return NotificationDispatcher(
+            store, carriers, self.clock, lambda _name: nullcontext(True), OtherDoubts(store, None)
+        )
 
     def delivers(self, *, is_up: bool = True) -> datetime | None:
         """Whatever is due is tried once; returns when the next try is."""
-        return self.courier(is_up=is_up).deliver_due(self.story.id)
+        return self.dispatcher(is_up=is_up).deliver_due(self.story.id)
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from datetime import datetime
 from bot.adapters.journal_sql import open_store
 from bot.adapters.notify import NoticeFiles, Smtp, Webhook
 from bot.domain.ids import IncidentId
-from bot.service.courier import Courier
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
+from bot.service.notification_dispatcher import NotificationDispatcher
 from tests.power_cut import PowerCut, killed
 
 SECRET = b"z" * 32
@@ -32,5 +32,7 @@ def _deliver(url: str, port: int, incident: str, at: datetime, cut: int) -> None
     store = IncidentStore(PowerCut(open_store(url).journal, cut), clock)  # type: ignore[arg-type]
     smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=60)
     carriers = {"email": smtp, "webhook": Webhook((SECRET,)), "file": NoticeFiles()}
-    courier = Courier(store, carriers, clock, lambda _name: nullcontext(True), OtherDoubts(store, None))
-    courier.deliver_due(IncidentId(incident))
+    dispatcher = NotificationDispatcher(
+        store, carriers, clock, lambda _name: nullcontext(True), OtherDoubts(store, None)
+    )
+    dispatcher.deliver_due(IncidentId(incident))

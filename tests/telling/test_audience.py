@@ -30,9 +30,9 @@ from bot.notices.lint import MOST_CHARACTERS
 from bot.notices.reading import ReadThrough, observed_readers, reading_of
 from bot.notices.samples import samples
 from bot.service.late_readers import runs_told
+from bot.service.notifying_rules import is_said_already
 from bot.service.outdated import cleared as told_that_all_is_well
 from bot.service.sending_rules import queued
-from bot.service.telling_rules import is_said_already
 from bot.service.watch_look import facts_of
 from bot.slack.limits import SECTION_TEXT, pages
 from tests import orders_table as orders

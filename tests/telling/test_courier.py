@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.notify import Security, Smtp
+from bot.domain.delivery_status import DeliveryView
 from bot.domain.entries import IncidentClosed, NoticeEnded, NoticeQueued, NoticeRetried, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Address, Notice, sending_key
-from bot.domain.told import DeliveryView
 from bot.service.retrying import Retrying
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
@@ -89,14 +89,14 @@ def test_a_webhook_is_not_led_elsewhere(scene: Scene, status: int) -> None:
 def test_no_password_is_sent_without_encryption(scene: Scene, security: Security) -> None:
     """A mail server that cannot encrypt, or somebody in its place, gets neither password nor notice."""
     key = scene.queues(scene.mail())
-    courier = scene.courier()
-    courier._carriers = {
+    dispatcher = scene.dispatcher()
+    dispatcher._carriers = {
         "email": Smtp(
             "127.0.0.1", scene.box.port, "w@acme.example", security=security, login=("w", "hunter22"), limit_s=60
         )
     }
 
-    courier.deliver_due(scene.story.id)
+    dispatcher.deliver_due(scene.story.id)
 
     delayed = scene.story.incident.notices[key].deliveries[scene.mail().key].delayed
     assert (scene.box.mails, scene.box.logins) == ([], [])
@@ -107,10 +107,10 @@ def test_no_password_is_sent_without_encryption(scene: Scene, security: Security
 def test_a_way_that_is_not_set_up_is_said_at_once(scene: Scene) -> None:
     """Nothing waits in silence for a server that nobody configured."""
     key = scene.queues(scene.mail())
-    courier = scene.courier()
-    courier._carriers = {}
+    dispatcher = scene.dispatcher()
+    dispatcher._carriers = {}
 
-    courier.deliver_due(scene.story.id)
+    dispatcher.deliver_due(scene.story.id)
 
     [lost] = scene.story.incident.notices[key].unreached
     assert "Nothing is configured" in lost.ended.detail

@@ -15,6 +15,7 @@ from bot.adapters.notify import Smtp, Webhook
 from bot.bootstrap import setups_of
 from bot.bootstrap.content import CONTENT
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.delivery_status import MOST_TRIES
 from bot.domain.entries import Body, DeliveryTried, NoticesHeld, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import CouldNotKeep
 from bot.domain.ids import IncidentId
@@ -22,7 +23,6 @@ from bot.domain.journal import Entry
 from bot.domain.notice import Address, Notice
 from bot.domain.reads import Consumer, Untold
 from bot.domain.timeline import sentence
-from bot.domain.told import MOST_TRIES
 from bot.ports import Journal
 from bot.service.record import Records
 from bot.settings import Settings
@@ -112,10 +112,10 @@ def test_a_defect_of_ours_is_tried_again_by_rule_and_said(scene: Scene) -> None:
 
 def test_what_cannot_be_brought_for_one_incident_holds_up_no_other(scene: Scene) -> None:
     """The thread goes on with the others, and comes back to it."""
-    courier = scene.courier()
-    courier._alone_with = broken
+    dispatcher = scene.dispatcher()
+    dispatcher._alone_with = broken
 
-    due = courier._guarded(scene.story.id)
+    due = dispatcher._guarded(scene.story.id)
 
     assert due is not None
     assert due > scene.clock.at
@@ -142,9 +142,9 @@ def test_a_try_that_was_cut_short_may_have_arrived(scene: Scene) -> None:
 def test_one_incident_with_many_ways_leaves_every_other_its_turns(scene: Scene) -> None:
     """A way that does not answer takes its time at each try: after each, the next incident is looked at."""
     key = scene.queues(scene.mail(), Address(by="webhook", to=scene.hook.url))
-    courier = scene.courier()
+    dispatcher = scene.dispatcher()
 
-    turns = [courier._guarded(scene.story.id) for _ in range(3)]
+    turns = [dispatcher._guarded(scene.story.id) for _ in range(3)]
 
     assert turns == [scene.clock.now(), scene.clock.now(), None]
     tried = [e.body.to for e in scene.story.incident.entries if isinstance(e.body, DeliveryTried)]
@@ -172,12 +172,12 @@ def test_a_receiver_that_drips_its_answer_holds_nothing_up(scene: Scene, begins:
 def test_a_mail_server_that_drips_its_greeting_holds_nothing_up(scene: Scene) -> None:
     """Its time limit is one of the whole try, not of each byte."""
     key = scene.queues(scene.mail())
-    courier = scene.courier()
+    dispatcher = scene.dispatcher()
     with dripping(b"220-", is_first=True) as url:
         port = urlsplit(url).port or 0
-        courier._carriers = {"email": Smtp("127.0.0.1", port, "w@acme.example", security="none", limit_s=0.4)}
+        dispatcher._carriers = {"email": Smtp("127.0.0.1", port, "w@acme.example", security="none", limit_s=0.4)}
         began = time.monotonic()
-        courier.deliver_due(scene.story.id)
+        dispatcher.deliver_due(scene.story.id)
 
     assert time.monotonic() - began < 10
     assert scene.story.incident.notices[key].deliveries[scene.mail().key].delayed is not None

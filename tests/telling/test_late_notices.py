@@ -24,11 +24,11 @@ from bot.domain.notice import Notice, NoticeData
 from bot.domain.notice_entries import NoticeQueued
 from bot.domain.promises import announced_since
 from bot.ports import Post
-from bot.service.courier import Posting
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
+from bot.service.notification_dispatcher import Posting
 from bot.service.sending_rules import queued, refuse_overdue, sent_or_held
-from bot.slack.blocks.told import told_blocks
+from bot.slack.blocks.notices import told_blocks
 from bot.slack.sent_before import answer_was_lost, not_asked
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, EVE
@@ -66,7 +66,7 @@ def test_a_try_by_rule_that_falls_into_a_later_doubt_is_not_made(scene: Scene) -
     card = str([block.to_dict() for block in told_blocks(scene.story.incident, None)])
     assert (left, len(scene.box.mails), end.how) == (None, 0, "overtaken")
     assert IN_DOUBT in end.detail
-    assert "/waterline tell again revenue_daily" in end.detail
+    assert "/waterline notify again revenue_daily" in end.detail
     assert "by e-mail not sent: You cannot send an all-clear." in card
 
 

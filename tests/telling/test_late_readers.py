@@ -7,7 +7,7 @@ import pytest
 
 from bot.adapters.journal_sql import Store
 from bot.adapters.lineage import AllLineage
-from bot.domain.beside import ALONE, corrections_due, refuse_other_trust
+from bot.domain.concurrent_doubts import ALONE, corrections_due, refuse_other_trust
 from bot.domain.entries import (
     Body,
     CorrectionDeclined,

@@ -5,16 +5,16 @@ from datetime import timedelta
 import pytest
 
 from bot.adapters.journal_sql import Store
+from bot.domain.delivery_status import DeliveryView
 from bot.domain.entries import Body, DeliveryTried, IncidentClosed, NoticeEnded, NoticeQueued, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice, NoticeData
 from bot.domain.timeline import notice_sentence
-from bot.domain.told import DeliveryView
 from bot.notices.gather import earlier_of
 from bot.service.incident_store import IncidentStore
 from bot.service.outdated import overtakes
-from bot.slack.blocks.told import told_blocks
+from bot.slack.blocks.notices import told_blocks
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story

@@ -27,10 +27,10 @@ from bot.domain.setup import TableSetup
 from bot.notices.gather import facts_for
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
+from bot.service.notifying_rules import refuse_after_close, refuse_false_comfort
 from bot.service.outdated import refuse_outdated
 from bot.service.promises import Promises
 from bot.service.sending_rules import left_to_tell, owes_first_warning, owes_severity
-from bot.service.telling_rules import refuse_after_close, refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story, healthy
@@ -294,7 +294,7 @@ def test_it_is_not_closed_over_a_promise_either(unconfigured_story: Story) -> No
         desk.close(unconfigured_story.id, "It is gone.", by=ANA)
 
 
-CORRECT = "/waterline tell correction WORDS"
+CORRECT = "/waterline notify correction WORDS"
 
 
 def test_who_was_told_that_all_is_well_is_corrected_by_a_command(scene: Scene) -> None:
@@ -321,5 +321,5 @@ def test_an_all_clear_that_may_not_be_said_names_what_may(scene: Scene) -> None:
     """The table was proven, and came under review again."""
     scene.story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
 
-    with pytest.raises(Refused, match=f"/waterline tell update, or {CORRECT}"):
+    with pytest.raises(Refused, match=f"/waterline notify update, or {CORRECT}"):
         refuse_false_comfort(scene.story.incident, "recovered")

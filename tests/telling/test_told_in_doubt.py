@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.beside import Beside, beside, refuse_other_trust
+from bot.domain.concurrent_doubts import ConcurrentDoubts, concurrent_doubts, refuse_other_trust
 from bot.domain.entries import NoteAdded, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId
@@ -144,9 +144,9 @@ def test_planned_work_after_an_incident_without_proof_is_not_told_as_harmless(tm
         first = Story(store.journal).opens().closes()
         planned = Story(store.journal, start=first.now).opens(planned=True)
 
-        found = beside(planned.incident, [first.incident, planned.incident], ())
+        found = concurrent_doubts(planned.incident, [first.incident, planned.incident], ())
 
-        assert found == Beside(later=None, doubt=f"incident {first.id} questions the table")
+        assert found == ConcurrentDoubts(later=None, doubt=f"incident {first.id} questions the table")
 
 
 def test_what_another_process_adds_after_the_end_is_seen(tmp_path: Path) -> None:

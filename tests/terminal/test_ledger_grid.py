@@ -1,4 +1,4 @@
-"""`waterline ledger`, windows of commits and the scripted walk in the terminal."""
+"""`waterline commits`, windows of commits and the scripted walk in the terminal."""
 
 import subprocess
 import sys

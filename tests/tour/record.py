@@ -138,7 +138,7 @@ class _CuriousWalk(Walk):
         self._recorder = recorder
 
     def _close(self, label: str, card: SeenMessage) -> None:
-        for command in ("diagnose", "ledger"):
+        for command in ("diagnose", "commits"):
             self._ana.types(f"/waterline {command}", CHANNEL)
             self._recorder.waits_until_quiet()
         super()._close(label, card)

@@ -84,7 +84,7 @@ def test_a_proposal_that_was_refused_twice_can_be_made_again() -> None:
             ben.fills({"reason": "I want to look at it first."})
             ben.submits()
             eventually(partial(are_rejected, workspace, number), timeout_s=60)
-            ana.types("/waterline propose rewind_table_and_job", CHANNEL)
+            ana.types("/waterline propose roll_back_table_and_restore_job", CHANNEL)
 
         again = ben.waits_for(can_be_approved, CHANNEL, timeout=60)
 

@@ -32,7 +32,7 @@ def test_table_and_job_go_back_together(fresh_lab: FreshLab, tmp_path: Path) -> 
         world.walk("restored-from-older-savepoint")
 
         assert broken != list(range(1, len(broken) + 1)), "the story has to damage the table"
-        assert _proposed_and_proven(world) == ["rewind_table_and_job"]
+        assert _proposed_and_proven(world) == ["roll_back_table_and_restore_job"]
         _everything_once(world)
         assert world.properties()["waterline.status"] == "trusted"
 

@@ -18,7 +18,7 @@ from bot.cli.options import NobodyThere
 from bot.domain.ids import TableName
 from bot.domain.watch import Sighted
 from bot.lab.lab import Lab
-from bot.lab.world import Told
+from bot.lab.world import StoryRecord
 from bot.service.sightings import Sightings
 from bot.settings import Settings, WatchSettings
 from bot.workspace.people import default_cast
@@ -53,7 +53,7 @@ def time_to_finding(lab: Lab, folder: Path, story: str, limit: timedelta) -> tup
     """Seconds from the fault to the first finding, and all findings."""
     with watched(lab, folder) as sightings:
         time.sleep(2 * EVERY.total_seconds())
-        told: Told = lab.tell(story)
+        told: StoryRecord = lab.tell(story)
         fault = next(step.at for step in told.steps if step.text.startswith(FAULTS[story]))
         while not (found := seen(sightings, lab.state.table)) and datetime.now(UTC) - fault < limit:
             time.sleep(0.5)

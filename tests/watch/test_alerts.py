@@ -12,7 +12,7 @@ import pytest
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.setup import TableSetup
-from bot.service.alerts import AlertDesk
+from bot.service.alerts import AlertService
 from bot.service.record import Records
 from bot.service.sightings import Sightings
 from bot.settings import WebSettings
@@ -56,7 +56,7 @@ def sightings(scene: Scene) -> Sightings:
 def web(scene: Scene, sightings: Sightings) -> Iterator[httpx.Client]:
     """A sender; readers have a token of their own."""
     access = Access(WebSettings(), "readers-only-42")
-    routes = AlertRoutes(AlertDesk(sightings, {ORDERS: SETUP}, None), token=TOKEN, pagerduty_secret=SECRET)
+    routes = AlertRoutes(AlertService(sightings, {ORDERS: SETUP}, None), token=TOKEN, pagerduty_secret=SECRET)
     app = web_app(scene.desk(), scene.restores(), Records(CONTENT), CONTENT, access, lambda _users: {}, routes)
     with serving(app, "127.0.0.1", 0) as address, httpx.Client(base_url=address) as client:
         yield client

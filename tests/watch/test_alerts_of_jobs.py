@@ -12,7 +12,7 @@ from bot.domain.entries import IncidentClosed
 from bot.domain.ids import TableName
 from bot.domain.setup import TableSetup
 from bot.ports import Post
-from bot.service.alerts import Alert, AlertDesk
+from bot.service.alerts import Alert, AlertService
 from bot.service.sightings import Sightings, post_key
 from tests.decisions import ANA, CHANNEL
 from tests.tables import CONTRACT
@@ -31,7 +31,7 @@ def sightings(tmp_path: Path) -> Iterator[Sightings]:
     scene.close()
 
 
-def desk(sightings: Sightings, tables: int) -> AlertDesk:
+def desk(sightings: Sightings, tables: int) -> AlertService:
     """One job writes so many of them."""
     policies = {"default": ApprovalPolicy(users=("U0BEN00001",))}
     setups = {
@@ -41,7 +41,7 @@ def desk(sightings: Sightings, tables: int) -> AlertDesk:
         )
         for place, name in enumerate(TABLES)
     }  # fmt: skip
-    return AlertDesk(sightings, setups, None)
+    return AlertService(sightings, setups, None)
 
 
 def alert(*, is_resolved: bool = False) -> Alert:

@@ -20,7 +20,7 @@ from tests.watch.recorded import Recorded
 from tests.watch.signs import ORDERS, sign
 from tests.web.scene import StandingClock
 
-TERMS = WatchTerms(patience=timedelta(minutes=2))
+TERMS = WatchTerms(grace_period=timedelta(minutes=2))
 
 
 class BrokenEye:
@@ -71,7 +71,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def test_a_watch_that_only_fails_says_that_it_is_blind(world: World) -> None:
-    """After the patience that any source has, once; and that is over when it looks again."""
+    """After the grace_period that any source has, once; and that is over when it looks again."""
     world.fails(2)
     early = world.told
     world.fails(3)

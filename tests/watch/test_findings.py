@@ -362,7 +362,7 @@ def veiled_failing(*, recovers: bool) -> Case:
 
 def told_of(case: Case) -> tuple[Sign, ...]:
     """All that the watch tells of it where no failure mode names it."""
-    return signs_in(case, diagnose(case, {}), patience=VEILED_PATIENCE).told
+    return signs_in(case, diagnose(case, {}), grace_period=VEILED_PATIENCE).told
 
 
 @pytest.mark.parametrize(("recovers", "code"), [(True, "restarts"), (False, "no-advance")])
@@ -423,7 +423,7 @@ def test_a_table_that_is_too_old_is_not_over_because_its_job_was_restored_wrongl
     world.catalog_in(tmp_path / name)
     watched.clock.at = max(world.now, watched.clock.at + SECOND)
 
-    watched.looks(9, apart=TERMS.patience / 4)
+    watched.looks(9, apart=TERMS.grace_period / 4)
 
     assert before == ("stale",)
     assert watched.seen == ("stale", graver)
@@ -438,12 +438,12 @@ def test_what_holds_no_more_is_over_though_something_graver_lasts(
     world.until(world.runs[0].started_at - SECOND)
     watched = over_recorded(world)
     wire.answers.clear()
-    watched.looks(6, apart=TERMS.patience / 4)
+    watched.looks(6, apart=TERMS.grace_period / 4)
     before = watched.seen
     world.goes_on().told_by(wire)
     world.catalog_in(tmp_path / world.name)
 
-    watched.looks(9, apart=TERMS.patience / 4)
+    watched.looks(9, apart=TERMS.grace_period / 4)
 
     assert before == ("blind",)
     assert watched.seen == ("blind", "F2")

@@ -20,10 +20,10 @@ from tests.web.scene import Scene
 
 
 def test_a_second_freeze_goes_on_from_the_first_and_a_thaw_ends_it(tmp_path: Path) -> None:
-    """A recovery freezes what a responder had frozen before; a thaw ends it, and so does the end."""
+    """A recovery freezes what a responder had frozen before; a unfreeze ends it, and so does the end."""
     scene = Scene(tmp_path).opens(mark=False)
     told = []
-    for status in ("frozen", "frozen", "thawed", "frozen"):
+    for status in ("frozen", "frozen", "unfrozen", "frozen"):
         scene.clock.at += timedelta(hours=1)
         body = MaintenanceMarked.model_validate({"status": status, "sentence": "So it is."})
         scene.incidents.write(scene.id, by=ANA, decide=lambda _incident, body=body: [body])
@@ -31,9 +31,9 @@ def test_a_second_freeze_goes_on_from_the_first_and_a_thaw_ends_it(tmp_path: Pat
     now = scene.clock.at
     scene.closes()
 
-    first, second, thawed, last = told
+    first, second, unfrozen, last = told
     assert first == second == (now - timedelta(hours=3), now - timedelta(hours=3) + FIRST)
-    assert thawed is None
+    assert unfrozen is None
     assert last == (now, now + FIRST)
     assert asks_to_thaw(scene.incidents.get(scene.id)) is None
     scene.close()
@@ -41,11 +41,11 @@ def test_a_second_freeze_goes_on_from_the_first_and_a_thaw_ends_it(tmp_path: Pat
 
 def asked_to_thaw(bot: WatchingBot) -> int:
     entries = bot.services.store.get(ONE).entries
-    return sum(isinstance(entry.body, PromiseReminded) and entry.body.what == "thaw" for entry in entries)
+    return sum(isinstance(entry.body, PromiseReminded) and entry.body.what == "unfreeze" for entry in entries)
 
 
 def test_a_freeze_that_was_forgotten_is_asked_about(ana: Responder, bot: WatchingBot) -> None:
-    """After eight hours, then a day later and no earlier; once it is thawed, the question says so and nobody asks."""
+    """After eight hours, then a day later and no earlier; once it is unfrozen, the question says so and nobody asks."""
     ana.opens()
     ana.asks("freeze")
     times = []
@@ -53,12 +53,12 @@ def test_a_freeze_that_was_forgotten_is_asked_about(ana: Responder, bot: Watchin
         comes(bot, hours * 60)
         times.append(asked_to_thaw(bot))
     told = ana.sees("paused for 32 h")
-    answer = ana.asks("thaw")
+    answer = ana.asks("unfreeze")
     comes(bot, 60 * 24 * 3)
 
     assert times == [0, 1, 1, 2]
     assert f"<@{ana.id}>" in str(told.blocks)
-    assert "type /waterline thaw, or close the incident" in told.plain
+    assert "type /waterline unfreeze, or close the incident" in told.plain
     assert "no longer frozen" in answer
     assert "is no longer frozen." in ana.sees(":white_check_mark: Maintenance of").plain
     assert asked_to_thaw(bot) == 2
@@ -103,7 +103,7 @@ def reminded(story: Story, *, after: timedelta) -> int:
     since = story.incident.frozen_at
     assert since is not None
     story.now += after
-    return story.says(PromiseReminded(what="thaw", due=since, moment=since, people=(ANA,))).incident.entries[-1].seq
+    return story.says(PromiseReminded(what="unfreeze", due=since, moment=since, people=(ANA,))).incident.entries[-1].seq
 
 
 def shown(story: Story, seq: int) -> str:
@@ -122,13 +122,13 @@ def test_the_newest_end_is_told(story: Story) -> None:
     told = shown(story, seq)
 
     assert "planned end 14:04 UTC" in told
-    assert "type `/waterline thaw`" in told
+    assert "type `/waterline unfreeze`" in told
 
 
 def test_an_end_of_an_earlier_freeze_is_not_told_of_this_one(story: Story) -> None:
-    """It went with its thaw."""
+    """It went with its unfreeze."""
     frozen(story, hours=2)
-    story.says(MaintenanceMarked(status="thawed", sentence="So it is."))
+    story.says(MaintenanceMarked(status="unfrozen", sentence="So it is."))
     frozen(story)
 
     assert "was to end by" not in shown(story, reminded(story, after=timedelta(hours=8)))

@@ -219,7 +219,7 @@ def test_wrong_rows_beside_a_job_that_cannot_restart_are_told_by_themselves() ->
     more = _found("F15", Act.REPAIR, Remedy.DEDUPLICATE_ROWS)
     case = Recorded("last-commit-expired-v2").case
 
-    signs = signs_in(case, Diagnosis(results=(job, rows, more)), patience=timedelta(hours=1))
+    signs = signs_in(case, Diagnosis(results=(job, rows, more)), grace_period=timedelta(hours=1))
 
     assert [(each.code, each.rows_are_right) for each in signs.told[:2]] == [("F8", True), ("F1", False)]
     assert signs.told[0].also == ("F1: It is F1.", "F15: It is F15.")
@@ -233,7 +233,7 @@ def test_wrong_rows_that_come_first_stand_for_the_rest() -> None:
     job = _found("F8", Act.RECOVER, Remedy.RESTORE_JOB_ONLY)
     case = Recorded("last-commit-expired-v2").case
 
-    signs = signs_in(case, Diagnosis(results=(fork, job)), patience=timedelta(hours=1))
+    signs = signs_in(case, Diagnosis(results=(fork, job)), grace_period=timedelta(hours=1))
 
     assert signs.told[0].code == "F13"
     assert "F8" in signs.beside

@@ -20,7 +20,7 @@ from bot.domain.entries import (
 from bot.domain.ids import ProposalId, SnapshotId
 from bot.domain.journal import WATERLINE
 from bot.domain.promises import owed, reminders
-from bot.domain.rehearsals import AGAIN
+from bot.domain.staged_repairs import AGAIN
 from bot.service.incident_store import IncidentStore
 from bot.service.promises import Promises
 from bot.service.proposing import PUBLISH, offered_before

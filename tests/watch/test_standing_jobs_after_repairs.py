@@ -24,10 +24,10 @@ from bot.domain.entries import (
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.ids import ProposalId, SnapshotId
 from bot.domain.journal import WATERLINE
-from bot.domain.rehearsals import AGAIN, left_by_stop, standing_job, stood_still
 from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
 from bot.domain.setup import TableSetup
 from bot.domain.snapshot import REPAIR as REPAIRED_BY
+from bot.domain.staged_repairs import AGAIN, left_by_stop, standing_job, stood_still
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore

@@ -13,7 +13,7 @@ from bot.domain.findings import Limit, RecoveryDeadline
 from bot.domain.flink import JobRun
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.setup import TableSetup
-from bot.service.alerts import Alert, AlertDesk
+from bot.service.alerts import Alert, AlertService
 from bot.service.watch_look import Look, hidden_aside
 from bot.slack.commands import watched as listed
 from tests.tables import CONTRACT, ORDERS
@@ -40,7 +40,7 @@ def is_alerted(watched: Watched) -> None:
         source="Alertmanager", fingerprint="f", started_at=watched.clock.at, is_resolved=False, title="t",
         details=(), names=("sales.orders",), severity="sev1", runbook=None, link=None,
     )  # fmt: skip
-    AlertDesk(watched.sightings, watched.observer.tables, None).take([alert])
+    AlertService(watched.sightings, watched.observer.tables, None).take([alert])
 
 
 def beside(watched: Watched) -> str:
@@ -83,7 +83,7 @@ def test_the_answer_says_until_when_a_table_can_be_recovered(
 
 @pytest.mark.parametrize("part", SOURCES)
 def test_what_cannot_be_read_is_no_all_clear_and_is_told(over_recorded: OverRecorded, part: str) -> None:
-    """After the patience that Flink has, by name, with why and what to do; and it is over when it can be read."""
+    """After the grace_period that Flink has, by name, with why and what to do; and it is over when it can be read."""
     world = hidden(Recorded("planned-restart-v2"), part)
     watched = over_recorded(world)
     is_alerted(watched)

@@ -29,7 +29,7 @@ from tests.tables import ORDERS
 from tests.web.scene import StandingClock
 
 JOB = "orders-to-iceberg"
-TERMS = WatchTerms(patience=timedelta(minutes=2))
+TERMS = WatchTerms(grace_period=timedelta(minutes=2))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from bot.bootstrap import failure_modes
 from bot.domain.approval import People
 from bot.service.services import Services
 from bot.service.sightings import Sightings, WatchFindings
-from bot.service.trust import TrustDesk
+from bot.service.trust import TrustService
 from bot.service.watch_look import Eye, WatchTerms
 from bot.service.watching import Watch
 from bot.workspace.people import default_cast
@@ -19,7 +19,7 @@ from tests.slack.little_bot import LittleBot
 from tests.tables import ORDERS, job
 
 ONCALL_CHANNEL = next(channel.id for channel in default_cast().channels if channel.name == "orders-oncall")
-TERMS = WatchTerms(patience=timedelta(minutes=2))
+TERMS = WatchTerms(grace_period=timedelta(minutes=2))
 
 
 class WatchingBot(LittleBot):
@@ -79,5 +79,5 @@ class WatchingBot(LittleBot):
         alone = store.presence.alone_with
         watch = Watch(eye, sightings, services.store, self.clock, alone, TERMS, (ORDERS,))
         findings = WatchFindings(store.watched, [ORDERS])
-        trust = TrustDesk(services.store, services.observer, self.clock, findings=findings)
+        trust = TrustService(services.store, services.observer, self.clock, findings=findings)
         return replace(services, sightings=sightings, watch=watch, trust=trust)

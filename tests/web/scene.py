@@ -20,8 +20,8 @@ from bot.domain.trust import Trust
 from bot.ports import TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.restoring import RestoreDesk
-from bot.service.trust import TrustDesk
+from bot.service.restoring import RestoreService
+from bot.service.trust import TrustService
 from bot.service.waterline import Waterline
 from tests.decisions import ANA, BEN, CHANNEL, F2, RUNBOOK, rewind
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job
@@ -76,18 +76,18 @@ class Scene:
         *,
         patience: timedelta = timedelta(seconds=10),
         deadlines: Callable[[TableName], RecoveryDeadline | None] = lambda _table: None,
-    ) -> TrustDesk:
+    ) -> TrustService:
         """One that keeps nothing between two questions."""
         setups = {name: _setup(name) for name in (ORDERS, REFUNDS)}
         observer = Observer(catalog or self.catalog, setups, {}, AllLineage([]), FolderOfTable())
-        return TrustDesk(
+        return TrustService(
             self.incidents, observer, self.clock, patience=patience, keep=timedelta(0), deadlines=deadlines
         )
 
-    def restores(self) -> RestoreDesk:
+    def restores(self) -> RestoreService:
         """Of tables whose configuration names no job."""
         setups = {name: _setup(name) for name in (ORDERS, REFUNDS)}
-        return RestoreDesk(Observer(self.catalog, setups, {}, AllLineage([]), FolderOfTable()), self.clock)
+        return RestoreService(Observer(self.catalog, setups, {}, AllLineage([]), FolderOfTable()), self.clock)
 
     @property
     def trust(self) -> Trust:
@@ -123,7 +123,7 @@ class Scene:
             rows=(self.commits[-1],),
             last_good=self.good,
             wrong_run=job("b"),
-            remedy=Remedy.REWIND_TABLE_AND_JOB,
+            remedy=Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB,
         )
         found = Diagnosis(results=(ModeResult(mode=F2, examined=match),))
         return self._says(Diagnosed(diagnosis=found, deadline=deadline))

@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 from bot.cli import app
 from bot.cli.trust import Required, exit_code
 from bot.domain.trust import Basis, TrustState
-from bot.service.alerts import AlertDesk
+from bot.service.alerts import AlertService
 from bot.service.record import Records
 from bot.service.sightings import Sightings
 from bot.settings import WebSettings
@@ -203,7 +203,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenApiSchema]:
     scene.opens().diagnoses().proposes()
     access = Access(WebSettings(), FUZZ_TOKEN)
     sightings = Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: "C0ORDERS01"})
-    desk = AlertDesk(sightings, scene.desk().setups, None)
+    desk = AlertService(sightings, scene.desk().setups, None)
     alerts = AlertRoutes(desk, token=ALERT_TOKEN, pagerduty_secret=SECRET)
     app = web_app(scene.desk(), scene.restores(), Records(CONTENT), CONTENT, access, lambda _users: {}, alerts)
     with serving(app, "127.0.0.1", 0) as address:

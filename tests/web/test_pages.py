@@ -275,7 +275,7 @@ def _config(scene: Scene, slack: Workspace) -> Path:
         "tables": {
             str(ORDERS): {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
         },
-        "slack": {"base_url": slack.api_url, "pace": 0},
+        "slack": {"base_url": slack.api_url, "min_message_interval": 0},
         "web": {"port": 0},
     }
     path = scene.folder / "waterline.yaml"

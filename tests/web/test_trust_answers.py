@@ -25,7 +25,7 @@ from bot.history.suspicion import propose_window
 from bot.ports import TableCatalog, TableChange
 from bot.service.opening import Opening
 from bot.service.sightings import WatchFindings
-from bot.service.trust import TrustDesk
+from bot.service.trust import TrustService
 from bot.service.waterline import Waterline
 from tests.decisions import ANA, CHANNEL, F2, RUNBOOK
 from tests.orders_table import NINE
@@ -354,7 +354,7 @@ def test_a_finding_that_does_not_tell_where_it_begins_leaves_what_was_proven(dou
 def _trust(scene: Scene) -> Trust:
     desk = scene.desk()
     findings = WatchFindings(scene.store.watched, [ORDERS])
-    heeding = TrustDesk(scene.incidents, desk._observer, scene.clock, findings=findings, keep=timedelta(0))
+    heeding = TrustService(scene.incidents, desk._observer, scene.clock, findings=findings, keep=timedelta(0))
     return heeding.trust(ORDERS)
 
 

@@ -27,7 +27,7 @@ _CODE = {  # kind -> folders and files: sentences in strings; errors, settings a
     "Slack": ("bot/slack",),
     "services": ("bot/service", "bot/bootstrap"),
     "incident": ("bot/domain/timeline.py", "bot/domain/*_words.py", "bot/domain/approval*.py",
-                 "bot/domain/deciding.py", "bot/domain/review*.py", "bot/domain/effects.py",
+                 "bot/domain/decisions.py", "bot/domain/review*.py", "bot/domain/effects.py",
                  "bot/domain/re*ments.py", "bot/domain/promise*.py", "bot/domain/held*.py", "bot/runbook",
                  "bot/incident"),
     "actions": ("bot/actions",),

@@ -2,12 +2,13 @@
 
 `prepare` reads the world and decides; what it returns is journalled as the intent before `perform` acts.
 Whatever cannot be known is OutcomeUnknown; `verify` then asks the world and never repeats blindly.
-Each file of this package is about one thing that effects change; `KINDS` names all effects.
+Each file of this package is about one thing that effects change; `HANDLERS` names all effects.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bot.actions._current_state import looked_at
 from bot.actions._effects.branch import (
     ChangingFiles,
     DeletingRows,
@@ -15,11 +16,10 @@ from bot.actions._effects.branch import (
     MakingBranch,
     ReplayingRows,
 )
+from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Pending, Verification
 from bot.actions._effects.job import KeepingSavepoint, StartingFromStop, StartingJob, StoppingFork, StoppingJob
-from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
 from bot.actions._effects.table import FreezingMaintenance, MarkingTable, MovingTable, PublishingBranch
 from bot.actions._requirements import check_all
-from bot.actions._world import looked_at
 from bot.domain.effects import (
     ChangeFiles,
     DeleteRows,
@@ -43,7 +43,7 @@ from bot.domain.execution import ProposalView
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, Requirement
 
-KINDS: Mapping[type, Kind[Any]] = {
+HANDLERS: Mapping[type, EffectHandler[Any]] = {
     StopJob: StoppingJob(),
     StopFork: StoppingFork(),
     MoveTable: MovingTable(),
@@ -62,8 +62,8 @@ KINDS: Mapping[type, Kind[Any]] = {
 """How each effect is done."""
 
 
-def kind_of(effect: Effect) -> Kind[Any]:
-    return KINDS[type(effect)]
+def kind_of(effect: Effect) -> EffectHandler[Any]:
+    return HANDLERS[type(effect)]
 
 
 def describe(effect: Effect) -> str:
@@ -84,66 +84,66 @@ def standing(proposal: Proposal, index: int) -> tuple[Requirement, ...]:
     return tuple(each.model_copy(update=by_anybody) if isinstance(each, HeadDescends) else each for each in held)
 
 
-def prepare(hands: Hands, proposal: Proposal, index: int, *, earlier: EffectStarted | None = None) -> EffectStarted:
+def prepare(clients: Clients, proposal: Proposal, index: int, *, earlier: EffectStarted | None = None) -> EffectStarted:
     """Check everything that this effect relies on and fix its intent.
 
     `earlier` is an intent that surely did not come to be so far.
     Raises Superseded (the world has moved; nothing was done by this effect) or CouldNotLook.
     """
     effect = proposal.effects[index]
-    world = hands.world(proposal.table)
+    world = clients.world(proposal.table)
     check_all(standing(proposal, index), world, is_begun=index > 0)
     intent = EffectStarted(proposal=proposal.id, index=index)
     return kind_of(effect).prepare(effect, intent, world, earlier)
 
 
-def perform(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Did:
+def perform(clients: Clients, proposal: Proposal, intent: EffectStarted) -> EffectResult:
     """Do it, at most once. Raises CommitRefused, Superseded, CouldNotLook (surely not done; also where the table is
     gone), OutcomeUnknown."""
     effect = proposal.effects[intent.index]
     with looked_at():
-        return kind_of(effect).perform(effect, intent, hands)
+        return kind_of(effect).perform(effect, intent, clients)
 
 
-def verify(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Looked:
+def verify(clients: Clients, proposal: Proposal, intent: EffectStarted) -> Verification:
     """Whether an effect whose end nobody saw did happen, from the world alone; where nobody knows, what can be seen."""
     effect = proposal.effects[intent.index]
     kind = kind_of(effect)
     try:
         with looked_at():
-            looked = kind.verify(effect, intent, hands)
+            looked = kind.verify(effect, intent, clients)
     except CouldNotLook as error:
-        return Looked(happened="unknown", sentence=f"{error.happened} {error.found}")
+        return Verification(happened="unknown", sentence=f"{error.happened} {error.found}")
     if looked.happened != "unknown":
         return looked
     try:
-        seen = kind.on_table(effect, hands.world(proposal.table).table)
+        seen = kind.on_table(effect, clients.world(proposal.table).table)
     except CouldNotLook as error:
         seen = f"{error.happened} {error.found}"
     return looked.model_copy(update={"sentence": f"{looked.sentence} {seen}".rstrip()})
 
 
-def may_yet(hands: Hands, effect: Effect) -> str | None:
+def may_still_complete(clients: Clients, effect: Effect) -> str | None:
     """By what an effect that is not there so far may yet come to be, a sentence; None: by nothing that is known."""
     try:
         with looked_at():
-            return kind_of(effect).may_yet(effect, hands)
+            return kind_of(effect).may_still_complete(effect, clients)
     except CouldNotLook as error:
         return f"{error.happened} {error.found}"
 
 
-def awaited(hands: Hands, view: ProposalView) -> tuple[Awaited, ...]:
+def awaited(clients: Clients, view: ProposalView) -> tuple[Pending, ...]:
     """What a carried-out proposal has to bring yet before `checks` can tell. Raises CouldNotLook where the table cannot
     be read."""
-    world = hands.world(view.proposal.table)
+    world = clients.world(view.proposal.table)
     found = (kind_of(effect).awaits(effect, view.started[i], world) for i, effect in enumerate(view.proposal.effects))
     return tuple(each for each in found if each is not None)
 
 
-def checks(hands: Hands, view: ProposalView) -> Sequence[Check]:
+def checks(clients: Clients, view: ProposalView) -> Sequence[Check]:
     """Whether the world is as each effect of a carried-out proposal promised. Waits for nothing. Raises CouldNotLook
     where the table cannot be read."""
-    world = hands.world(view.proposal.table)
+    world = clients.world(view.proposal.table)
     found: list[Check] = []
     for index, effect in enumerate(view.proposal.effects):
         found += kind_of(effect).checks(effect, view.started[index], world)
@@ -151,6 +151,19 @@ def checks(hands: Hands, view: ProposalView) -> Sequence[Check]:
 
 
 __all__ = [
-    "KINDS", "Awaited", "Did", "Hands", "Kind", "Looked", "awaited", "checks", "describe", "kind_of", "may_yet",
-    "perform", "prepare", "standing", "verify",
+    "HANDLERS",
+    "Clients",
+    "EffectHandler",
+    "EffectResult",
+    "Pending",
+    "Verification",
+    "awaited",
+    "checks",
+    "describe",
+    "kind_of",
+    "may_yet",
+    "perform",
+    "prepare",
+    "standing",
+    "verify",
 ]  # fmt: skip

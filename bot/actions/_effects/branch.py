@@ -7,8 +7,8 @@ from abc import abstractmethod
 from itertools import takewhile
 from typing import TypeVar
 
-from bot.actions._effects.kind import Did, Hands, Kind, Looked
-from bot.actions._requirements import World
+from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Verification
+from bot.actions._requirements import CurrentState
 from bot.domain.effects import ChangeFiles, DeleteRows, DropBranch, MakeBranch, ReplayRows
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import OutcomeUnknown, Superseded
@@ -19,7 +19,7 @@ from bot.domain.table import REPAIR, TOOK_OUT, Snapshot, TableState
 from bot.ports import FileChange, RowChange, RowReplay, TableChange
 
 
-class DroppingBranch(Kind[DropBranch]):
+class DroppingBranch(EffectHandler[DropBranch]):
     """Compared with the head that was approved: a branch on which somebody has worked since is left alone."""
 
     uses_up = frozenset({"ref-is"})
@@ -27,12 +27,12 @@ class DroppingBranch(Kind[DropBranch]):
     def describe(self, effect: DropBranch) -> str:
         return f"Remove branch {effect.branch}"
 
-    def perform(self, effect: DropBranch, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: DropBranch, intent: EffectStarted, clients: Clients) -> EffectResult:
         """One commit that does not care where main is."""
-        table = hands.catalog.load(effect.table)
+        table = clients.catalog.load(effect.table)
         if table.ref(effect.branch) is None:
-            return Did(sentence=f"Branch {effect.branch} no longer exists: somebody has removed it.")
-        hands.catalog.commit(
+            return EffectResult(sentence=f"Branch {effect.branch} no longer exists: somebody has removed it.")
+        clients.catalog.commit(
             effect.table,
             TableChange(
                 expected_uuid=table.uuid,
@@ -41,17 +41,17 @@ class DroppingBranch(Kind[DropBranch]):
                 remove_refs=(effect.branch,),
             ),
         )
-        return Did(sentence=f"Branch {effect.branch} is removed; it was at {short(effect.head)}.")
+        return EffectResult(sentence=f"Branch {effect.branch} is removed; it was at {short(effect.head)}.")
 
-    def verify(self, effect: DropBranch, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: DropBranch, intent: EffectStarted, clients: Clients) -> Verification:
         """By the branch: its name is never used again, so nobody else has made it anew."""
-        at = hands.catalog.load(effect.table).ref(effect.branch)
+        at = clients.catalog.load(effect.table).ref(effect.branch)
         if at is None:
-            return Looked(happened="yes", sentence=f"There is no branch {effect.branch}.")
-        return Looked(happened="no", sentence=f"Branch {effect.branch} is at {short(at)}.")
+            return Verification(happened="yes", sentence=f"There is no branch {effect.branch}.")
+        return Verification(happened="no", sentence=f"Branch {effect.branch} is at {short(at)}.")
 
 
-class MakingBranch(Kind[MakeBranch]):
+class MakingBranch(EffectHandler[MakeBranch]):
     """At the head that was read when it was prepared; `main` must still be there when the commit comes."""
 
     uses_up = frozenset({"ref-is"})
@@ -60,27 +60,29 @@ class MakingBranch(Kind[MakeBranch]):
         return f"Create branch {effect.branch}"
 
     def prepare(
-        self, effect: MakeBranch, intent: EffectStarted, world: World, earlier: EffectStarted | None
+        self, effect: MakeBranch, intent: EffectStarted, world: CurrentState, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes the head from which it begins."""
         return intent.model_copy(update={"expected_head": world.table.head})
 
-    def perform(self, effect: MakeBranch, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: MakeBranch, intent: EffectStarted, clients: Clients) -> EffectResult:
         """`result`: `base`, the snapshot from which the branch begins."""
         base = intent.expected_head
         assert base is not None
-        table = hands.catalog.load(effect.table)
-        hands.catalog.commit(
+        table = clients.catalog.load(effect.table)
+        clients.catalog.commit(
             effect.table, TableChange(expected_uuid=table.uuid, expected_head=base, new_branches={effect.branch: base})
         )
-        return Did(sentence=f"Branch {effect.branch} was created at {short(base)}.", result={"base": str(base)})
+        return EffectResult(
+            sentence=f"Branch {effect.branch} was created at {short(base)}.", result={"base": str(base)}
+        )
 
-    def verify(self, effect: MakeBranch, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: MakeBranch, intent: EffectStarted, clients: Clients) -> Verification:
         """By the branch; it is named after the incident and the proposal, so nobody else makes it."""
-        at = hands.catalog.load(effect.table).ref(effect.branch)
+        at = clients.catalog.load(effect.table).ref(effect.branch)
         if at is None:
-            return Looked(happened="no", sentence=f"There is no branch {effect.branch}.")
-        return Looked(
+            return Verification(happened="no", sentence=f"There is no branch {effect.branch}.")
+        return Verification(
             happened="yes",
             sentence=f"Branch {effect.branch} is at {short(at)}.",
             result={"base": str(intent.expected_head)},
@@ -91,21 +93,23 @@ R = TypeVar("R", ChangeFiles, DeleteRows, ReplayRows)
 OF_INCIDENT = "waterline.incident"
 
 
-class RepairOnBranch(Kind[R]):
+class RepairOnBranch(EffectHandler[R]):
     """The branch's head is what the commit compares with; the mark in its summary tells afterwards that it happened."""
 
     @abstractmethod
     def told(self, effect: R) -> str:
         """What it did, one clause: `2 files with 20 rows taken out on branch recovery-wl-1`."""
 
-    def did(self, effect: R, made: SnapshotId) -> Did:
+    def did(self, effect: R, made: SnapshotId) -> EffectResult:
         """What its commit did. `result`: `snapshot`."""
-        return Did(sentence=f"{self.told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
+        return EffectResult(sentence=f"{self.told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
 
     def describe(self, effect: R) -> str:
         return f"{effect.why} on {effect.branch}"
 
-    def prepare(self, effect: R, intent: EffectStarted, world: World, earlier: EffectStarted | None) -> EffectStarted:
+    def prepare(
+        self, effect: R, intent: EffectStarted, world: CurrentState, earlier: EffectStarted | None
+    ) -> EffectStarted:
         """Fixes the branch's head. Raises Superseded where it is not there or carries commits of others, and where this
         very repair is made by now: its commit came after the last look."""
         table = world.table
@@ -128,15 +132,15 @@ class RepairOnBranch(Kind[R]):
             )
         return intent.model_copy(update={"expected_head": head})
 
-    def verify(self, effect: R, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: R, intent: EffectStarted, clients: Clients) -> Verification:
         """By the mark, among the ancestors of the branch or, once it is published, of main."""
-        made = marked(hands.catalog.load(effect.table), effect, intent)
+        made = marked(clients.catalog.load(effect.table), effect, intent)
         if made is None:
-            return Looked(happened="no", sentence=f"Branch {effect.branch} has no such commit.")
+            return Verification(happened="no", sentence=f"Branch {effect.branch} has no such commit.")
         done = self.did(effect, made.snapshot_id)
-        return Looked(happened="yes", sentence=done.sentence, result=done.result)
+        return Verification(happened="yes", sentence=done.sentence, result=done.result)
 
-    def checks(self, effect: R, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: R, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         """The repair is on the branch, and nothing but repairs lies between it and main."""
         made = marked(world.table, effect, intent)
         stranger = _stranger(world.table, effect)
@@ -182,13 +186,13 @@ class DeletingRows(RepairOnBranch[DeleteRows]):
         rows, files = _rows(effect), len(effect.rows)
         return f"{counted(rows, 'row')} of {counted(files, 'file')} deleted on branch {effect.branch}"
 
-    def perform(self, effect: DeleteRows, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: DeleteRows, intent: EffectStarted, clients: Clients) -> EffectResult:
         """One commit. `result`: `snapshot`."""
         assert intent.expected_head is not None
-        made = hands.catalog.delete_rows(
+        made = clients.catalog.delete_rows(
             effect.table,
             RowChange(
-                expected_uuid=hands.catalog.load(effect.table).uuid,
+                expected_uuid=clients.catalog.load(effect.table).uuid,
                 ref=effect.branch,
                 expected_head=intent.expected_head,
                 rows=effect.rows,
@@ -197,7 +201,7 @@ class DeletingRows(RepairOnBranch[DeleteRows]):
         )
         return self.did(effect, made)
 
-    def checks(self, effect: DeleteRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: DeleteRows, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         """As of any repair; and it deleted as many rows as were approved, by the commit's own count. A deletion vector
         of format 3 also holds the places of the one that it replaces: those were deleted before."""
         made = marked(world.table, effect, intent)
@@ -221,11 +225,11 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
     def told(self, effect: ReplayRows) -> str:
         return f"{counted(effect.replay.rows, 'row')} replayed from the source to branch {effect.branch}"
 
-    def perform(self, effect: ReplayRows, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: ReplayRows, intent: EffectStarted, clients: Clients) -> EffectResult:
         """One commit by Spark. `result`: `snapshot`."""
         assert intent.expected_head is not None
-        hands.replays.write(
-            hands.catalog.load(effect.table),
+        clients.replays.write(
+            clients.catalog.load(effect.table),
             RowReplay(
                 ref=effect.branch,
                 expected_head=intent.expected_head,
@@ -233,7 +237,7 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
                 summary=mark_of(effect, intent),
             ),
         )
-        made = marked(hands.catalog.load(effect.table), effect, intent)
+        made = marked(clients.catalog.load(effect.table), effect, intent)
         if made is None:
             raise OutcomeUnknown(
                 f"Spark reports the rows on branch {effect.branch}, but the table does not show their commit.",
@@ -242,7 +246,7 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
             )
         return self.did(effect, made.snapshot_id)
 
-    def checks(self, effect: ReplayRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: ReplayRows, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         """As of any repair; and it wrote as many rows as were approved, on the very head that was looked at."""
         made = marked(world.table, effect, intent)
         written = made.counted("added-records") if made is not None else 0
@@ -265,12 +269,12 @@ class ChangingFiles(RepairOnBranch[ChangeFiles]):
         ]
         return " and ".join(said) + f" on branch {effect.branch}"
 
-    def perform(self, effect: ChangeFiles, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: ChangeFiles, intent: EffectStarted, clients: Clients) -> EffectResult:
         """One commit. `result`: `snapshot`."""
         assert intent.expected_head is not None
-        table = hands.catalog.load(effect.table)
+        table = clients.catalog.load(effect.table)
         carries = _carried(effect, table, intent.expected_head)
-        made = hands.catalog.change_files(
+        made = clients.catalog.change_files(
             effect.table,
             FileChange(
                 expected_uuid=table.uuid,

@@ -8,10 +8,10 @@ from datetime import timedelta
 from itertools import takewhile
 from typing import TypeVar
 
-from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked, tag_check
+from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Pending, Verification, tag_check
 from bot.actions._foreseen import case_with_owners, committer
 from bot.actions._maintenance import commit_marks
-from bot.actions._requirements import World
+from bot.actions._requirements import CurrentState
 from bot.actions._restore_points import newest_that_pairs
 from bot.domain.checkpoint_pace import PROPERTY, empty_commits_allowed
 from bot.domain.effects import KeepSavepoint, Owed, StartFromStop, StartJob, StopFork, StopJob
@@ -19,9 +19,9 @@ from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook, Superseded
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import JobRun
-from bot.domain.guests import commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
 from bot.domain.looked import Seen
+from bot.domain.other_jobs import commits_that_bind
 from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
@@ -31,15 +31,15 @@ from bot.ports import FlinkJobs, TableChange
 S = TypeVar("S", bound=StopJob | StopFork)
 
 
-class _Stopping(Kind[S]):
+class _Stopping(EffectHandler[S]):
     """Stop-with-savepoint, never drained, where the run is settled; else cancel, but never of state that is needed.
 
     Always a cancel where what follows starts from a checkpoint of the run: Flink deletes it after a savepoint."""
 
-    def perform(self, effect: S, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: S, intent: EffectStarted, clients: Clients) -> EffectResult:
         """`result`: `savepoint`, if one was taken. What the run may have owned is left the time to go, so that the
         requirements of what follows find it gone."""
-        ports = hands.jobs[effect.job]
+        ports = clients.jobs[effect.job]
         how = effect if isinstance(effect, StopJob) else StopJob(job=effect.job, job_id=effect.job_id)
         stopped = ports.flink.stop(
             how.job, how.job_id, needs_state=how.needs_state, keeps_checkpoints=how.keeps_checkpoints
@@ -47,32 +47,34 @@ class _Stopping(Kind[S]):
         if how.may_delete is not None:
             with suppress(CouldNotLook):  # the requirement is looked at once more, and says so
                 ports.checkpoints.outlasts(how.may_delete)
-        return Did(sentence=stopped.sentence, result={"savepoint": stopped.savepoint} if stopped.savepoint else {})
+        return EffectResult(
+            sentence=stopped.sentence, result={"savepoint": stopped.savepoint} if stopped.savepoint else {}
+        )
 
-    def verify(self, effect: S, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: S, intent: EffectStarted, clients: Clients) -> Verification:
         """By the run's state, as the cluster tells it, else as the history server remembers it. One that goes on was
         not stopped only if nobody may stop it yet by what was asked for."""
-        ports, short = hands.jobs[effect.job], short_job(effect.job_id)
+        ports, short = clients.jobs[effect.job], short_job(effect.job_id)
         run = ports.flink.run(effect.job_id)
         if run is not None:
             asked = None if run.is_terminal else ports.flink.still_asked_to_stop(effect.job_id)
             if asked is not None:
-                return Looked(happened="unknown", sentence=f"Run {short} is {run.state}. {asked}")
-            return Looked(happened="yes" if run.is_terminal else "no", sentence=f"Run {short} is {run.state}.")
+                return Verification(happened="unknown", sentence=f"Run {short} is {run.state}. {asked}")
+            return Verification(happened="yes" if run.is_terminal else "no", sentence=f"Run {short} is {run.state}.")
         past = ports.history.past_run(effect.job_id) if ports.history is not None else None
         if past is not None and past.is_terminal:
-            return Looked(happened="yes", sentence=f"Run {short} is {past.state}, by the history server.")
+            return Verification(happened="yes", sentence=f"Run {short} is {past.state}, by the history server.")
         alive = ", ".join(short_job(each.job_id) for each in ports.flink.runs(effect.job) if not each.is_terminal)
         history = "neither does its history server" if ports.history is not None else "no history server is configured"
-        return Looked(
+        return Verification(
             happened="unknown",
             sentence=f"Flink does not know run {short} any more, and {history}. Alive under the name {effect.job}: "
             f"{alive or 'no run'}.",
         )
 
-    def may_yet(self, effect: S, hands: Hands) -> str | None:
+    def may_still_complete(self, effect: S, clients: Clients) -> str | None:
         """A savepoint that takes longer than anybody has waited."""
-        return hands.jobs[effect.job].flink.stop_at_work(effect.job_id)
+        return clients.jobs[effect.job].flink.stop_at_work(effect.job_id)
 
     def on_table(self, effect: S, table: TableState) -> str:
         """When it committed last: a run that was not stopped would go on."""
@@ -109,7 +111,7 @@ class StoppingFork(_Stopping[StopFork]):
             return f"Stop run {one}, keep run {other}"
         return f"Stop run {one} of {effect.job}, keep run {other} of {effect.keeps_of}"
 
-    def checks(self, effect: StopFork, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: StopFork, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         kept = effect.keeps_of or effect.job
         beside = "" if kept == effect.job else f", and none of {effect.job}"
         name = f"Only run {short_job(effect.keeps)} of {kept} is alive{beside}"
@@ -127,7 +129,7 @@ _NAMED = 3
 class Began:
     """The run that a start began, as Flink and the table show it; Flink is asked once for it."""
 
-    def __init__(self, start: StartJob, asked: JobId, world: World) -> None:
+    def __init__(self, start: StartJob, asked: JobId, world: CurrentState) -> None:
         self._start, self._world, self._table = start, world, world.table
         self.run: JobRun | None = None
         self.unseen: str | None = None
@@ -290,71 +292,73 @@ def _after(table: TableState, base: SnapshotId) -> tuple[Snapshot, ...]:
 T = TypeVar("T", bound=StartJob | StartFromStop)
 
 
-class _Starting(Kind[T]):
+class _Starting(EffectHandler[T]):
     """The job id is chosen before the request, and Flink accepts an id once: that makes it exactly one run."""
 
     uses_up = frozenset({"restore-point-intact", "nobody-writes", "head-descends", "start-possible", "sibling-spared"})
 
-    def prepare(self, effect: T, intent: EffectStarted, world: World, earlier: EffectStarted | None) -> EffectStarted:
+    def prepare(
+        self, effect: T, intent: EffectStarted, world: CurrentState, earlier: EffectStarted | None
+    ) -> EffectStarted:
         """Fixes job id and head. An earlier intent's id is used again: should that request still arrive, Flink takes
         only one of the two."""
         job_id = (earlier.job_id if earlier else None) or JobId(uuid.uuid4().hex)
         return intent.model_copy(update={"job_id": job_id, "expected_head": world.table.head})
 
-    def perform(self, effect: T, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: T, intent: EffectStarted, clients: Clients) -> EffectResult:
         """`result`: `job_id`, and `run`, the id under which the run commits."""
-        start, flink = _as_start(effect, intent), hands.jobs[effect.job].flink
+        start, flink = _as_start(effect, intent), clients.jobs[effect.job].flink
         job_id = _chosen(intent)
         flink.start(start.job, start.path, job_id)
-        return Did(
+        return EffectResult(
             sentence=f"Run {short_job(job_id)} started from checkpoint {start.checkpoint_id}.",
             result={"job_id": job_id, "run": own_id(flink, job_id)},
         )
 
-    def verify(self, effect: T, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: T, intent: EffectStarted, clients: Clients) -> Verification:
         """By the id. One that is not there was not started only if nobody may start it yet by what was asked for."""
-        flink, job_id = hands.jobs[effect.job].flink, _chosen(intent)
+        flink, job_id = clients.jobs[effect.job].flink, _chosen(intent)
         run = flink.run(job_id)
         if run is None:
             missing, asked = f"Flink does not know run {short_job(job_id)}.", flink.still_asked_to_start(job_id)
             if asked is None:
-                return Looked(happened="no", sentence=missing)
-            return Looked(happened="unknown", sentence=f"{missing} {asked}")
-        return Looked(
+                return Verification(happened="no", sentence=missing)
+            return Verification(happened="unknown", sentence=f"{missing} {asked}")
+        return Verification(
             happened="yes",
             sentence=f"Run {short_job(job_id)} is {run.state}.",
             result={"job_id": job_id, "run": run.job_id},
         )
 
-    def awaits(self, effect: T, intent: EffectStarted, world: World) -> Awaited | None:
+    def awaits(self, effect: T, intent: EffectStarted, world: CurrentState) -> Pending | None:
         """That the run has settled, has brought what was owed, and has committed twice: the second commit shows that
         the first was not the last. Nothing of a run that has ended."""
         began = _began(effect, intent, world)
         run = began.run
         if began.unseen is not None:
-            return Awaited(sentence=began.unseen)
+            return Pending(sentence=began.unseen)
         if run is None:
-            return Awaited(sentence=f"Flink does not know run {short_job(began.job_id)} yet.")
+            return Pending(sentence=f"Flink does not know run {short_job(began.job_id)} yet.")
         if run.is_terminal:
             return None
         every = timedelta(milliseconds=run.checkpoint_interval_ms) if run.checkpoint_interval_ms else None
         if not run.is_settled:
-            return Awaited(sentence=standing(run), every=every)
+            return Pending(sentence=standing(run), every=every)
         open_ones = [check for check in began.progress() if not check.passed]
         if open_ones and not began.commits:
-            return Awaited(sentence=open_ones[0].sentence, every=every)
+            return Pending(sentence=open_ones[0].sentence, every=every)
         if len(began.commits) != 1:
             return None
-        return Awaited(sentence=f"Run {short_job(run.job_id)} has committed once.", is_needed=False)
+        return Pending(sentence=f"Run {short_job(run.job_id)} has committed once.", is_needed=False)
 
-    def checks(self, effect: T, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: T, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         """What was owed is there, the first commit stands on the snapshot that pairs, the run was restored there, runs,
         and has gone on."""
         began = _began(effect, intent, world)
         return *began.progress(), began.came_up()
 
 
-def _began(effect: StartJob | StartFromStop, intent: EffectStarted, world: World) -> Began:
+def _began(effect: StartJob | StartFromStop, intent: EffectStarted, world: CurrentState) -> Began:
     return Began(_as_start(effect, intent), _chosen(intent), world)
 
 
@@ -390,7 +394,7 @@ class StartingFromStop(_Starting[StartFromStop]):
         return f"Start from where run {short_job(effect.job_id)} stopped"
 
     def prepare(
-        self, effect: StartFromStop, intent: EffectStarted, world: World, earlier: EffectStarted | None
+        self, effect: StartFromStop, intent: EffectStarted, world: CurrentState, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes restore point, head and job id. Raises Superseded where nothing of the run pairs with the head."""
         point = newest_that_pairs(world, effect.job, effect.job_id)
@@ -398,7 +402,7 @@ class StartingFromStop(_Starting[StartFromStop]):
         return super().prepare(effect, intent.model_copy(update=chosen), world, earlier)
 
 
-class KeepingSavepoint(Kind[KeepSavepoint]):
+class KeepingSavepoint(EffectHandler[KeepSavepoint]):
     """The tag outlives every expiry, and with it the one table state that this savepoint may be restored against."""
 
     uses_up = frozenset({"savepoint-name-free"})
@@ -408,14 +412,14 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
         return "Prove the savepoint and tag its snapshot"
 
     def prepare(
-        self, effect: KeepSavepoint, intent: EffectStarted, world: World, earlier: EffectStarted | None
+        self, effect: KeepSavepoint, intent: EffectStarted, world: CurrentState, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes savepoint and snapshot. Raises Superseded where nothing of the run pairs with the head."""
         point = newest_that_pairs(world, effect.job, effect.job_id)
         chosen = {"path": point.path, "checkpoint_id": point.checkpoint_id, "expected_head": point.snapshot_id}
         return intent.model_copy(update=chosen)
 
-    def perform(self, effect: KeepSavepoint, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: KeepSavepoint, intent: EffectStarted, clients: Clients) -> EffectResult:
         """One commit. `result`: `savepoint`, `checkpoint`, `snapshot`, `tag`, `schema`, `code`. Raises Superseded
         where the tag's name is taken."""
         tag, snapshot = _tag(effect, intent)
@@ -428,22 +432,22 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
                 raise _taken(effect, intent, found)
             return TableChange(expected_uuid=table.uuid, expected_head=None, new_tags={tag: snapshot})
 
-        commit_marks(hands.catalog, effect.table, change)
-        return Did(sentence=_kept(effect, intent), result=_record(effect, intent, hands))
+        commit_marks(clients.catalog, effect.table, change)
+        return EffectResult(sentence=_kept(effect, intent), result=_record(effect, intent, clients))
 
-    def verify(self, effect: KeepSavepoint, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: KeepSavepoint, intent: EffectStarted, clients: Clients) -> Verification:
         """By the tag."""
         tag, snapshot = _tag(effect, intent)
-        if hands.catalog.load(effect.table).ref(tag) != snapshot:
-            return Looked(happened="no", sentence=f"There is no tag {tag}.")
-        return Looked(happened="yes", sentence=_kept(effect, intent), result=_record(effect, intent, hands))
+        if clients.catalog.load(effect.table).ref(tag) != snapshot:
+            return Verification(happened="no", sentence=f"There is no tag {tag}.")
+        return Verification(happened="yes", sentence=_kept(effect, intent), result=_record(effect, intent, clients))
 
-    def checks(self, effect: KeepSavepoint, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: KeepSavepoint, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         tag, snapshot = _tag(effect, intent)
         return tag_check(tag, snapshot, world.table), _still_pairs(effect, intent, snapshot, world)
 
 
-def _still_pairs(effect: KeepSavepoint, intent: EffectStarted, snapshot: SnapshotId, world: World) -> Check:
+def _still_pairs(effect: KeepSavepoint, intent: EffectStarted, snapshot: SnapshotId, world: CurrentState) -> Check:
     name = f"Savepoint {intent.checkpoint_id} can be read and pairs with {short(snapshot)}"
     try:
         ports = world.jobs[effect.job]
@@ -475,9 +479,9 @@ def _kept(effect: KeepSavepoint, intent: EffectStarted) -> str:
     return f"{intent.path} pairs with {short(snapshot)}, which tag {tag} keeps. It is the authoritative savepoint."
 
 
-def _record(effect: KeepSavepoint, intent: EffectStarted, hands: Hands) -> dict[str, str]:
+def _record(effect: KeepSavepoint, intent: EffectStarted, clients: Clients) -> dict[str, str]:
     tag, snapshot = _tag(effect, intent)
-    table, run = hands.catalog.load(effect.table), hands.jobs[effect.job].flink.run(effect.job_id)
+    table, run = clients.catalog.load(effect.table), clients.jobs[effect.job].flink.run(effect.job_id)
     kept = table.by_id.get(snapshot)
     return {
         "savepoint": intent.path or "",

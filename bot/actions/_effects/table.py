@@ -1,8 +1,8 @@
 """Set tags and properties, freeze maintenance, and move `main` by one compare-and-swap that tags what it leaves."""
 
-from bot.actions._effects.kind import Did, Hands, Kind, Looked, tag_check
+from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Verification, tag_check
 from bot.actions._maintenance import commit_marks, freeze_change, frozen_by, stays_frozen_for
-from bot.actions._requirements import World
+from bot.actions._requirements import CurrentState
 from bot.domain.effects import FreezeMaintenance, MarkTable, MoveTable, PublishBranch
 from bot.domain.entries import PROPERTY, TAG, Check, EffectStarted
 from bot.domain.ids import SnapshotId, TableName, short
@@ -11,19 +11,19 @@ from bot.domain.table import TableState
 from bot.ports import TableCatalog, TableChange
 
 
-class MarkingTable(Kind[MarkTable]):
+class MarkingTable(EffectHandler[MarkTable]):
     """Doing it twice is the same as doing it once: what it leads to is what is looked at."""
 
     def describe(self, effect: MarkTable) -> str:
         return effect.why
 
     def prepare(
-        self, effect: MarkTable, intent: EffectStarted, world: World, earlier: EffectStarted | None
+        self, effect: MarkTable, intent: EffectStarted, world: CurrentState, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes what is replaced, so that an undo knows it after a crash, too."""
         return intent.model_copy(update={"before": _replaced(effect, world.table)})
 
-    def perform(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: MarkTable, intent: EffectStarted, clients: Clients) -> EffectResult:
         """One commit that does not care how far the writer has come. `result`: what was there before, as in
         the intent."""
 
@@ -39,18 +39,18 @@ class MarkingTable(Kind[MarkTable]):
                 remove_properties=effect.remove_properties,
             )
 
-        changed = commit_marks(hands.catalog, effect.table, change)
+        changed = commit_marks(clients.catalog, effect.table, change)
         said = f"{_told(effect)}." if changed else "already done."
-        return Did(sentence=f"{effect.why}: {said}", result=intent.before)
+        return EffectResult(sentence=f"{effect.why}: {said}", result=intent.before)
 
-    def verify(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: MarkTable, intent: EffectStarted, clients: Clients) -> Verification:
         """By what the table carries."""
-        missing = _missing(effect, hands.catalog.load(effect.table))
+        missing = _missing(effect, clients.catalog.load(effect.table))
         if missing:
-            return Looked(happened="no", sentence=f"Not done: {missing[0]}.")
-        return Looked(happened="yes", sentence=f"The table has {_told(effect)}.", result=intent.before)
+            return Verification(happened="no", sentence=f"Not done: {missing[0]}.")
+        return Verification(happened="yes", sentence=f"The table has {_told(effect)}.", result=intent.before)
 
-    def checks(self, effect: MarkTable, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: MarkTable, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         """Only new tags are checked: a property may rightly have been set back since."""
         return tuple(tag_check(tag, snapshot, world.table) for tag, snapshot in effect.new_tags.items())
 
@@ -89,39 +89,41 @@ def _told(effect: MarkTable) -> str:
     return ", ".join(said)
 
 
-class FreezingMaintenance(Kind[FreezeMaintenance]):
-    """Doing it twice is the same as doing it once. The thaw is a duty of the incident's end, not of the proposal."""
+class FreezingMaintenance(EffectHandler[FreezeMaintenance]):
+    """Doing it twice is the same as doing it once. The unfreeze belongs to the incident's end."""
 
     def describe(self, effect: FreezeMaintenance) -> str:
         return "Freeze maintenance"
 
-    def perform(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: FreezeMaintenance, intent: EffectStarted, clients: Clients) -> EffectResult:
         """One commit of properties that does not care how far the writer has come."""
-        changed = commit_marks(hands.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
+        changed = commit_marks(clients.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
         done = "are stopped (gc.enabled=false) until the incident is closed" if changed else "were stopped already"
-        return Did(sentence=f"Expiry and orphan removal {done}.")
+        return EffectResult(sentence=f"Expiry and orphan removal {done}.")
 
-    def verify(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: FreezeMaintenance, intent: EffectStarted, clients: Clients) -> Verification:
         """By the sign on the table, and by what keeps it from expiry."""
-        table = hands.catalog.load(effect.table)
+        table = clients.catalog.load(effect.table)
         if not stays_frozen_for(table, effect.incident):
-            return Looked(happened="no", sentence="Maintenance is not stopped for this incident.")
-        return Looked(happened="yes", sentence=f"Maintenance is stopped, by {frozen_by(table) or 'hand'}.")
+            return Verification(happened="no", sentence="Maintenance is not stopped for this incident.")
+        return Verification(happened="yes", sentence=f"Maintenance is stopped, by {frozen_by(table) or 'hand'}.")
 
 
-def _has_moved(catalog: TableCatalog, table: TableName, to: SnapshotId, left: SnapshotId | None, tag: str) -> Looked:
+def _has_moved(
+    catalog: TableCatalog, table: TableName, to: SnapshotId, left: SnapshotId | None, tag: str
+) -> Verification:
     """By the tag: it is set by the very commit that moves main."""
     now = catalog.load(table)
     if now.ref(tag) == left and to in now.chain_ids:
-        return Looked(happened="yes", sentence=_moved(left, to, tag), result={"left": str(left)})
-    return Looked(happened="no", sentence=f"main is at {short(now.head)} and tag {tag} is not there.")
+        return Verification(happened="yes", sentence=_moved(left, to, tag), result={"left": str(left)})
+    return Verification(happened="no", sentence=f"main is at {short(now.head)} and tag {tag} is not there.")
 
 
 def _moved(left: SnapshotId | None, to: SnapshotId, tag: str) -> str:
     return f"main moved from {short(left)} to {short(to)}; the state left behind is tag {tag}."
 
 
-class MovingTable(Kind[MoveTable]):
+class MovingTable(EffectHandler[MoveTable]):
     """The head that was read after the writer stood still is what the commit compares with."""
 
     uses_up = frozenset({"head-descends"})
@@ -134,22 +136,22 @@ class MovingTable(Kind[MoveTable]):
         return f"Move main to {short(effect.to)}"
 
     def prepare(
-        self, effect: MoveTable, intent: EffectStarted, world: World, earlier: EffectStarted | None
+        self, effect: MoveTable, intent: EffectStarted, world: CurrentState, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes the head that is compared with."""
         return intent.model_copy(update={"expected_head": world.table.head})
 
-    def perform(self, effect: MoveTable, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: MoveTable, intent: EffectStarted, clients: Clients) -> EffectResult:
         """One commit; none if main is there already, by an earlier request that landed late or by somebody else."""
         head = intent.expected_head
         assert head is not None
-        table = hands.catalog.load(effect.table)
+        table = clients.catalog.load(effect.table)
         if table.head == effect.to:
             is_ours = table.ref(effect.keep_head_as) == head
-            return Did(
+            return EffectResult(
                 sentence=f"main is already at {short(effect.to)}.", result={"left": str(head)} if is_ours else {}
             )
-        hands.catalog.commit(
+        clients.catalog.commit(
             effect.table,
             TableChange(
                 expected_uuid=table.uuid,
@@ -158,13 +160,13 @@ class MovingTable(Kind[MoveTable]):
                 new_tags={effect.keep_head_as: head},
             ),
         )
-        return Did(sentence=_moved(head, effect.to, effect.keep_head_as), result={"left": str(head)})
+        return EffectResult(sentence=_moved(head, effect.to, effect.keep_head_as), result={"left": str(head)})
 
-    def verify(self, effect: MoveTable, intent: EffectStarted, hands: Hands) -> Looked:
-        return _has_moved(hands.catalog, effect.table, effect.to, intent.expected_head, effect.keep_head_as)
+    def verify(self, effect: MoveTable, intent: EffectStarted, clients: Clients) -> Verification:
+        return _has_moved(clients.catalog, effect.table, effect.to, intent.expected_head, effect.keep_head_as)
 
 
-class PublishingBranch(Kind[PublishBranch]):
+class PublishingBranch(EffectHandler[PublishBranch]):
     """A fast-forward: compares `main` with where the branch began, and the branch with what was proven."""
 
     uses_up = frozenset({"head-descends", "ref-is"})
@@ -176,13 +178,13 @@ class PublishingBranch(Kind[PublishBranch]):
     def describe(self, effect: PublishBranch) -> str:
         return f"Publish branch {effect.branch}"
 
-    def perform(self, effect: PublishBranch, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: PublishBranch, intent: EffectStarted, clients: Clients) -> EffectResult:
         """One commit moves main, tags what it leaves and what must not expire, and removes the branch where policy says
         so."""
-        hands.catalog.commit(
+        clients.catalog.commit(
             effect.table,
             TableChange(
-                expected_uuid=hands.catalog.load(effect.table).uuid,
+                expected_uuid=clients.catalog.load(effect.table).uuid,
                 expected_head=effect.base,
                 expected_refs={effect.branch: effect.head},
                 move_main_to=effect.head,
@@ -191,12 +193,12 @@ class PublishingBranch(Kind[PublishBranch]):
             ),
         )
         moved = _moved(effect.base, effect.head, effect.keep_head_as)
-        return Did(sentence=moved, result={"left": str(effect.base)})
+        return EffectResult(sentence=moved, result={"left": str(effect.base)})
 
-    def verify(self, effect: PublishBranch, intent: EffectStarted, hands: Hands) -> Looked:
-        return _has_moved(hands.catalog, effect.table, effect.head, effect.base, effect.keep_head_as)
+    def verify(self, effect: PublishBranch, intent: EffectStarted, clients: Clients) -> Verification:
+        return _has_moved(clients.catalog, effect.table, effect.head, effect.base, effect.keep_head_as)
 
-    def checks(self, effect: PublishBranch, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: PublishBranch, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         is_there = Check(
             name="The repair is part of main",
             passed=effect.head in world.table.chain_ids,

@@ -27,10 +27,10 @@ from bot.domain.setup import TableSetup
 from bot.domain.waterline import undo_left
 from bot.history.recovery_deadline import deadline_in_short, is_soon
 from bot.runbook.progress import Passed, Position, evidence_ahead
-from bot.service.walking import current_step, steps_ahead, walk_of
+from bot.service.runbook_steps import current_step, steps_ahead, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
+from bot.slack.blocks.notices import told_blocks
 from bot.slack.blocks.parts import actions, button, confirm, context, header, said, section, sections, sign, size
-from bot.slack.blocks.told import told_blocks
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
 

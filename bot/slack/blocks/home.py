@@ -10,7 +10,7 @@ from bot.domain.incident import Incident
 from bot.domain.notice_fold import HeldView
 from bot.domain.trust import Basis, Trust, TrustState
 from bot.service.home import HomeFacts, OwnTable, Promise
-from bot.service.walking import current_step
+from bot.service.runbook_steps import current_step
 from bot.slack.blocks.parts import context, header, section
 from bot.slack.limits import SECTION_TEXT
 from bot.slack.text import clipped, code, mrkdwn, person, room

@@ -16,9 +16,9 @@ from bot.domain.journal import Entry
 from bot.domain.notice import HOW_TO_CORRECT, PLANNED
 from bot.domain.planned_work import stop_for_work
 from bot.domain.promises import BESIDE, announcement
-from bot.domain.rehearsals import Settled, StandingJob, standing_job
 from bot.domain.review import review_items
 from bot.domain.sentences import clock_time, span
+from bot.domain.staged_repairs import Settled, StandingJob, standing_job
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, mrkdwn, person
@@ -75,7 +75,7 @@ def _not_started(standing: StandingJob, settled: Settled, since: str, who: str) 
 
 
 _TO_CHOOSE = (
-    "• Recovery finished: type `/waterline thaw`, or close the incident. Both restore the old settings.\n"
+    "• Recovery finished: type `/waterline unfreeze`, or close the incident. Both restore the old settings.\n"
     "• Recovery still running: type `/waterline freeze until 18:00`, or leave it. Waterline asks again in a day."
 )
 
@@ -113,7 +113,7 @@ def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Blo
             return _of_review(incident, body, who)
         case "next-update":
             return _of_next_word(incident, entry, body, who)
-        case "thaw":
+        case "unfreeze":
             return reminder_of_freeze(incident, entry, body, who)
         case "planned-end":
             return reminder_of_planned_work(incident, body, who)

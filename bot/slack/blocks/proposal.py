@@ -21,7 +21,7 @@ from bot.domain.journal import WATERLINE
 from bot.domain.proposal import AffectedRun, Preview, returns
 from bot.domain.requirements import requirement_sentence
 from bot.domain.sentences import clock_time, counted, inert
-from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
+from bot.domain.unknown_outcomes import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
 from bot.slack.ids import Click
 from bot.slack.limits import CONFIRM_TEXT, CONTEXT_TEXT, HEADER_TEXT, is_cut

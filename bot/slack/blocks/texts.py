@@ -17,8 +17,8 @@ from bot.domain.notice import WAYS, Address, Notice
 from bot.domain.notice_fold import HeldView
 from bot.domain.reads import Untold
 from bot.domain.sentences import counted
+from bot.slack.blocks.notices import untold_line, untold_of
 from bot.slack.blocks.parts import actions, button, context, section
-from bot.slack.blocks.told import untold_line, untold_of
 from bot.slack.forms import PREVIEW_TITLE
 from bot.slack.ids import Click, Form
 from bot.slack.limits import is_cut, pages, text_size

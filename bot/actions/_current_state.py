@@ -54,7 +54,7 @@ def _nobody_loads(table: TableName) -> TableState:
 
 
 @dataclass(frozen=True)
-class World:
+class CurrentState:
     table: TableState
     jobs: Mapping[str, JobPorts]
     load: Callable[[TableName], TableState] = _nobody_loads

@@ -12,7 +12,7 @@ _WROTE = re.compile(r"/(?P<checkpoint>[0-9a-f]{32})/chk-\d+/?$|/savepoint-(?P<sa
 """What the path of a restore point tells of the run that wrote it: its id, or the first six digits of it."""
 
 
-def kin(jobs: Seen[JobRun] | NotSeen, others: Seen[JobRun] | NotSeen | None) -> tuple[JobRun, ...]:
+def related_runs(jobs: Seen[JobRun] | NotSeen, others: Seen[JobRun] | NotSeen | None) -> tuple[JobRun, ...]:
     """The runs among `others` that were restored from a point of one of `jobs`, from the same point, or from one of
     the same earlier run; and those from whose points one of `jobs` was restored. In their order; empty where either
     could not be seen. A run that Flink has restarted since names its own checkpoint, and tells of no kin any more."""

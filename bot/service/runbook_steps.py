@@ -46,7 +46,7 @@ def not_possible(store: IncidentStore, incident_id: IncidentId, step: StepId | N
     store.write(incident_id, by=WATERLINE, decide=decide)
 
 
-class Walker:
+class RunbookSteps:
     def __init__(self, store: IncidentStore, go_on: Callable[[IncidentId], None]) -> None:
         """`go_on` takes the steps that need nobody, soon; who clicked does not wait for it."""
         self._store = store

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from bot.actions._current_state import CurrentState
 from bot.actions._foreseen import case_now, knowing
 from bot.actions._restore_points import going_on, nearer_unread, newest_that_pairs
-from bot.actions._world import World
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
 from bot.domain.effects import (
@@ -23,9 +23,9 @@ from bot.domain.effects import (
 from bot.domain.errors import NotThere, Refused, UnknownTable
 from bot.domain.file_changes import FileList
 from bot.domain.flink import StoredCheckpoint
-from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId, SnapshotId, TableName, short
 from bot.domain.looked import NotSeen
+from bot.domain.other_jobs import commits_that_bind
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
@@ -302,7 +302,7 @@ def _told(past: Past) -> Rehearsed | None:
     )
 
 
-def not_spared(requirement: SiblingSpared, world: World) -> str | None:
+def not_spared(requirement: SiblingSpared, world: CurrentState) -> str | None:
     """A sentence with expected and found, or None when it holds, or cannot be told yet because the run that is to leave
     the state goes on. A table that is gone holds no row. Raises CouldNotLook, and Superseded where the run has ended
     and left none."""

@@ -40,7 +40,7 @@ def acknowledgement_times() -> Histogram:
     return Histogram("waterline_acknowledgement_seconds", meaning, buckets=bounds, registry=None)
 
 
-class FrontDoor:
+class SlackGateway:
     """The Bolt app with its Socket Mode connection or HTTP server. What comes before `leads_to` waits in the inbox."""
 
     def __init__(

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_times import NO_GROUPS
-from bot.domain.beside import WORDS, Beside, CorrectionDue, corrections_due, refuse_other_trust
+from bot.domain.concurrent_doubts import WORDS, ConcurrentDoubts, CorrectionDue, corrections_due, refuse_other_trust
+from bot.domain.delivery_status import NoticeView
 from bot.domain.entries import Body, CorrectionDeclined, NoticeAnswered, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import Refused
 from bot.domain.evidence import Observation
@@ -19,7 +20,6 @@ from bot.domain.ledger import LedgerRow
 from bot.domain.notice import Answer, Notice, WorkState
 from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untimely
 from bot.domain.reads import Consumer
-from bot.domain.told import NoticeView
 from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
 from bot.notices.reading import FarReads
@@ -28,14 +28,14 @@ from bot.service import sending_rules
 from bot.service.approving import membership_of
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore, must_be_open
-from bot.service.observing import NewerCommits, Observer
-from bot.service.telling_rules import (
+from bot.service.notifying_rules import (
     AFTER_CLOSE,
     is_said_already,
     refuse_false_comfort,
     refuse_missing_words,
     unknown_notice,
 )
+from bot.service.observing import NewerCommits, Observer
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class Telling:
 
     def _notice(
         self, incident: Incident, template: NoticeTemplate, consumer: Consumer, seen: Observation, far: FarReads,
-        newer: Sequence[LedgerRow], words: str, around: Beside, work: WorkState | None,
+        newer: Sequence[LedgerRow], words: str, around: ConcurrentDoubts, work: WorkState | None,
     ) -> Notice:  # fmt: skip
         earlier = [
             view

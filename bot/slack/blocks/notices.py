@@ -11,16 +11,16 @@ from collections.abc import Sequence
 
 from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
-from bot.domain.beside import Why, corrections_due
+from bot.domain.concurrent_doubts import Why, corrections_due
+from bot.domain.delivery_status import AnswerView, DeliveryView, NoticeView
 from bot.domain.findings import LedgerFinding
-from bot.domain.given_up import given_up_from
 from bot.domain.incident import Incident
 from bot.domain.notice import WAYS, Answer
 from bot.domain.notice_entries import ObservedReader
 from bot.domain.reads import Untold
 from bot.domain.sentences import counted
 from bot.domain.setup import TableSetup
-from bot.domain.told import AnswerView, DeliveryView, NoticeView
+from bot.domain.suppressed_notices import given_up_from
 from bot.service.outdated import still_holds
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click

@@ -14,7 +14,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends
 
 ACTION = Action(
-    name="trust_present_state",
+    name="verify_current_state",
     title="Trust the table as it is",
     promise="The repair by hand is proven at the head, and the head becomes the trusted snapshot.",
     needs=("duplicate_rows", "missing_positions"),

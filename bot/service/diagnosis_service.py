@@ -26,10 +26,10 @@ from bot.domain.runbook import ASKED_FOR, MENDED, NOT_POSSIBLE, ActionStep, Deci
 from bot.service.choosing import action_of, asked_for
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
-from bot.service.walking import current_step, walk_of
+from bot.service.runbook_steps import current_step, walk_of
 
 
-class DiagnosisDesk:
+class DiagnosisService:
     """One diagnosis of an incident at a time. A look at the world takes seconds: nobody who clicks waits for it."""
 
     def __init__(self, store: IncidentStore, diagnostician: Diagnostician, actions: Collection[str]) -> None:

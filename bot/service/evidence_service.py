@@ -32,8 +32,8 @@ from bot.evidence import Collector
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
+from bot.service.runbook_steps import steps_ahead
 from bot.service.spans import in_this_span
-from bot.service.walking import steps_ahead
 
 log = structlog.get_logger(__name__)
 _CHEAPEST_FIRST = ("nothing", "metadata", "listing", "rows")
@@ -41,7 +41,7 @@ _AT_A_TIME = 2
 """Tasks that one incident has run at once, and that run at once at all: who opens the next one waits for no more."""
 
 
-class EvidenceDesk:
+class EvidenceService:
     """One desk for all incidents: tasks wait their turn."""
 
     def __init__(

@@ -11,7 +11,7 @@ from bot.domain.action import Action, Plan
 from bot.domain.proposal import Proposal
 
 ACTION = Action(
-    name="forward_job",
+    name="restore_job_at_head",
     title="Restore the job at the head of main",
     promise="The job continues from the restore point that pairs with the table. The table does not change.",
     needs=("ledger", "checkpoint_pairing"),

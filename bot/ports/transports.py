@@ -8,7 +8,7 @@ from bot.domain.notice import Address, Notice
 from bot.domain.record import Record
 
 
-class Parcel(Record):
+class NoticeDelivery(Record):
     """One try to bring one notice to one address."""
 
     key: str
@@ -25,13 +25,13 @@ class Parcel(Record):
     at: datetime
 
 
-class Receipt(Record):
+class DeliveryResult(Record):
     detail: str
     """What the other side said, for the record."""
 
 
-class Carrier(Protocol):
-    def carry(self, parcel: Parcel) -> Receipt:
+class Transport(Protocol):
+    def send(self, outgoing: NoticeDelivery) -> DeliveryResult:
         """Bring it there, at most one try. Blocks until it is known, within a time limit.
 
         Raises NotDelivered; where it is not known whether it arrived, its `may_be_there` says so.

@@ -18,7 +18,7 @@ LEFT_TO_PEOPLE = frozenset({"stop-job", "stop-fork", "start-job", "start-from-st
 """Effects on a job: what follows them needs nothing that only the deed could tell, so a person's word is enough."""
 
 
-class Settle(Record):
+class ResolveUnknown(Record):
     """What a person has seen of a step whose outcome is not known."""
 
     kind: Literal["settle"] = "settle"
@@ -39,7 +39,9 @@ def may_be_said_to_have_happened(view: ProposalView, index: int) -> bool:
     return view.proposal.effects[index].kind in LEFT_TO_PEOPLE
 
 
-def settle(view: ProposalView, act: Settle, by: UserId, at: Utc, membership: Membership) -> OutcomeSettled | NotAllowed:
+def resolve_unknown(
+    view: ProposalView, act: ResolveUnknown, by: UserId, at: Utc, membership: Membership
+) -> OutcomeSettled | NotAllowed:
     """By one whom the policy lets approve, not the proposer, with a reason; whatever time it is."""
     policy, proposer = view.proposal.policy, view.proposal.proposed_by
     if by == proposer:

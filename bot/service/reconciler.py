@@ -19,16 +19,16 @@ from bot.domain.notice import NO_ACTION
 from bot.domain.waterline import owed_waterline
 from bot.service.approving import Approvals
 from bot.service.background import Background
-from bot.service.diagnosis_desk import DiagnosisDesk
-from bot.service.evidence_desk import EvidenceDesk
+from bot.service.diagnosis_service import DiagnosisService
+from bot.service.evidence_service import EvidenceService
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
+from bot.service.notifying import Telling
 from bot.service.promises import PROMISED, Promises
 from bot.service.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
 from bot.service.retrying import RETRYING, Retrying
 from bot.service.savepoints import SavepointTags
-from bot.service.telling import Telling
 from bot.service.verifying import Verifier
 from bot.service.waterline import Waterline
 
@@ -40,13 +40,13 @@ _APPROVAL = "Reminding approvers and ending expired proposals"
 
 
 @dataclass(eq=False)
-class Duties:
+class Reconciler:
     """Finds what is owed and does it in the background."""
 
     _store: IncidentStore
     _background: Background
-    _desk: EvidenceDesk
-    _diagnoses: DiagnosisDesk
+    _desk: EvidenceService
+    _diagnoses: DiagnosisService
     _proposals: Proposals
     _approvals: Approvals
     _executions: Executions

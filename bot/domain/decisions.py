@@ -48,7 +48,7 @@ from bot.domain.entries import (
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import UserId
 from bot.domain.record import Record, Utc
-from bot.domain.settling import Settle, settle
+from bot.domain.unknown_outcomes import ResolveUnknown, resolve_unknown
 
 
 def what_time_does(view: ProposalView, at: Utc) -> ProposalEnded | VetoTimeEnded | ApprovalReminded | NotAllowed:
@@ -118,7 +118,9 @@ class Tick(Record):
     kind: Literal["tick"] = "tick"
 
 
-Act = Annotated[Approve | BreakGlass | Reject | Veto | Begin | Settle | Supersede | Tick, Field(discriminator="kind")]
+Act = Annotated[
+    Approve | BreakGlass | Reject | Veto | Begin | ResolveUnknown | Supersede | Tick, Field(discriminator="kind")
+]
 Decided = (
     ProposalApproved
     | GlassBroken
@@ -154,7 +156,7 @@ def decide(  # noqa: C901 - one case an act, nothing nested
     """
     if view.state not in ALLOWED[act.kind]:
         return where_it_stands(view)
-    if view.proposal.expires_at <= at and not isinstance(act, Settle | Supersede | Tick):
+    if view.proposal.expires_at <= at and not isinstance(act, ResolveUnknown | Supersede | Tick):
         return expired(view)
     who = UserId(by)
     match act:
@@ -168,8 +170,8 @@ def decide(  # noqa: C901 - one case an act, nothing nested
             return _veto(view, act, who, membership)
         case Begin():
             return _begin(view, who)
-        case Settle():
-            return settle(view, act, who, at, membership)
+        case ResolveUnknown():
+            return resolve_unknown(view, act, who, at, membership)
         case Supersede():
             return ProposalEnded(proposal=view.proposal.id, how="superseded", reason=act.reason)
         case Tick():

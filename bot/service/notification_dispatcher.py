@@ -13,15 +13,15 @@ from typing import Literal
 
 import structlog
 
+from bot.domain.delivery_status import DeliveryView, NoticeView, again_after
 from bot.domain.entries import Body, DeliveryDelayed, NoticeEnded
 from bot.domain.errors import CouldNotKeep, CouldNotLook, JournalMoved, NotDelivered, Refused, UnknownIncident
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import sending_key
-from bot.domain.told import DeliveryView, NoticeView, again_after
 from bot.ports import Clock
-from bot.ports.carriers import Carrier, Parcel, Receipt
+from bot.ports.transports import DeliveryResult, NoticeDelivery, Transport
 from bot.service.background import AloneWith
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
@@ -33,13 +33,13 @@ _LOOK_EVERY = timedelta(seconds=20)
 """What another process has queued is found within this time."""
 
 
-class Courier:
+class NotificationDispatcher:
     """One thread that looks after every delivery that is not Slack's."""
 
     def __init__(
         self,
         store: IncidentStore,
-        carriers: Mapping[str, Carrier],
+        carriers: Mapping[str, Transport],
         clock: Clock,
         alone_with: AloneWith,
         others: OtherDoubts,
@@ -133,7 +133,7 @@ class Courier:
         may_be_there = delivery.may_be_there
         if not self._begun(incident.id, view, delivery, number):
             return
-        parcel = Parcel(
+        outgoing = NoticeDelivery(
             key=sending_key(view.key, delivery.address.key),
             notice=view.notice,
             address=delivery.address,
@@ -145,7 +145,7 @@ class Courier:
             at=self._clock.now(),
         )
         try:
-            receipt = self._carry(parcel)
+            receipt = self._carry(outgoing)
         except NotDelivered as problem:
             self._failed(incident.id, view, delivery, number, problem, may_be_there)
             return
@@ -154,16 +154,16 @@ class Courier:
         ended = NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key)
         self._end(incident.id, view, delivery, ended)
 
-    def _carry(self, parcel: Parcel) -> Receipt:
-        carrier = self._carriers.get(parcel.address.by)
+    def _carry(self, outgoing: NoticeDelivery) -> DeliveryResult:
+        carrier = self._carriers.get(outgoing.address.by)
         if carrier is None:
-            raise NotDelivered(f"Nothing is configured that sends {parcel.address}.", is_final=True)
+            raise NotDelivered(f"Nothing is configured that sends {outgoing.address}.", is_final=True)
         try:
-            return carrier.carry(parcel)
+            return carrier.send(outgoing)
         except NotDelivered:
             raise
         except Exception as error:  # tried again by rule and then told, not each time that somebody looks
-            log.exception("notice not brought", notice=parcel.notice.key(parcel.incident), to=parcel.address.key)
+            log.exception("notice not brought", notice=outgoing.notice.key(outgoing.incident), to=outgoing.address.key)
             raise NotDelivered(f"A defect of ours: {type(error).__name__}.", may_be_there=True) from error
 
     def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:

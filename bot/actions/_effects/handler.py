@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Generic, Literal, TypeVar
 
-from bot.actions._requirements import World
-from bot.actions._world import ConfiguredJobs, looked_at
+from bot.actions._current_state import ConfiguredJobs, looked_at
+from bot.actions._requirements import CurrentState
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import SnapshotId, TableName, short
@@ -21,19 +21,19 @@ from bot.ports import JobPorts, RowReplay, SourceReplays, TableCatalog
 E = TypeVar("E")
 
 
-class Did(Record):
+class EffectResult(Record):
     sentence: str
     result: dict[str, str] = {}
     """What only the deed could tell, for what follows and for the undo: `savepoint`, `snapshot`."""
 
 
-class Looked(Record):
+class Verification(Record):
     happened: Literal["yes", "no", "unknown"]
     sentence: str
     result: dict[str, str] = {}
 
 
-class Awaited(Record):
+class Pending(Record):
     sentence: str
     """What is there so far."""
     every: timedelta | None = None
@@ -64,7 +64,7 @@ NO_REPLAYS = NoReplays()
 
 
 @dataclass(frozen=True)
-class Hands:
+class Clients:
     catalog: TableCatalog
     jobs: Mapping[str, JobPorts]
     """Asked for one that is not among them, CouldNotLook."""
@@ -75,13 +75,13 @@ class Hands:
     def __post_init__(self) -> None:
         object.__setattr__(self, "jobs", ConfiguredJobs(self.jobs))
 
-    def world(self, table: TableName) -> World:
+    def world(self, table: TableName) -> CurrentState:
         """The table, read now, and other tables and the jobs, asked when they are needed. Raises CouldNotLook, also
         where the table is gone."""
         other_jobs = self.tables[table].other_jobs if table in self.tables else ()
         with looked_at():
             now = self.catalog.load(table)
-        return World(table=now, jobs=self.jobs, load=self.catalog.load, other_jobs=other_jobs)
+        return CurrentState(table=now, jobs=self.jobs, load=self.catalog.load, other_jobs=other_jobs)
 
 
 def tag_check(tag: str, snapshot: SnapshotId, table: TableState) -> Check:
@@ -92,7 +92,7 @@ def tag_check(tag: str, snapshot: SnapshotId, table: TableState) -> Check:
     )
 
 
-class Kind(ABC, Generic[E]):
+class EffectHandler(ABC, Generic[E]):
     """One kind of effect. `prepare` may be called any number of times, `perform` once an intent."""
 
     uses_up: frozenset[str] = frozenset()
@@ -109,20 +109,22 @@ class Kind(ABC, Generic[E]):
     def describe(self, effect: E) -> str:
         """A few words for a progress line: `Stop run 91ab20`."""
 
-    def prepare(self, effect: E, intent: EffectStarted, world: World, earlier: EffectStarted | None) -> EffectStarted:
+    def prepare(
+        self, effect: E, intent: EffectStarted, world: CurrentState, earlier: EffectStarted | None
+    ) -> EffectStarted:
         """The intent with what must be fixed before acting. Requirements have been checked. Raises Superseded,
         CouldNotLook."""
         return intent
 
     @abstractmethod
-    def perform(self, effect: E, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: E, intent: EffectStarted, clients: Clients) -> EffectResult:
         """Do it, at most once. Raises CommitRefused, Superseded, CouldNotLook (surely not done), OutcomeUnknown."""
 
     @abstractmethod
-    def verify(self, effect: E, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: E, intent: EffectStarted, clients: Clients) -> Verification:
         """Whether it happened, from the world alone. Raises CouldNotLook."""
 
-    def may_yet(self, effect: E, hands: Hands) -> str | None:
+    def may_still_complete(self, effect: E, clients: Clients) -> str | None:
         """By what it may yet come to be, though it is not there so far, a sentence; None: by nothing. Raises
         CouldNotLook."""
         return None
@@ -131,11 +133,11 @@ class Kind(ABC, Generic[E]):
         """What the table's commits tell a person of an effect of which nobody else knows; empty: nothing."""
         return ""
 
-    def awaits(self, effect: E, intent: EffectStarted, world: World) -> Awaited | None:
+    def awaits(self, effect: E, intent: EffectStarted, world: CurrentState) -> Pending | None:
         """What is not so yet, and may come to be by itself, before `checks` can tell; None: nothing."""
         return None
 
-    def checks(self, effect: E, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: E, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         """Lines of the verification: is the world as this effect promised? None by default: evidence tells. Raises
         CouldNotLook."""
         return ()

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from bot.domain.delivery_status import NoticeView
 from bot.domain.entries import WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import PLANNED, Notice
-from bot.domain.told import NoticeView
 from bot.domain.trust import TrustState
 from bot.domain.trust_claims import Claim, newest_claim
 from bot.domain.watch import Sighted
@@ -23,7 +23,7 @@ ALL_CLEAR = frozenset({"recovered", "no_action_needed"})
 
 
 @dataclass(frozen=True)
-class Beside:
+class ConcurrentDoubts:
     later: Claim | None = None
     """What the newest incident says that was opened later and put the table in doubt; None: the incident itself is the
     newest that did."""
@@ -32,27 +32,29 @@ class Beside:
     proof. None: nobody."""
 
 
-ALONE = Beside()
+ALONE = ConcurrentDoubts()
 
 
-def beside(incident: Incident, incidents: Sequence[Incident], findings: Sequence[Sighted]) -> Beside:
+def concurrent_doubts(
+    incident: Incident, incidents: Sequence[Incident], findings: Sequence[Sighted]
+) -> ConcurrentDoubts:
     """`incidents`: those of its table, oldest first. `findings`: what the watch has found there that nobody has looked
     into."""
     claim = newest_claim(incidents)
     later = claim if claim is not None and claim.incident.opened_at > incident.opened_at else None
     if claim is not None and claim.incident.id != incident.id and claim.state is not TrustState.TRUSTED:
         who = f"incident {claim.shown_id}" if claim.shown_id is not None else "another incident"
-        return Beside(later, f"{who} questions the table")
-    return Beside(later, f"the monitor found {findings[0].sign.code} in the table" if findings else None)
+        return ConcurrentDoubts(later, f"{who} questions the table")
+    return ConcurrentDoubts(later, f"the monitor found {findings[0].sign.code} in the table" if findings else None)
 
 
-def is_proven(incident: Incident, around: Beside) -> bool:
+def is_proven(incident: Incident, around: ConcurrentDoubts) -> bool:
     """Whether the incident has proven the table, and nobody else has it in doubt."""
     is_trusted = incident.waterline is not None and incident.waterline.status == "trusted"
     return is_trusted and around.doubt is None
 
 
-def refuse_other_trust(incident: Incident, notices: Sequence[Notice], around: Beside) -> None:
+def refuse_other_trust(incident: Incident, notices: Sequence[Notice], around: ConcurrentDoubts) -> None:
     """Raises Refused for an all-clear, or that nothing is wrong in planned work, while somebody else has the table in
     doubt; and for what was previewed while the table was proven and is not any more, in doubt and is proven by now,
     before a later proof, or before the mark moved. What was sent before is left alone."""
@@ -65,7 +67,7 @@ def refuse_other_trust(incident: Incident, notices: Sequence[Notice], around: Be
             raise Refused("This preview is out of date.", found, "Preview it again. Nothing was sent.")
 
 
-def refuse_comfort_in_doubt(notice: Notice, around: Beside) -> None:
+def refuse_comfort_in_doubt(notice: Notice, around: ConcurrentDoubts) -> None:
     """Raises Refused for an all-clear, or that nothing is wrong in planned work, while somebody else has the table in
     doubt, whether it was sent before or not."""
     if notice.kind in ALL_CLEAR | {PLANNED} and around.doubt is not None:
@@ -73,11 +75,11 @@ def refuse_comfort_in_doubt(notice: Notice, around: Beside) -> None:
             "You cannot send an all-clear.",
             f"Another problem is open: {around.doubt}.",
             "Diagnose again first. If nothing is wrong, verify the table with /waterline propose "
-            "trust_present_state. Nothing was sent.",
+            "verify_current_state. Nothing was sent.",
         )
 
 
-def _what_is_other_now(incident: Incident, notice: Notice, around: Beside) -> str | None:
+def _what_is_other_now(incident: Incident, notice: Notice, around: ConcurrentDoubts) -> str | None:
     """A sentence; None: it says of the table's trust what is so."""
     data = notice.data
     if data is None:

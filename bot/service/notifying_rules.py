@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from bot.domain.beside import ALL_CLEAR as ALL_CLEAR
+from bot.domain.concurrent_doubts import ALL_CLEAR as ALL_CLEAR
+from bot.domain.delivery_status import NoticeView
 from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import accusations, doubted_since, mended_by_others
 from bot.domain.effects import MoveTable, PublishBranch
@@ -11,7 +12,6 @@ from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import HOW_TO_CORRECT, PLANNED
 from bot.domain.sentences import clock_time
-from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back, owed_waterline, taken_back
 from bot.notices import NoticeTemplate
 
@@ -57,7 +57,7 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
         raise Refused(
             f"“{template.title}” needs your text.",
             f"It is sent {template.when}.",
-            f"Type it after the kind: /waterline tell {template.kind} TEXT.",
+            f"Type it after the kind: /waterline notify {template.kind} TEXT.",
         )
 
 
@@ -72,19 +72,19 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
             "This is not planned work.",
             f"The notice says that nothing is wrong with {incident.opened.table}. This incident questions it, and "
             "consumers may have to run again.",
-            "Send /waterline tell update, or recovered once the table is verified. Nothing was sent.",
+            "Send /waterline notify update, or recovered once the table is verified. Nothing was sent.",
         )
     if kind in ALL_CLEAR and taken_back(incident) is not None:
         raise Refused(
             "You cannot send an all-clear.",
             "The table is under review again until its new state is verified.",
-            f"Send /waterline tell update, or {HOW_TO_CORRECT}. Nothing was sent.",
+            f"Send /waterline notify update, or {HOW_TO_CORRECT}. Nothing was sent.",
         )
     if kind == "recovered" and (incident.waterline is None or incident.waterline.status != "trusted"):
         raise Refused(
             "You cannot send the recovery notice.",
             "The table is not verified yet.",
-            "Waterline verifies what it ran. To verify manual work, use /waterline propose trust_present_state. "
+            "Waterline verifies what it ran. To verify manual work, use /waterline propose verify_current_state. "
             "Nothing was sent.",
         )
     if kind != "no_action_needed":
@@ -95,7 +95,7 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
             raise Refused(
                 "You cannot send the no-action notice.",
                 f"This notice says that no row was changed, but “{view.proposal.title}” changed main.",
-                "Use /waterline tell recovered: it says for each consumer whether to run again. Nothing was sent.",
+                "Use /waterline notify recovered: it says for each consumer whether to run again. Nothing was sent.",
             )
     for told in accusations(incident).values():
         raise Refused(
@@ -114,13 +114,13 @@ def _refuse_mended_since(incident: Incident) -> None:
         return
     wrong, right = mended[-1]
     is_proven = incident.waterline is not None and incident.waterline.status == "trusted"
-    first = "" if is_proven else "First verify the table: /waterline propose trust_present_state. "
+    first = "" if is_proven else "First verify the table: /waterline propose verify_current_state. "
     raise Refused(
         "You cannot send the no-action notice.",
         f"At {clock_time(wrong.at, right.at)} evidence found: {wrong.headline.rstrip('.')}. Only at "
         f"{clock_time(right.at, incident.entries[-1].at)} it found none. Consumers who read before that may have "
         "read wrong rows.",
-        f"{first}Use /waterline tell recovered: it says for each consumer whether to run again. Nothing was sent.",
+        f"{first}Use /waterline notify recovered: it says for each consumer whether to run again. Nothing was sent.",
     )
 
 
@@ -132,13 +132,13 @@ def _refuse_unless_healthy(incident: Incident) -> None:
     decisive = told.decisive if told is not None else None
     if decisive is None:
         found = told.nothing_matches if told is not None else "There is no diagnosis yet."
-        remedy = "Diagnose again, or verify the table with /waterline propose trust_present_state."
+        remedy = "Diagnose again, or verify the table with /waterline propose verify_current_state."
     elif decisive[1].remedy is not Remedy.NOTHING:
         found = f"The newest diagnosis says: {decisive[1].headline.rstrip('.')}."
-        remedy = f"Do this: {decisive[1].what_to_do}. When it is verified, use /waterline tell recovered."
+        remedy = f"Do this: {decisive[1].what_to_do}. When it is verified, use /waterline notify recovered."
     elif owed is not None:
         found = "The newest diagnosis finds nothing wrong, but the last verification failed or is missing."
-        remedy = "Verify it with /waterline propose trust_present_state."
+        remedy = "Verify it with /waterline propose verify_current_state."
     else:
         return
     raise Refused("You cannot send the no-action notice.", found, f"{remedy} Nothing was sent.")

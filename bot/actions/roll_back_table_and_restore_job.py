@@ -20,7 +20,7 @@ from bot.history.ranking import for_rewind
 from bot.history.restore import RestorePoint
 
 ACTION = Action(
-    name="rewind_table_and_job",
+    name="roll_back_table_and_restore_job",
     title="Rewind table and job",
     promise="The table has every source position exactly once, and the job continues from there.",
     needs=("ledger", "checkpoint_pairing"),

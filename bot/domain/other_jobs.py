@@ -9,8 +9,8 @@ from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
-from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
+from bot.domain.related_jobs import related_runs
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState, Window
 
@@ -19,7 +19,7 @@ BESIDE = 3
 wrong it is one or two."""
 
 
-class Guests:
+class OtherJobs:
     """Who is a guest in this case; what tells it is read once for all commits."""
 
     def __init__(self, case: Case) -> None:
@@ -30,7 +30,7 @@ class Guests:
     def has(self, snapshot: Snapshot) -> bool:
         """Whether the commit is known to be another job's: Flink lists its run under another name, or lists it nowhere
         and it committed by another sink while a run of the job was there already. Kin's is not."""
-        if snapshot.job_id is None or snapshot.job_id in self.own or snapshot.job_id in self.kin:
+        if snapshot.job_id is None or snapshot.job_id in self.own or snapshot.job_id in self.related_runs:
             return False
         if snapshot.job_id in self.of_other_jobs:
             return True
@@ -62,7 +62,7 @@ class Guests:
         if others is None:
             return listed
         apart = {run.job_id for run in others.values} & self.beside
-        return (listed | apart) - self.own - self.kin
+        return (listed | apart) - self.own - self.related_runs
 
     @cached_property
     def alive(self) -> frozenset[JobId]:
@@ -84,10 +84,10 @@ class Guests:
         return frozenset(found)
 
     @cached_property
-    def kin(self) -> frozenset[JobId]:
+    def related_runs(self) -> frozenset[JobId]:
         """The runs of declared jobs that began from the job's state, or the job from theirs: no guests."""
         observation = self._case.observation
-        return frozenset(run.job_id for run in kin(observation.jobs, observation.others))
+        return frozenset(run.job_id for run in related_runs(observation.jobs, observation.others))
 
     @cached_property
     def _runs(self) -> frozenset[JobId]:
@@ -95,7 +95,11 @@ class Guests:
         declared = {run.job_id for run in others.values} if others is not None else set[JobId]()
         listed = self._case.observation.table.snapshots if self._sinks else ()
         told = {s.job_id for s in listed if s.job_id is not None and self.has(s)}
-        return frozenset(declared | self.of_other_jobs | told | self._surrounded_by(self._sinks)) - self.own - self.kin
+        return (
+            frozenset(declared | self.of_other_jobs | told | self._surrounded_by(self._sinks))
+            - self.own
+            - self.related_runs
+        )
 
     def _surrounded_by(self, sinks: frozenset[OperatorId | None]) -> frozenset[JobId]:
         """The runs by other sinks with a commit between two of one run by these, which Flink may have forgotten: no
@@ -123,21 +127,21 @@ class Guests:
         return frozenset(s.operator_id for s in commits if s.job_id in self.own or s.operator_id in graphs)
 
 
-def guests_in(seen: Observation) -> Guests:
+def other_jobs_in(seen: Observation) -> OtherJobs:
     """By what was observed alone. Nothing is read before a run is asked for that Flink does not list as the job's."""
-    return Guests(case_of(seen))
+    return OtherJobs(case_of(seen))
 
 
 def own_points(seen: Observation) -> tuple[StoredCheckpoint, ...]:
     """The restore points without those of guests, in their order. Empty also where they were not seen."""
-    guests = guests_in(seen)
-    return tuple(each for each in seen.checkpoints.values if not guests.has_run(each.job_id))
+    other_jobs = other_jobs_in(seen)
+    return tuple(each for each in seen.checkpoints.values if not other_jobs.has_run(each.job_id))
 
 
 def known_runs(observation: Observation) -> frozenset[JobId]:
     """The runs of the job that Flink or a restore point names; no guest's."""
-    named, guests = {each.job_id for each in observation.checkpoints.values}, guests_in(observation)
-    stored = {run for run in named if run is not None and not guests.has_run(run)}
+    named, other_jobs = {each.job_id for each in observation.checkpoints.values}, other_jobs_in(observation)
+    stored = {run for run in named if run is not None and not other_jobs.has_run(run)}
     return frozenset({run.job_id for run in observation.jobs.values} | stored)
 
 
@@ -151,8 +155,8 @@ def case_of(seen: Observation) -> Case:
 def commits_of_job(case: Case) -> tuple[Snapshot, ...]:
     """The Flink commits on main but for those of guests, oldest first. Of what a repair has put back only what speaks
     for its run still."""
-    guests, table = Guests(case), case.observation.table
-    return without_put_back([s for s in flink_commits(table) if not guests.has(s)], table)
+    other_jobs, table = OtherJobs(case), case.observation.table
+    return without_put_back([s for s in flink_commits(table) if not other_jobs.has(s)], table)
 
 
 def commits_that_bind(case: Case) -> tuple[Snapshot, ...]:
@@ -164,8 +168,8 @@ def commits_that_bind(case: Case) -> tuple[Snapshot, ...]:
 
 def those_that_bind(case: Case, commits: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     """The same of any line of the table: `commits` are Flink's of it, oldest first."""
-    guests = Guests(case)
-    bind = [s for s in commits if s.job_id not in guests.beside or not guests.has(s)]
+    other_jobs = OtherJobs(case)
+    bind = [s for s in commits if s.job_id not in other_jobs.beside or not other_jobs.has(s)]
     return without_put_back(bind, case.observation.table)
 
 
