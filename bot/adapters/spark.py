@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import (
-    ANSWER_WITHIN_S,
+    ANSWER_TIMEOUT_S,
     IDLE_AFTER_S,
     TROUBLE,
     RemoteSpark,
@@ -245,24 +245,24 @@ class SparkEvidenceRunner:
         where: EmbeddedSpark | RemoteSpark | str,
         *,
         time_limit: timedelta = timedelta(minutes=10),
-        answer_within: timedelta = timedelta(seconds=ANSWER_WITHIN_S),
+        answer_timeout: timedelta = timedelta(seconds=ANSWER_TIMEOUT_S),
         idle_after: timedelta = timedelta(seconds=IDLE_AFTER_S),
         access_of: AccessOf | None = None,
     ) -> None:
         """`where`: how to start the embedded server, or the `sc://host:port` of one that runs. `access_of`: what the
         catalog vends for a table.
 
-        `time_limit` is for one task, `answer_within` for a sign of life of the server. Nothing is started before the
+        `time_limit` is for one task, `answer_timeout` for a sign of life of the server. Nothing is started before the
         first use.
         """
         self._modules = modules
         self._connection = SparkConnection(
             where,
             access_of,
-            answer_within_s=answer_within.total_seconds(),
+            answer_timeout_s=answer_timeout.total_seconds(),
             idle_after_s=idle_after.total_seconds(),
         )
-        self._answer_within_s = answer_within.total_seconds()
+        self._answer_within_s = answer_timeout.total_seconds()
         self._time_limit = time_limit
         self._runs: dict[str, SparkRun] = {}
         self._lock = threading.Lock()

@@ -43,7 +43,7 @@ def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
-ANSWER_WITHIN_S = 30.0
+ANSWER_TIMEOUT_S = 30.0
 """How long a server may take to answer a small question."""
 IDLE_AFTER_S = 900.0
 """After so long without a question the session is released."""
@@ -275,13 +275,13 @@ class SparkConnection:
         where: EmbeddedSpark | RemoteSpark | str,
         access_of: AccessOf | None = None,
         *,
-        answer_within_s: float = ANSWER_WITHIN_S,
+        answer_timeout_s: float = ANSWER_TIMEOUT_S,
         idle_after_s: float = IDLE_AFTER_S,
     ) -> None:
         """`access_of`: what the catalog vends for a table; the embedded server reads the table's storage with it."""
         self._where = RemoteSpark(url=where) if isinstance(where, str) else where
         self._access_of = access_of
-        self._within_s = answer_within_s
+        self._within_s = answer_timeout_s
         self._idle_after_s = idle_after_s
         self._lock = threading.Lock()
         self._server: SparkServer | None = None
@@ -476,7 +476,7 @@ def open_session(
     """A new session, in UTC, that is to be stopped and never collected. Raises EvidenceFailed.
 
     `is_interpreted`: no query is compiled; a server that does not let this be set answers as well, only later."""
-    channel = _Channel(RemoteSpark(url=url), url, ANSWER_WITHIN_S)
+    channel = _Channel(RemoteSpark(url=url), url, ANSWER_TIMEOUT_S)
     return _opened(channel, url, retries, listing_tasks, is_interpreted=is_interpreted).session
 
 

@@ -80,10 +80,10 @@ def job_ports(
         job.flink,
         savepoint_dir=job.savepoint_dir,
         starter=_starter(job, logins),
-        stop_limit=job.stop_within,
+        stop_limit=job.stop_timeout,
         logins=logins,
     )
-    flink = _operated(rest, job.start, job.stop_within) if isinstance(job.start, OperatorStartSettings) else rest
+    flink = _operated(rest, job.start, job.stop_timeout) if isinstance(job.start, OperatorStartSettings) else rest
     stack.callback(flink.close)
     history = FlinkHistory(job.history_server, logins=logins) if job.history_server is not None else None
     if history is not None:
@@ -145,7 +145,7 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
         url=address,
         token_file=spark.token_file,
         token_command=spark.token_command,
-        token_ttl_s=spark.token_every.total_seconds(),
+        token_ttl_s=spark.token_lifetime.total_seconds(),
         tls=spark.tls,
         ca_file=spark.ca_file,
         headers=spark.headers,
@@ -154,7 +154,7 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
         find_tasks(spark_tasks),
         remote or embedded,
         time_limit=spark.limit,
-        answer_within=spark.answer_within,
+        answer_timeout=spark.answer_timeout,
         idle_after=spark.idle_after,
         access_of=access_of,
     )

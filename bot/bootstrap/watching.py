@@ -24,7 +24,7 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
     if watch is None:
         return services
     terms = WatchTerms(
-        poll_interval=watch.poll_interval, evidence_every=watch.evidence_every, grace_period=watch.grace_period
+        poll_interval=watch.poll_interval, evidence_interval=watch.evidence_interval, grace_period=watch.grace_period
     )
     channels = channels_of(settings)
     sightings = Sightings(store.watched, store.outbox, services.store, services.clock, channels, watch.notify)

@@ -85,7 +85,7 @@ class ApprovalPolicy(People):
         description="How long a proposal can be approved and started.",
         examples=["PT30M"],
     )
-    remind_every: timedelta = Field(
+    reminder_interval: timedelta = Field(
         default=timedelta(minutes=10),
         ge=timedelta(0),
         description="How often people are reminded while nobody has decided; 0: never.",

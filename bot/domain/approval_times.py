@@ -24,7 +24,7 @@ def reminder_due_at(view: ProposalView) -> Utc | None:
 
     Counted from the last reminder that was made: after a long stop there is one, not as many as were missed.
     """
-    every = view.proposal.policy.remind_every
+    every = view.proposal.policy.reminder_interval
     if view.state is not ProposalState.PROPOSED or not every:
         return None
     due = (view.reminded_at or view.proposal.proposed_at) + every

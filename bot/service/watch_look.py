@@ -79,7 +79,7 @@ class WatchTerms(Record):
     """Between two looks at a table."""
     again: timedelta = timedelta(seconds=5)
     """After so long a new sign is looked at again; it is told only if it still holds."""
-    evidence_every: timedelta = timedelta(minutes=10)
+    evidence_interval: timedelta = timedelta(minutes=10)
     """Evidence without rows is collected so often though nothing is suspicious."""
     grace_period: timedelta = timedelta(minutes=2)
     """How long a job may be down on purpose, a source silent, and a condition gone before it counts as over."""
@@ -253,7 +253,7 @@ class Eye:
         seen.newest_event, seen.looked_closer_at = newest_event(examined.case), self._clock.now()
         is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
         may_change = bool(lost) or any(sign.is_urgent or sign.code in CONDITIONS for sign in seen.closer)
-        wait = _CLOSER_WHILE_WRONG if may_change else self._terms.evidence_every
+        wait = _CLOSER_WHILE_WRONG if may_change else self._terms.evidence_interval
         if any(before.get((sign.code, sign.subject)) != sign.newest_wrong for sign in seen.closer):
             wait = self._terms.again
         now = self._clock.now()

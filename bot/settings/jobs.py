@@ -186,7 +186,7 @@ class JobSettings(Record):
         description="The Kafka broker that the job reads from. Waterline asks it which missing records can still be "
         "read, and until when.",
     )
-    stop_within: timedelta = Field(
+    stop_timeout: timedelta = Field(
         default=timedelta(minutes=2),
         gt=timedelta(0),
         description="Time limit for a stop-with-savepoint and the end of the run. After it Waterline calls the "

@@ -55,10 +55,10 @@ class SparkSettings(Record):
     )
     token_command: tuple[str, ...] = Field(
         default=(),
-        description="Command that prints the bearer token. Waterline runs it again every `token_every`.",
+        description="Command that prints the bearer token. Waterline runs it again every `token_lifetime`.",
         examples=[["databricks-token", "--profile", "waterline"]],
     )
-    token_every: timedelta = Field(
+    token_lifetime: timedelta = Field(
         default=timedelta(minutes=5),
         gt=timedelta(0),
         description="How long a printed token is used, as an ISO 8601 duration or in seconds.",
@@ -81,7 +81,7 @@ class SparkSettings(Record):
         description="More headers of each call to the Spark Connect server.",
         examples=[{"x-databricks-cluster-id": "0123-456789-abcdefgh"}],
     )
-    answer_within: timedelta = Field(
+    answer_timeout: timedelta = Field(
         default=timedelta(seconds=30),
         gt=timedelta(0),
         description="Spark counts as frozen after this time without an answer; an ISO 8601 duration or seconds.",
@@ -249,7 +249,7 @@ class WatchSettings(Record):
         "more only on suspicion.",
         examples=["PT30S"],
     )
-    evidence_every: timedelta = Field(
+    evidence_interval: timedelta = Field(
         default=timedelta(minutes=10),
         ge=timedelta(seconds=10),
         description="How often to collect evidence without rows, even if nothing looks suspicious.",

@@ -27,7 +27,7 @@ POLICY = ApprovalPolicy(
     veto=VetoRule(users=(DANA,)),
     break_glass=GlassRule(users=(EVE,), owners=(OWNERS,)),
     expires_after=timedelta(minutes=30),
-    remind_every=timedelta(minutes=10),
+    reminder_interval=timedelta(minutes=10),
 )
 HELD = POLICY.model_copy(update={"veto": VetoRule(users=(DANA,), hold=timedelta(minutes=5))})
 TWO_TEAMS = POLICY.model_copy(

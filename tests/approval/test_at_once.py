@@ -20,7 +20,7 @@ from tests.decisions import PROPOSAL, rewind
 from tests.incidents import Story
 
 CROWD = tuple(UserId(f"U0CROWD{n:03d}") for n in range(8))
-POLICY = ApprovalPolicy(users=CROWD, required=2, remind_every=timedelta(minutes=10))
+POLICY = ApprovalPolicy(users=CROWD, required=2, reminder_interval=timedelta(minutes=10))
 
 
 class Clock:
@@ -129,9 +129,9 @@ def test_what_falls_due_is_found_in_the_record_by_time_alone(scene: Scene) -> No
     _store, approvals = scene.replica()
     begun = scene.store.get(scene.id).proposals[PROPOSAL].proposal.proposed_at
 
-    scene.clock.time = begun + POLICY.remind_every - timedelta(milliseconds=50)
+    scene.clock.time = begun + POLICY.reminder_interval - timedelta(milliseconds=50)
     early = approvals.due(scene.store.get(scene.id))
-    scene.clock.time = begun + POLICY.remind_every
+    scene.clock.time = begun + POLICY.reminder_interval
     due = approvals.due(scene.store.get(scene.id))
     approvals.settle(scene.id)
 

@@ -45,7 +45,7 @@ POLICIES = st.builds(
     required=st.integers(1, 3),
     different_teams=st.sampled_from([None, 1, 2]),
     expires_after=st.just(timedelta(minutes=30)),
-    remind_every=st.sampled_from([timedelta(0), timedelta(minutes=10)]),
+    reminder_interval=st.sampled_from([timedelta(0), timedelta(minutes=10)]),
     veto=st.none()
     | st.builds(VetoRule, users=SOME, groups=SOME_GROUPS, hold=st.sampled_from([timedelta(0), timedelta(minutes=5)])),
     break_glass=st.none() | st.builds(GlassRule, users=SOME, groups=SOME_GROUPS, owners=st.just((OWNERS,))),

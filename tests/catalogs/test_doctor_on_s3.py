@@ -151,7 +151,7 @@ def test_a_spark_that_is_denied_and_one_that_is_frozen(
 ) -> None:
     """Somebody else's, with keys of its own: what Waterline reads by itself is well all the while."""
     server = SparkServer(embedded.model_copy(update={"properties": {**lake, **keys("of-spark")}}))
-    spark = {"remote": server.url, "answer_within": "PT4S"}
+    spark = {"remote": server.url, "answer_timeout": "PT4S"}
     try:
         well = doctor(lake, spark=spark)
         storage.admitted = "of-the-catalog"

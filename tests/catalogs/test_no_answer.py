@@ -55,7 +55,7 @@ def catalog(kind: str, address: str) -> dict[str, str]:
 @pytest.mark.parametrize("kind", ["rest", "rest by its address", "rest with a token", "hive", "glue"])
 def test_a_catalog_that_never_answers_could_not_be_asked(silent: str, kind: str) -> None:
     """PyIceberg's REST and Hive clients would wait for ever, AWS's for four minutes."""
-    ours = PyIcebergCatalog("lake", catalog(kind, silent), StandingClock(), answer_within_s=LIMIT_S)
+    ours = PyIcebergCatalog("lake", catalog(kind, silent), StandingClock(), answer_timeout_s=LIMIT_S)
 
     with pytest.raises(CouldNotLook, match=r"[tT]imed? ?out"):
         ours.load(TableName("sales.orders"))

@@ -38,7 +38,7 @@ def frozen(embedded: EmbeddedSpark) -> Iterator[SparkServer]:
 def runner_at(url: str, rows: int = FOR_EVER) -> SparkEvidenceRunner:
     """One slow task on that server."""
     return SparkEvidenceRunner(
-        {"slow": TaskModule(task=SLOW, answer=counting(rows))}, url, answer_within=timedelta(seconds=WITHIN_S)
+        {"slow": TaskModule(task=SLOW, answer=counting(rows))}, url, answer_timeout=timedelta(seconds=WITHIN_S)
     )
 
 

@@ -36,7 +36,7 @@ def kind_of(properties: Mapping[str, str]) -> str:
     return next((kind for start, kind in _BY_ADDRESS.items() if address.startswith(start)), "")
 
 
-ANSWER_WITHIN_S = 30.0
+ANSWER_TIMEOUT_S = 30.0
 """How long one request to a catalog may take. A commit that takes longer is not known, and looked for in the table."""
 CONNECT_WITHIN_S = 5.0
 LIMIT = "waterline.answer-within-s"
@@ -50,7 +50,7 @@ _AWS_TRIES = 3
 """How often AWS's client repeats by itself a request that changes nothing."""
 
 
-def limited(properties: Mapping[str, str], answer_within_s: float, *, commits: bool = False) -> dict[str, Any]:
+def limited(properties: Mapping[str, str], answer_timeout_s: float, *, commits: bool = False) -> dict[str, Any]:
     """What to make the catalog of, so that no request of it takes longer; unchanged where it is of another kind.
 
     `commits`: AWS's client would repeat a commit whose answer was lost, and Glue would refuse our own commit to us: a
@@ -59,10 +59,10 @@ def limited(properties: Mapping[str, str], answer_within_s: float, *, commits: b
     kind = kind_of(properties)
     if kind in _CLASSES:
         others = {name: value for name, value in properties.items() if name != TYPE}
-        return {**others, PY_CATALOG_IMPL: _CLASSES[kind], LIMIT: str(answer_within_s)}
+        return {**others, PY_CATALOG_IMPL: _CLASSES[kind], LIMIT: str(answer_timeout_s)}
     if kind == "glue":
         tries = 0 if commits else _AWS_TRIES
-        return {**properties, BOTOCORE_SESSION: _aws_session(answer_within_s), "glue.max-retries": tries}
+        return {**properties, BOTOCORE_SESSION: _aws_session(answer_timeout_s), "glue.max-retries": tries}
     return dict(properties)
 
 
@@ -75,14 +75,14 @@ def patient(properties: Mapping[str, str]) -> dict[str, str]:
     return {**properties, "uri": f"{uri}{joint}timeout={_SQLITE_PATIENCE_S}"}
 
 
-def _aws_session(answer_within_s: float) -> object:
+def _aws_session(answer_timeout_s: float) -> object:
     """Imported only for a catalog of AWS's: it is large."""
     from botocore.config import Config
     from botocore.session import Session as AwsSession
 
     session = AwsSession()
-    connect = min(CONNECT_WITHIN_S, answer_within_s)
-    session.set_default_client_config(Config(connect_timeout=connect, read_timeout=answer_within_s))
+    connect = min(CONNECT_WITHIN_S, answer_timeout_s)
+    session.set_default_client_config(Config(connect_timeout=connect, read_timeout=answer_timeout_s))
     return session
 
 
@@ -205,7 +205,7 @@ class LimitedRest(RestCatalog):
     """A REST catalog each of whose requests ends, the first ones for its configuration and a token included."""
 
     def __init__(self, name: str, **properties: str) -> None:
-        self._limit_s = float(properties.pop(LIMIT, ANSWER_WITHIN_S))
+        self._limit_s = float(properties.pop(LIMIT, ANSWER_TIMEOUT_S))
         super().__init__(name, **properties)
 
     def _config_headers(self, session: Session) -> None:

@@ -42,7 +42,7 @@ from pyiceberg.table.update import (
 )
 
 from bot.adapters.iceberg.backends import (
-    ANSWER_WITHIN_S,
+    ANSWER_TIMEOUT_S,
     guarded,
     limited,
     must_be_installed,
@@ -327,12 +327,12 @@ class PyIcebergCatalog:
     """
 
     def __init__(
-        self, name: str, properties: Mapping[str, str], clock: Clock, *, answer_within_s: float = ANSWER_WITHIN_S
+        self, name: str, properties: Mapping[str, str], clock: Clock, *, answer_timeout_s: float = ANSWER_TIMEOUT_S
     ) -> None:
-        """`name` and `properties` go to PyIceberg; `answer_within_s`: of one request, but to a SQL catalog."""
+        """`name` and `properties` go to PyIceberg; `answer_timeout_s`: of one request, but to a SQL catalog."""
         self.name = name
         self._properties = patient(properties)
-        self._answer_within_s = answer_within_s
+        self._answer_within_s = answer_timeout_s
         self.storage = TableStorage(self._properties)
         self._clock = clock
         self._made: dict[str, Catalog] = {}

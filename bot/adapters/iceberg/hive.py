@@ -19,14 +19,14 @@ from pyiceberg.utils.properties import property_as_bool
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TSaslClientTransport, TTransportBase, TTransportException
 
-from bot.adapters.iceberg.backends import ANSWER_WITHIN_S, CONNECT_WITHIN_S, LIMIT
+from bot.adapters.iceberg.backends import ANSWER_TIMEOUT_S, CONNECT_WITHIN_S, LIMIT
 
 
 class LimitedHive(HiveCatalog):
     """See the module. Of several addresses, the first that takes the connection is asked."""
 
     def __init__(self, name: str, **properties: str) -> None:
-        limit_s = float(properties.pop(LIMIT, ANSWER_WITHIN_S))
+        limit_s = float(properties.pop(LIMIT, ANSWER_TIMEOUT_S))
         super().__init__(name, **properties)
         self._client = cast("_HiveClient", _Connections(properties, limit_s))
 
