@@ -5,7 +5,7 @@ from pathlib import Path
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.ports import JobPorts
 from tests.actions.scene import Scene
-from tests.actions.test_guests import commits
+from tests.actions.test_other_jobs import commits
 from tests.little_flink import LittleFlink
 from tests.tables import ORDERS, job
 

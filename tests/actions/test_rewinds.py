@@ -24,7 +24,7 @@ from bot.service.verifying import Verifier
 from tests.actions.other_jobs import declared, forgotten, guest, guest_commits
 from tests.actions.owing import extent
 from tests.actions.scene import ProposalState, Scene, refusal
-from tests.actions.test_guests import commits
+from tests.actions.test_other_jobs import commits
 from tests.actions.test_rows_of_repairs import picks
 from tests.little_flink import JOB, open_catalog
 from tests.tables import OPERATOR, job, of_flink, rows

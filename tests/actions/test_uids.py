@@ -25,7 +25,7 @@ from bot.domain.table import TableState, Window
 from bot.history.restore import pairings
 from tests.actions.other_jobs import declared, guest
 from tests.actions.scene import MODE, Scene, refusal, savepoint_of
-from tests.actions.test_guests import commits
+from tests.actions.test_other_jobs import commits
 from tests.actions.test_publications import starts_from_a_wrong_savepoint
 from tests.cases import NOON, Tale
 from tests.little_flink import JOB, open_catalog

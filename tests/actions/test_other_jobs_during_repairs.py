@@ -28,7 +28,7 @@ from bot.history.ranking import for_start
 from bot.history.restore import Restores
 from tests.actions.other_jobs import GUEST, declared, forgotten, guest, guest_commits
 from tests.actions.scene import Scene, refusal
-from tests.actions.test_guests import commits
+from tests.actions.test_other_jobs import commits
 from tests.actions.test_publications import proven, published, rehearsed, said
 from tests.little_flink import JOB, LittleFlink
 from tests.tables import CONTRACT, ORDERS, job

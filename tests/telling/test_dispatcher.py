@@ -19,7 +19,7 @@ from bot.service.retrying import Retrying
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene, retrying_of
-from tests.telling.killed_courier import is_killed_while_it_delivers
+from tests.telling.killed_dispatcher import is_killed_while_it_delivers
 
 
 def test_a_mail_says_in_text_and_html_what_slack_says(scene: Scene) -> None:
