@@ -180,8 +180,8 @@ def _told(world: Observation, finding: ForkedWritersFinding, taken: str) -> Answ
 
 
 def _together(world: Observation, reach: Reach) -> tuple[JobRun, ...]:
-    """Runs of the configured job, and kin of them, that are at work at the same time, oldest first, if they are
-    several; of a window that ends at the head, since Flink tells of now."""
+    """Runs of the configured job, and related jobs of them, that are at work at the same time, oldest first, if they
+    are several; of a window that ends at the head, since Flink tells of now."""
     alive = sorted((r for r in _runs(world) if r.state in _AT_WORK), key=lambda run: run.started_at)
     return tuple(alive) if len(alive) > 1 and reach.until == world.table.head else ()
 

@@ -47,7 +47,7 @@ def case_with_owners(
 
     The table's `other_jobs` are asked first, and no further cluster once each of these runs is found. One that is not
     found is told by its sink. Raises CouldNotLook where a cluster is silent that might tell otherwise: one of the
-    `other_jobs` may hold kin of the job, and any other one a guest.
+    `other_jobs` may hold related jobs, and any other one another job.
     """
     found, silent = _told(world, job, asked)
     case = _case(world.table, job, run, runs, found, points)
@@ -166,7 +166,7 @@ def _allowed(requirement: HeadDescends) -> str:
 
 
 def _that_matter(others: Sequence[Snapshot], requirement: HeadDescends, world: CurrentState) -> Sequence[Snapshot]:
-    """Of `others` those that are no compaction, unless files are named, and no guest's. Raises CouldNotLook."""
+    """Of `others` those that are no compaction, unless files are named, and no other job's. Raises CouldNotLook."""
     job, run, is_exact = requirement.starts, requirement.goes_on_from or requirement.job_id, requirement.files_are_named
     changing = [s for s in others if is_exact or s.job_id is not None or not keeps_its_rows(world.table, s)]
     by_flink = frozenset(s.job_id for s in changing if s.job_id is not None)

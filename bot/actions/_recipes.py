@@ -91,8 +91,8 @@ def started_on_head(
 ) -> Proposal:
     """Stop `live` if there is one, then start from `point`, which pairs with the head, or owes it files that the sink
     commits first. A run that commits until it stands still supersedes it: the point would no longer fit. A compaction
-    or a guest's commit does not. `first`: what an approver must know before. Raises Refused where no job is configured.
-    """
+    or another job's commit does not. `first`: what an approver must know before. Raises Refused where no job is
+    configured."""
     job, head = job_and_head(plan, action)
     stop, (start, intact) = _stop(job, live, point), start_from(job, point, head)
     if point.owes is None:

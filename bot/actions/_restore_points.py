@@ -1,6 +1,5 @@
-"""Which restore point a rewind or a restart begins from, and which one a stopped run has left. None of a guest's: its
-state is another job's. None that evidence does not know yet: a refusal says that it has to be collected again.
-"""
+"""Which restore point a rewind or a restart begins from, and which one a stopped run has left. None of another job's:
+its state is another job's. None that evidence does not know yet: a refusal says that it has to be collected again."""
 
 from collections.abc import Collection
 
@@ -64,11 +63,11 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
 
 
 def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
-    """The newest restore point whose table state is the newest Flink commit on main, durable ones first. Of guests
+    """The newest restore point whose table state is the newest Flink commit on main, durable ones first. Of other jobs
     above it only those do not matter that surely wrote beside the job.
 
     A retained checkpoint of run `live` counts only if Flink keeps it when that run is cancelled; then it says so.
-    Raises Refused with what was looked at when there is none, and where that newest commit is a guest's
+    Raises Refused with what was looked at when there is none, and where that newest commit is another job's
     or nobody knows whose it is.
     """
     restores = Restores(case)

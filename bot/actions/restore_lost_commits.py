@@ -111,7 +111,7 @@ _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _of_job(case: Case, lost: Sequence[Snapshot]) -> Sequence[Snapshot]:
-    """Not what another engine or a guest committed beside it: the job's state does not know of these."""
+    """Not what another engine or another job committed beside it: the job's state does not know of these."""
     return those_that_bind(case, [each for each in lost if each.job_id is not None and each.checkpoint_id is not None])
 
 

@@ -1,4 +1,4 @@
-"""The machine's clock: by itself, because the front door opens before a scheduler is imported."""
+"""The machine's clock: by itself, because the gateway opens before a scheduler is imported."""
 
 from datetime import UTC, datetime
 

@@ -50,7 +50,8 @@ def may_be_lost_and_expired(case: Case, checked: SnapshotId | None) -> str | Non
 def _settled(case: Case, checked: SnapshotId | None) -> Snapshot | None:
     """The newest commit below which a lost one would have left a hole: by each sink of the job that writes now, the
     newest with rows up to `checked`; of a source in partitions the `SEVERAL`th newest. Where there is none, the oldest
-    on main; None: main has no commit. Compactions, guests' commits and Flink's empty ones bring no later position."""
+    on main; None: main has no commit. Compactions, other jobs' commits and Flink's empty ones bring no later
+    position."""
     table = case.observation.table
     until = table.place_of(checked)
     mine = [s for s in _surely_of_job(case) if s.adds_rows and table.place_of(s.snapshot_id) <= until]

@@ -3,15 +3,14 @@
 A cherry-pick keeps no Flink ids. One of a commit of the job puts the job's rows back; one of what another writer had
 staged (write-audit-publish) brings that writer's change.
 
-Commits by Flink runs that are not the job's: a guest may add rows, as for a backfill; here it is told where one took
-rows off.
+Commits by Flink runs that are not the job's: another job may add rows, as for a backfill; here it is told where one
+took rows off.
 
 Flink's sinks of a stream never take data files off the table: only INSERT OVERWRITE and jobs that rewrite it do.
 
 Whether the window's compactions kept their rows: by their counters, and where these leave it open, by evidence.
 
-A snapshot never changes, so what was compared once of a compaction holds of it for ever.
-"""
+A snapshot never changes, so what was compared once of a compaction holds of it for ever."""
 
 from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import in_window, not_asked
@@ -100,7 +99,7 @@ def is_overwrite(snapshot: Snapshot) -> bool:
 
 def took_for_other_job(case: Case, other_jobs: OtherJobs, snapshot: Snapshot) -> bool:
     """Whether a Flink run that is not the job's took rows off: files of them, or by delete files of another sink.
-    `guests`: of this case."""
+    `other jobs`: of this case."""
     if snapshot.job_id is None or snapshot.job_id in other_jobs.own or snapshot.is_repair:
         return False
     if is_overwrite(snapshot):
@@ -143,7 +142,7 @@ def changes_by_others(case: Case) -> tuple[Snapshot, ...]:
 
 
 def _is_put_back(case: Case, snapshot: Snapshot, origin: Snapshot) -> bool:
-    """Whether it is a cherry-pick of what the job, or a guest that only added rows, had committed."""
+    """Whether it is a cherry-pick of what the job, or another job that only added rows, had committed."""
     is_pick = origin.snapshot_id != snapshot.snapshot_id
     return is_pick and origin.job_id is not None and not took_for_other_job(case, OtherJobs(case), origin)
 

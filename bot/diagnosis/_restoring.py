@@ -1,5 +1,5 @@
 """Which restore points pair with the table as it is: what decides between restoring the job and rewinding both.
-Guests' points do not: no job but theirs goes on from them."""
+Other jobs' points do not: no job but theirs goes on from them."""
 
 from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case
@@ -14,9 +14,8 @@ from bot.history.restore import Restores
 def pair_with_head(case: Case) -> Pairing | None:
     """The newest restore point whose table state is the job's newest commit on main; None also before anybody looked.
 
-    Compactions and other writers above that commit do not matter, guests of Flink among them: the sink's walk passes
-    over them (facts 1.5). A repair does whose rows the job would bring again.
-    """
+    Compactions and other writers above that commit do not matter, other jobs of Flink among them: the sink's walk
+    passes over them (facts 1.5). A repair does whose rows the job would bring again."""
     commits = commits_of_job(case)
     newest = commits[-1].snapshot_id if commits else None
     fit = (p for p in _paired(case) if p.snapshot_id == newest and p.brings_again is None)

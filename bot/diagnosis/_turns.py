@@ -81,9 +81,9 @@ def writing(case: Case) -> tuple[JobRun, ...]:
 
 
 def is_one_job(case: Case, turn: Turn) -> bool:
-    """Whether both are surely this job's or kin of it: Flink lists both, or lists none of them, and they commit under
-    one operator id. By itself that id tells little: by default the V2 sink's is of the table's name, so every job
-    on the table has the same."""
+    """Whether both are surely this job's or related jobs of it: Flink lists both, or lists none of them, and they
+    commit under one operator id. By itself that id tells little: by default the V2 sink's is of the table's name, so
+    every job on the table has the same."""
     if isinstance(case.observation.jobs, NotSeen):
         return turn.of_one_operator
     both = {turn.run, turn.other}

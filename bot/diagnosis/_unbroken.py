@@ -80,7 +80,7 @@ def _brought(case: Case, lost: Rollback) -> tuple[int, int] | None:
 def looked_since(case: Case, lost: Rollback) -> bool:
     """Whether missing positions were looked for, with an answer that still holds, at or above a commit that brought
     rows and is newer than those that main lost: what was found before says nothing of them, nor what was found below
-    none but compactions, guests' commits and Flink's empty ones, which bring no later position."""
+    none but compactions, other jobs' commits and Flink's empty ones, which bring no later position."""
     if not answers(case, "missing_positions"):
         return False
     table, other_jobs = case.observation.table, OtherJobs(case)

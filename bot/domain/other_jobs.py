@@ -1,4 +1,4 @@
-"""Which of Flink's commits on main are the job's own, and which a guest's: another Flink job's on the same table."""
+"""Which of Flink's commits on main are the job's own, and which another Flink job's on the same table."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ wrong it is one or two."""
 
 
 class OtherJobs:
-    """Who is a guest in this case; what tells it is read once for all commits."""
+    """Which commits are another job's in this case; what tells it is read once for all commits."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
@@ -29,7 +29,7 @@ class OtherJobs:
 
     def has(self, snapshot: Snapshot) -> bool:
         """Whether the commit is known to be another job's: Flink lists its run under another name, or lists it nowhere
-        and it committed by another sink while a run of the job was there already. Kin's is not."""
+        and it committed by another sink while a run of the job was there already. A related job's is not."""
         if snapshot.job_id is None or snapshot.job_id in self.own or snapshot.job_id in self.related_runs:
             return False
         if snapshot.job_id in self.of_other_jobs:
@@ -50,7 +50,7 @@ class OtherJobs:
 
     def has_run(self, run: JobId | None) -> bool:
         """Whether nothing may be started from what the run has left: one of its commits is known to be another job's,
-        or lies between two of one run by the job's sink, or its job is declared to be another. Kin's may."""
+        or lies between two of one run by the job's sink, or its job is declared to be another. A related job's may."""
         return run not in self.own and run in self._runs
 
     @cached_property
@@ -85,7 +85,7 @@ class OtherJobs:
 
     @cached_property
     def related_runs(self) -> frozenset[JobId]:
-        """The runs of declared jobs that began from the job's state, or the job from theirs: no guests."""
+        """The runs of declared jobs that began from the job's state, or the job from theirs: no other jobs."""
         observation = self._case.observation
         return frozenset(run.job_id for run in related_runs(observation.jobs, observation.others))
 
@@ -133,13 +133,13 @@ def other_jobs_in(seen: Observation) -> OtherJobs:
 
 
 def own_points(seen: Observation) -> tuple[StoredCheckpoint, ...]:
-    """The restore points without those of guests, in their order. Empty also where they were not seen."""
+    """The restore points without those of other jobs, in their order. Empty also where they were not seen."""
     other_jobs = other_jobs_in(seen)
     return tuple(each for each in seen.checkpoints.values if not other_jobs.has_run(each.job_id))
 
 
 def known_runs(observation: Observation) -> frozenset[JobId]:
-    """The runs of the job that Flink or a restore point names; no guest's."""
+    """The runs of the job that Flink or a restore point names; no other job's."""
     named, other_jobs = {each.job_id for each in observation.checkpoints.values}, other_jobs_in(observation)
     stored = {run for run in named if run is not None and not other_jobs.has_run(run)}
     return frozenset({run.job_id for run in observation.jobs.values} | stored)
@@ -153,16 +153,16 @@ def case_of(seen: Observation) -> Case:
 
 @once_a_case
 def commits_of_job(case: Case) -> tuple[Snapshot, ...]:
-    """The Flink commits on main but for those of guests, oldest first. Of what a repair has put back only what speaks
-    for its run still."""
+    """The Flink commits on main but for those of other jobs, oldest first. Of what a repair has put back only what
+    speaks for its run still."""
     other_jobs, table = OtherJobs(case), case.observation.table
     return without_put_back([s for s in flink_commits(table) if not other_jobs.has(s)], table)
 
 
 def commits_that_bind(case: Case) -> tuple[Snapshot, ...]:
     """The Flink commits on main above which a restore point must lie, or the job would read their rows again, oldest
-    first. Only a guest that surely wrote beside the job is passed over, as its sink does (facts 1.5): a run that came
-    after the job's last commit may have gone on where the job had stopped, whatever Flink knows of it."""
+    first. Only another job that surely wrote beside the job is passed over, as its sink does (facts 1.5): a run that
+    came after the job's last commit may have gone on where the job had stopped, whatever Flink knows of it."""
     return those_that_bind(case, flink_commits(case.observation.table))
 
 

@@ -1,5 +1,5 @@
-"""Which runs of a table's other jobs are kin of its own job's: they began from the same state, so both read the same
-source from there on. Alive beside each other they are a fork, whatever the two jobs are called."""
+"""Which runs of a table's other jobs are related to its own job's: they began from the same state, so both read the
+same source from there on. Alive beside each other they are a fork, whatever the two jobs are called."""
 
 import re
 
@@ -13,9 +13,9 @@ _WROTE = re.compile(r"/(?P<checkpoint>[0-9a-f]{32})/chk-\d+/?$|/savepoint-(?P<sa
 
 
 def related_runs(jobs: Seen[JobRun] | NotSeen, others: Seen[JobRun] | NotSeen | None) -> tuple[JobRun, ...]:
-    """The runs among `others` that were restored from a point of one of `jobs`, from the same point, or from one of
-    the same earlier run; and those from whose points one of `jobs` was restored. In their order; empty where either
-    could not be seen. A run that Flink has restarted since names its own checkpoint, and tells of no kin any more."""
+    """The runs among `others` that were restored from a point of one of `jobs`, from the same point, or from one of the
+    same earlier run; and those from whose points one of `jobs` was restored. In their order; empty where either could
+    not be seen. A run that Flink has restarted since names its own checkpoint, and tells of no relation any more."""
     if others is None:
         return ()
     return tuple(run for run in others.values if any(_are_kin(run, own) for own in jobs.values))

@@ -29,8 +29,8 @@ class HeadDescends(Record):
     job_id: JobId | None
     """None when nothing is stopped: then no commit of the job may follow `head`."""
     starts: str | None = None
-    """The job that is started without a move of main: compactions may follow, and guests that surely wrote beside it.
-    None: nobody else may commit."""
+    """The job that is started without a move of main: compactions may follow, and other jobs that surely wrote beside
+    it. None: nobody else may commit."""
     goes_on_from: JobId | None = None
     """The run from whose state `starts` is started; None: `job_id`."""
     files_are_named: bool = False

@@ -74,7 +74,7 @@ def writer_sources(
     is_of_other_job: Callable[[JobId | None], bool],
 ) -> tuple[WriterSource, ...] | NotSeen:
     """Where to look, in this order: for the newest legible restore point; for the last commit of Flink on main where
-    there is none. Nothing of a run that is a guest's. Empty: no job has written anything."""
+    there is none. Nothing of a run that is another job's. Empty: no job has written anything."""
     legible = [each for each in checkpoints.values if each.problem is None and each.checkpoint_id is not None]
     newest_first = sorted(legible, key=lambda each: (each.written_at, each.checkpoint_id or 0), reverse=True)
     point = next((each for each in newest_first if not is_of_other_job(each.job_id)), None)

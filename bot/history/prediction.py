@@ -109,10 +109,9 @@ def not_brought_again(
     """Of the commits that leave main where it goes back to the table state of `point`, those whose rows a job started
     from it does not bring again: of other writers, and repairs but those whose rows the job reads again.
 
-    A run is the job's own where Flink names it, where it is kin, wrote that state or is the wrong one, and where its
-    sink is the same operator; one that only a restore point names, as a folder of savepoints may be others' too, where
-    its commit tells no sink. None that is known as a guest's.
-    """
+    A run is the job's own where Flink names it, where it is of a related job, wrote that state or is the wrong one, and
+    where its sink is the same operator; one that only a restore point names, as a folder of savepoints may be others'
+    too, where its commit tells no sink. None that is known as another job's."""
     table, seen, other_jobs = restores.table, restores.seen, restores.other_jobs
     base = list(table.ancestors(point.snapshot_id))[:1]
     own = {run.job_id for run in seen.jobs.values} | other_jobs.related_runs | {wrong_run, *(s.job_id for s in base)}

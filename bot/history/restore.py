@@ -237,9 +237,9 @@ class Restores:
     # ------------------------------------------------------------------ what stands against a start from it
 
     def _told_apart(self, each: Pairing, shown: StoredCheckpoint | None) -> Pairing:
-        """Those of guests are foreign, and pair with nothing. None pairs with what a repair has put back above commits
-        of another run. Of which repairs one does not hold the rows it says so, and one that is newer than the table is
-        behind then. One that is newer, and does not go on where main ends, says why not."""
+        """Those of other jobs are foreign, and pair with nothing. None pairs with what a repair has put back above
+        commits of another run. Of which repairs one does not hold the rows it says so, and one that is newer than the
+        table is behind then. One that is newer, and does not go on where main ends, says why not."""
         if self.other_jobs.has_run(each.job_id):
             reason = f"Run {short_job(each.job_id)} is another job's, by what Flink, its sink and the settings tell."
             is_foreign = {"verdict": PairVerdict.FOREIGN, "snapshot_id": None, "reason": reason, "is_durable": False}

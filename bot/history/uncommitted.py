@@ -481,8 +481,8 @@ def runs_of(world: Observation) -> tuple[JobRun, ...]:
 
 
 def _of_its_job(leak: FlinkManifest, world: Observation) -> tuple[JobRun, ...]:
-    """Those that may read the manifest's rows, each once: of the job that wrote it, kin of that, and what began from a
-    point of the very run. Others read other sources."""
+    """Those that may read the manifest's rows, each once: of the job that wrote it, related jobs of that, and what
+    began from a point of the very run. Others read other sources."""
     others = world.others.values if world.others is not None else ()
     wrote = next((run for run in others if run.job_id == leak.job_id), None)
     near = related_runs(world.jobs, world.others)

@@ -3,7 +3,7 @@
 A thread of its own: a mail server that does not answer must hold up nothing else. What a crash interrupted is tried
 again under the same key, and says of itself that it may be there twice. What holds no more by its turn is not sent.
 
-What becomes of a notice in Slack: posted, refused, or not posted any more. For other ways the courier does so.
+What becomes of a notice in Slack: posted, refused, or not posted any more. For other ways the dispatcher does so.
 """
 
 import threading

@@ -47,7 +47,7 @@ class Preview:
 
 
 class Telling:
-    """Renders and queues notices; Slack's outbox and the courier send them."""
+    """Renders and queues notices; Slack's outbox and the dispatcher send them."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ RETRYING = "Trying again to reach consumers"
 
 
 class Retrying:
-    """Arms failed deliveries anew; Slack's outbox and the courier send them, at most once for each time."""
+    """Arms failed deliveries anew; Slack's outbox and the dispatcher send them, at most once for each time."""
 
     def __init__(self, store: IncidentStore, clock: Clock, others: OtherDoubts) -> None:
         self._store = store

@@ -326,8 +326,8 @@ def _may_be_rewound(run: JobRun, since: datetime, wrote: Set[str]) -> bool:
 
 
 def _reaches(tail: TableState, run: JobRun, other_jobs: OtherJobs) -> bool:
-    """Whether it holds a commit from before the run's restore that the restore point covers; not a guest's, whose ids
-    say nothing of it."""
+    """Whether it holds a commit from before the run's restore that the restore point covers; not another job's, whose
+    ids say nothing of it."""
     assert run.restored is not None
     point = run.restored
 

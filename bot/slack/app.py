@@ -6,7 +6,7 @@ and listeners only acknowledge and open forms; they never raise.
 
 As whom the bot speaks: asked of Slack before anything is opened.
 
-What is wrong in a form is said before it closes, so that nothing typed is lost. Imported by the front door.
+What is wrong in a form is said before it closes, so that nothing typed is lost. Imported by the gateway.
 """
 
 import json

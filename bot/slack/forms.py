@@ -25,7 +25,7 @@ from bot.slack.requests import AGAIN, Clicked, Command, MessageChosen, Request
 from bot.slack.text import addressed, clipped, code, mrkdwn, plain, written
 
 if TYPE_CHECKING:
-    from bot.service.opening import Offer  # behind the front door: what is asked of catalogs takes long to import
+    from bot.service.opening import Offer  # behind the gateway: what is asked of catalogs takes long to import
 
 PREVIEW_TITLE = "Preview the notices"
 PLANNED_TITLE = "This was planned"

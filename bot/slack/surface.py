@@ -1,4 +1,4 @@
-"""What one process does behind its front door: inbox workers, projection, sender. Started and closed as one."""
+"""What one process does behind its gateway: inbox workers, projection, sender. Started and closed as one."""
 
 from contextlib import suppress
 from datetime import timedelta

@@ -3,7 +3,7 @@
 Times are said in UTC everywhere. Slack shows each reader those of mrkdwn in their own zone: this is where they become
 Slack's dates, and nowhere else. What is plain text or code stays in UTC, and so does all that leaves by another way.
 
-What one person alone is told, where they asked. The front door imports it before the use cases are there.
+What one person alone is told, where they asked. The gateway imports it before the use cases are there.
 """
 
 import re

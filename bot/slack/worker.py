@@ -217,7 +217,7 @@ class InboxWorker:
         self._inbox.done(delivery, problem)
 
     def _work(self, delivery: Delivery) -> None:
-        """Its span begins with the moment at which the front door took it, so the time in the inbox is in it."""
+        """Its span begins with the moment at which the gateway took it, so the time in the inbox is in it."""
         received_ns = int(delivery.received_at.timestamp() * 1_000_000_000)
         told: dict[str, str | int] = {"waterline.delivery": delivery.key, "waterline.attempt": delivery.attempts}
         with _tracer.start_as_current_span(f"slack {delivery.kind}", start_time=received_ns, attributes=told) as span:

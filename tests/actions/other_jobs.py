@@ -26,7 +26,7 @@ def guest(scene: Scene, checkpoint: int, restored: Path | None = None) -> Little
 
 
 def declared(scene: Scene) -> None:
-    """The configuration names the guest."""
+    """The configuration names the other job."""
     other = LittleFlink(scene.folder, GUEST)
     setup = scene.observer.tables[ORDERS].model_copy(update={"other_jobs": (GUEST,)})
     scene.observer.jobs[GUEST] = JobPorts(other, CheckpointFiles(None, str(other.savepoints)))  # type: ignore[index]

@@ -116,7 +116,7 @@ def test_a_run_that_began_from_the_jobs_state_is_no_guest(scene: Scene, tmp_path
 
 
 def test_a_restart_under_a_guest_is_undone(scene: Scene) -> None:
-    """Its state is that of the job's own commit below the guest's."""
+    """Its state is that of the job's own commit below the other job's."""
     guest_above(scene)
     done = restarted(scene)
     plan = scene.plan(undoes=done.proposal.id, number=2)
@@ -220,7 +220,7 @@ Act = Callable[[Scene], None]
 
 
 def guest(scene: Scene) -> None:
-    """The guest goes on."""
+    """The other job goes on."""
     commits(scene, "e", 10, range(906, 909), operator="ee" * 16)
 
 
@@ -306,7 +306,7 @@ def test_a_guest_between_approval_and_stop_passes_too(scene: Scene) -> None:
 
 
 def test_a_guest_passes_before_a_start_from_a_point_that_was_chosen(scene: Scene) -> None:
-    """The job is down already; the first commit comes on top of the guest's."""
+    """The job is down already; the first commit comes on top of the other job's."""
     guest_above(scene)
     scene.flink.stop(JOB, job("a"))
     plan = scene.plan()
@@ -326,7 +326,7 @@ def test_a_guest_passes_before_a_start_from_a_point_that_was_chosen(scene: Scene
 
 
 def test_an_undo_of_a_stop_alone_is_not_ended_by_a_guest(scene: Scene) -> None:
-    """A busy guest kept the job down: each of its commits ended the proposal that starts it again."""
+    """A busy other job kept the job down: each of its commits ended the proposal that starts it again."""
     guest_above(scene)
     first = carried_out(scene, take_savepoint)
     plan = scene.plan(undoes=first.proposal.id, number=2)
@@ -380,7 +380,7 @@ def listed(scene: Scene, flink: LittleFlink, name: str, *, is_declared: bool = F
 
 
 def test_a_job_of_another_table_whose_cluster_is_down_keeps_nothing_down(scene: Scene, tmp_path: Path) -> None:
-    """Nobody knows the guest's run, and its sink tells that it is one."""
+    """Nobody knows the other job's run, and its sink tells that it is one."""
     guest_above(scene)
     listed(scene, Silent(tmp_path, CLICKS), CLICKS)
 

@@ -37,13 +37,13 @@ PAUSE = "Before you approve, stop run eeeeee of backfill-to-iceberg, which may w
 
 
 def commits_beside(scene: Scene, checkpoint: int) -> None:
-    """Three rows of the guest."""
+    """Three rows of the other job."""
     commits(scene, "e", checkpoint, range(870 + 3 * checkpoint, 873 + 3 * checkpoint), operator="ee" * 16)
 
 
 @pytest.fixture
 def beside(scene: Scene) -> LittleFlink:
-    """The guest has committed below three checkpoints of the job, and goes on."""
+    """The other job has committed below three checkpoints of the job, and goes on."""
     commits_beside(scene, 8)
     cluster = guest(scene, 8)
     declared(scene)
@@ -62,7 +62,7 @@ def repair(plan: Plan) -> Proposal:
 
 @pytest.mark.usefixtures("beside")
 def test_a_guests_commit_before_the_approval_leaves_the_rehearsal_as_it_is(scene: Scene) -> None:
-    """The branch begins at the head that is there then; the guest may commit a last time while it is stopped."""
+    """The branch begins at the head that is there then; the other job may commit a last time while it is stopped."""
     proposal = repair(scene.plan())
     commits_beside(scene, 9)
 
@@ -119,7 +119,7 @@ def test_nobody_is_asked_to_pause_what_has_ended(scene: Scene, beside: LittleFli
 def test_a_publication_that_the_guest_ends_says_who_must_pause_and_succeeds_then(
     scene: Scene, beside: LittleFlink
 ) -> None:
-    """Given up, with the guest stopped, and proposed anew."""
+    """Given up, with the other job stopped, and proposed anew."""
     first = rehearsed(scene)
     commits_beside(scene, 9)
 
@@ -145,7 +145,7 @@ def test_a_publication_names_what_must_stay_paused(scene: Scene) -> None:
 
 
 def rewound_below_a_guest(scene: Scene) -> None:
-    """Run b goes on from an old savepoint above what the guest has committed last."""
+    """Run b goes on from an old savepoint above what the other job has committed last."""
     older = scene.flink.savepoint(job("a"))
     guest_commits(scene, 7, 900)
     scene.flink.checkpoints(job("a"), 3)
@@ -156,7 +156,7 @@ def rewound_below_a_guest(scene: Scene) -> None:
 
 
 def back_to_the_guest(scene: Scene, *, drops_others: bool = False) -> Plan:
-    """As the diagnosis has it: the newest commit before run b's is the guest's."""
+    """As the diagnosis has it: the newest commit before run b's is the other job's."""
     plan = scene.plan(last_good=scene.snapshot("e", 8), wrong_run=job("b"))
     return plan.model_copy(update={"drops_others": drops_others})
 
@@ -164,7 +164,7 @@ def back_to_the_guest(scene: Scene, *, drops_others: bool = False) -> Plan:
 @pytest.mark.parametrize("is_declared", [False, True], ids=["undeclared", "declared"])
 @pytest.mark.parametrize("is_forgotten", [False, True], ids=["listed", "forgotten"])
 def test_a_rewind_goes_on_from_the_jobs_own_state(scene: Scene, *, is_declared: bool, is_forgotten: bool) -> None:
-    """The guest's pairs with a newer commit; what the job reads is not in it."""
+    """The other job's pairs with a newer commit; what the job reads is not in it."""
     rewound_below_a_guest(scene)
     if is_declared:
         declared(scene)
@@ -251,7 +251,7 @@ def test_a_savepoint_of_the_job_that_handed_over_stays_usable(scene: Scene) -> N
 
 
 def test_above_the_rows_of_kin_by_another_sink_the_job_does_not_start(scene: Scene) -> None:
-    """They read one source: what kin has committed beside the job would be read again."""
+    """They read one source: what related jobs has committed beside the job would be read again."""
     older = scene.flink.savepoint(job("a"))
     guest(scene, 3, restored=older)
     commits(scene, "e", 4, range(30, 33), operator="ee" * 16)

@@ -227,7 +227,7 @@ def _repeats(world: World, draw: Draw) -> None:
 
 
 def _exchanges(world: World, draw: Draw) -> None:
-    """But for a guest's under the very same uid: it cannot be told from the job by what it committed first."""
+    """But for another job's under the very same uid: it cannot be told from the job by what it committed first."""
     apart = [s for s in world.chain() if s.job_id and (s.job_id != job_id("z") or s.operator_id != OPERATOR)]
     commits = [s.snapshot_id for s in apart]
     if len(commits) > 1:

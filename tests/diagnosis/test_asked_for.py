@@ -1,6 +1,6 @@
 """Which evidence a mode asks for, once, and when it is asked for again.
 
-One open incident over a tale, as the evidence desk knows it: its store, and the settings of its table.
+One open incident over a tale, as the evidence service knows it: its store, and the settings of its table.
 """
 
 from collections.abc import Callable
@@ -154,7 +154,7 @@ class Asked:
         return self.evidence(task)
 
     def collected(self, _incident: IncidentId, task: str) -> Evidence:
-        """As the evidence desk does: what was found is on record then."""
+        """As the evidence service does: what was found is on record then."""
         run = EvidenceId(f"{task}-{len(self.runs)}")
         try:
             found = self.collect(task)

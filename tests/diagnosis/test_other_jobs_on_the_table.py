@@ -46,7 +46,8 @@ def redeployed(
     path: str | None = None,
     uid: OperatorId = OPERATOR,
 ) -> Tale:
-    """Run `a` committed 1 to 6 and ended, `b` was restored from one of its checkpoints, and a guest writes beside."""
+    """Run `a` committed 1 to 6 and ended, `b` was restored from one of its checkpoints, and another job writes
+    beside."""
 
     def comes(place: str) -> None:
         if place in places:
@@ -92,8 +93,8 @@ def test_where_nothing_tells_whose_commits_count_it_cannot_be_told(restored: int
 
 
 def test_a_run_under_the_jobs_own_uid_that_flink_does_not_list_leaves_it_open() -> None:
-    """It came between run a and run b: a guest under the same uid, or a run of the job that Flink has forgotten. Once
-    run b has committed, rows that live twice tell."""
+    """It came between run a and run b: another job under the same uid, or a run of the job that Flink has forgotten.
+    Once run b has committed, rows that live twice tell."""
     silent, wrote = (redeployed(6, places=("once it has ended",), sink=OPERATOR, commits=c) for c in (False, True))
     again = wrote.case(duplicates=twice(10, pairs=[(wrote.at("z", 100), wrote.at("b", 7))]))
 
@@ -147,7 +148,7 @@ def without_operators(run: JobRun) -> JobRun:
 @pytest.mark.parametrize("sink", [GUEST, OPERATOR], ids=["its own uid", "the same uid"])
 def test_no_guest_hides_or_makes_a_rewind(sink: OperatorId, forgets: str, sees: Callable[[JobRun], JobRun]) -> None:
     """Over all ids, places, sinks and restores: no rewind of run b is denied, nor the table called right; no right
-    restore is accused. A guest under the very same uid while Flink has forgotten run a is taken for the job's."""
+    restore is accused. Another job under the very same uid while Flink has forgotten run a is taken for the job's."""
     everywhere = [*combinations(PLACES, 1), *combinations(PLACES, 2)]
     for places, ids, v1, commits, path in product(everywhere, IDS.values(), (0, 1), (0, 1), (None, OF_A)):
         for restored in (6, 4):
@@ -199,7 +200,7 @@ TAKER = OperatorId("ee" * 16)
 
 
 def own_sink(tale: Tale) -> Tale:
-    """The guest commits under an operator id of its own."""
+    """The other job commits under an operator id of its own."""
     return tale.by_sink(TAKER)
 
 

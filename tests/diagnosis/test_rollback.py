@@ -487,7 +487,7 @@ def guest(tale: Tale) -> Tale:
 @pytest.mark.parametrize("is_down", [False, True], ids=["Flink is seen", "Flink is down"])
 @pytest.mark.parametrize("after", [(), (8,)], ids=["before the job commits", "it has committed"])
 def test_trust_stays_below_what_was_lost(after: tuple[int, ...], is_down: bool) -> None:
-    """Not at the head that a guest has made."""
+    """Not at the head that another job has made."""
     tale = guest(back_to_3())
     tale = tale.commits("a", *after) if after else tale
     tale = tale.flink_is_down() if is_down else tale

@@ -129,7 +129,7 @@ def began_lower() -> Tale:
 
 
 def green_restarts(*, went_past: bool) -> Tale:
-    """Green run b is kin of our run a, left 8 in flight, and was started again as run c from before it."""
+    """Green run b is related jobs of our run a, left 8 in flight, and was started again as run c from before it."""
     tale = of_another_colour(Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "CANCELED"))
     tale.commits("b", 6, 7).completes("b", 6, 7, 8).leaves_manifest("b", 8)
     if went_past:
@@ -140,7 +140,8 @@ def green_restarts(*, went_past: bool) -> Tale:
 
 
 def green_again() -> Tale:
-    """Run d began from green's run z, before green's run b: neither is kin of ours, and no point is of run b."""
+    """Run d began from green's run z, before green's run b: neither is related jobs of ours, and no point is of run
+    b."""
     tale = Tale().flink_runs("z").commits("z", 3, 4).becomes("z", "CANCELED")
     tale = of_another_colour(tale.flink_runs("a").commits("a", 5).becomes("a", "CANCELED"))
     tale.commits("b", 6, 7).completes("b", 6, 7, 8).leaves_manifest("b", 8).becomes("b", "FAILED")
@@ -296,8 +297,8 @@ def test_what_a_second_run_tells(tale: Callable[[], Tale], named: dict[str, str]
 
 
 def test_the_other_colour_may_have_read_it_again() -> None:
-    """It failed over: Flink tells of no kin any more, and no commit names its sink; or its commits are by another one,
-    under a new uid, which is the remedy of F4 itself."""
+    """It failed over: Flink tells of no relation any more, and no commit names its sink; or its commits are by another
+    one, under a new uid, which is the remedy of F4 itself."""
     silent = of_another_colour(dropped()).completes("b", 6).came_from("b", 6, chk("b", 6))
     new_uid = by_new(of_another_colour(dropped()).completes("b", 6, 7), "b", 6, 7).came_from("b", 7, chk("b", 7))
 
@@ -324,7 +325,7 @@ def test_a_sink_that_was_at_work_beside_the_job_is_another_jobs(
 def test_a_plain_restart_of_the_other_colour_reads_its_own_again(
     commits: bool, went_past: bool, is_forgotten: bool
 ) -> None:
-    """Run c is kin of run b, and not of ours."""
+    """Run c is related jobs of run b, and not of ours."""
     tale = green_restarts(went_past=went_past)
     if commits:
         tale.commits("c", 8, 9)

@@ -1,4 +1,4 @@
-"""What the front door needs is imported before it opens, and nothing else: who clicks during a start is heard."""
+"""What the gateway needs is imported before it opens, and nothing else: who clicks during a start is heard."""
 
 import subprocess
 import sys

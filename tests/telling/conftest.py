@@ -1,4 +1,4 @@
-"""An open incident, a notice that is queued for several ways, and a courier over the same record."""
+"""An open incident, a notice that is queued for several ways, and a dispatcher over the same record."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext

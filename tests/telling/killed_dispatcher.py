@@ -1,4 +1,4 @@
-"""A courier in a process of its own, which is killed at an append to the record."""
+"""A dispatcher in a process of its own, which is killed at an append to the record."""
 
 from contextlib import nullcontext
 from datetime import datetime

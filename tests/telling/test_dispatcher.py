@@ -121,7 +121,7 @@ BEFORE, AFTER = 1, -2
 
 
 def dies(scene: Scene, cut: int) -> None:
-    """A courier of its own process delivers, and is killed at this append."""
+    """A dispatcher of its own process delivers, and is killed at this append."""
     url = f"sqlite:///{scene.folder / 'record.db'}"
     assert is_killed_while_it_delivers(url, scene.box.port, scene.story.id, scene.clock.at, cut)
 

@@ -88,7 +88,7 @@ DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 
 
 def says(scene: Scene, body: Body) -> None:
-    """On record, after what the courier has written."""
+    """On record, after what the dispatcher has written."""
     store = IncidentStore(scene.story.journal, scene.clock)
     store.write(scene.story.id, by=WATERLINE, decide=lambda _now: [body])
 

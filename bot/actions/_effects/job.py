@@ -202,7 +202,7 @@ class Began:
 
     def _first_commit(self, base: SnapshotId) -> Check:
         """It is of a checkpoint after the restore point, on top of the snapshot that pairs. Between the two may lie
-        what does not bind the job: commits of other engines, and of guests. Ids in between are those of checkpoints
+        what does not bind the job: commits of other engines, and of other jobs. Ids in between are those of checkpoints
         that failed, or had no files: the sink leaves these out for a while."""
         at, own, commits = self._start.checkpoint_id, short_job(self.job_id), self.commits
         name = f"The first commit is of a later checkpoint than {at}, on top of {short(base)}"
@@ -228,8 +228,8 @@ class Began:
 
     def _came_between(self, base: SnapshotId, first: Snapshot) -> tuple[bool, str]:
         """(Whether what others committed between `base` and the run's `first` commit above it may hold what the run
-        reads again, who they are; empty where nobody has). A commit by Flink binds, unless it is a guest's that surely
-        wrote beside the job; one by another engine, a compaction among them, does not. Raises CouldNotLook."""
+        reads again, who they are; empty where nobody has). A commit by Flink binds, unless it is another job's that
+        surely wrote beside the job; one by another engine, a compaction among them, does not. Raises CouldNotLook."""
         below = list(self._table.ancestors(first.snapshot_id))[1:]
         others = list(takewhile(lambda s: s.snapshot_id != base, below))[::-1]
         job, by_flink = self._start.job, frozenset(each.job_id for each in others if each.job_id is not None)

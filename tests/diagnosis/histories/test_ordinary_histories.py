@@ -41,7 +41,7 @@ def test_wrong_rows_are_never_called_right(seeds: range, rule: Held, wide: bool)
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_nothing_is_said_against_a_history_without_a_fault(seeds: range) -> None:
-    """Upgrades, failovers, rewinds of table and job, compactions, expiry and guests accuse nobody."""
+    """Upgrades, failovers, rewinds of table and job, compactions, expiry and other jobs accuse nobody."""
     found = _stories(seeds, false_alarms, with_mistakes=False)
 
     assert [] == found, "\n\n".join(found)
