@@ -39,6 +39,9 @@ def why_not_once(case: Case) -> tuple[str, tuple[str, ...]] | None:
         return f"what {counted(gone, 'snapshot')} newer than {short(begins.snapshot_id)} had: all that has expired", ()
     if begins is not None and (back := way_back_since(begins, table)) is not None:
         return f"what main lost when it came back to {short(back.snapshot_id)}: it has expired", ()
+    for run in (each for each in case.runs if not each.is_terminal and each.restored is not None):
+        if not Lineage(case, run).since:
+            return f"whether the sink of run {short_job(run.job_id)} commits: it has not since it was restored", ()
     for run_id in dict.fromkeys(s.job_id for s in commits if s.job_id is not None):
         mine = [s for s in commits if s.job_id == run_id]
         if (told := _of_run(case, run_id, mine)) is not None:

@@ -49,6 +49,7 @@ def test_it_is_proven_by_its_commits(events: tuple[str, ...]) -> None:
     [
         (("started from an older point", "a checkpoint"), "how far"),
         (("started without state", "a checkpoint"), "began"),
+        (("an upgrade with a savepoint",), "has not since it was restored"),
         (("a checkpoint", "rolled back while the job runs", "a checkpoint"), "main has lost"),
         (("a failover", "a checkpoint", "a failover", "a checkpoint"), "Flink manifest"),
         (("a checkpoint", "rolled back while the job runs", "an expiry of snapshots", "a checkpoint"), "expired"),
