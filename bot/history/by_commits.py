@@ -11,7 +11,7 @@ from itertools import pairwise
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Verdict
 from bot.domain.findings import LeakStanding
-from bot.domain.flink import JobRun
+from bot.domain.flink import CLOCKS_DIFFER, JobRun
 from bot.domain.gone_commits import gone_between, gone_since, way_back_since
 from bot.domain.ids import CheckpointId, JobId, OperatorId, short, short_job
 from bot.domain.looked import NotSeen
@@ -75,9 +75,7 @@ def _of_run(case: Case, run_id: JobId, mine: Sequence[Snapshot]) -> str | None:
     if run.restored_count > 1 or run.started_at > mine[0].committed_at:
         return f"how often {who} was restored: Flink shows the newest restore only"
     for earlier, later in (pair for of_sink in _by_sink(mine) for pair in pairwise(of_sink)):
-        below, above = earlier.checkpoint_id or CheckpointId(0), later.checkpoint_id or CheckpointId(0)
-        if above <= below:
-            return f"what {who} brought twice: its checkpoint ids on main do not rise"
+        above = later.checkpoint_id or CheckpointId(0)
         if gone := gone_between(earlier, above, case.observation.table, case.observation.jobs):
             return f"whether commits are gone: {gone.rstrip('.')}"
     return _began_at_end(case, run, mine)
@@ -86,20 +84,15 @@ def _of_run(case: Case, run_id: JobId, mine: Sequence[Snapshot]) -> str | None:
 def _began_at_end(case: Case, run: JobRun, mine: Sequence[Snapshot]) -> str | None:
     """Whether the state that the run came up with has what main had by then; of main as it was at the run's end."""
     table, newest = case.observation.table, mine[-1]
-    if came_up_at(run) < window_of(case)[0].committed_at and _began_below(case, run):
-        return None
+    base = table.by_id.get(case.window.since) if case.window.since is not None else None
+    if base is not None and came_up_at(run) < base.committed_at - CLOCKS_DIFFER:
+        return None  # it was at work below the window, which is taken for right
     moves = [move for move in table.head_moves if move.at <= newest.committed_at]
     then = case.observation.model_copy(update={"table": table.as_of(newest.snapshot_id, moves)})
     line = Lineage(case.model_copy(update={"observation": then}), run)
     if line.is_untold:
         return f"which commits of run {short_job(run.job_id)} came before it was restored: the clocks differ"
     return line.not_at_its_end(has_brought=any(s.adds_rows for s in line.since))
-
-
-def _began_below(case: Case, run: JobRun) -> bool:
-    """Whether the run had committed before the window begins, so that its start is of what is taken for right."""
-    inside = {s.snapshot_id for s in window_of(case)}
-    return any(s.job_id == run.job_id and s.snapshot_id not in inside for s in case.observation.table.of_flink)
 
 
 def _by_sink(commits: Sequence[Snapshot]) -> Iterator[list[Snapshot]]:

@@ -1,5 +1,7 @@
 """A table whose rows do not carry their source position: what P1 rests on then, and what bars it."""
 
+from typing import Any
+
 import pytest
 
 import bot.diagnosis
@@ -61,6 +63,43 @@ def test_what_is_not_known_is_said(events: tuple[str, ...], why: str) -> None:
     """Never right, whether or not rows came out wrong."""
     told = HEALTHY.examine(case_of(*events, setting=BLIND._replace(keeps_keys=False)))
 
+    assert isinstance(told, CannotTell)
+    assert any(why in what for what in told.missing), told.missing
+
+
+OLDER, UPGRADE, CHECKPOINT = "started from an older point", "an upgrade with a savepoint", "a checkpoint"
+KEPT_ID = f"{OLDER} under its job id"
+
+
+@pytest.mark.parametrize(
+    ("plan", "why"),
+    [
+        pytest.param({"events": (OLDER, CHECKPOINT, UPGRADE, CHECKPOINT)}, "how far run bbbbbb", id="an earlier start"),
+        pytest.param(
+            {"events": (OLDER, CHECKPOINT, UPGRADE, CHECKPOINT), "lists": "the living run"},
+            "where run aaaaaa began",
+            id="an earlier start that Flink has forgotten",
+        ),
+        pytest.param(
+            {"events": (KEPT_ID, CHECKPOINT, CHECKPOINT, "a failover", CHECKPOINT)},
+            "shows the newest restore only",
+            id="a start that a failover hides",
+        ),
+        pytest.param(
+            {"events": (KEPT_ID, CHECKPOINT, CHECKPOINT, UPGRADE, CHECKPOINT), "opens_at": 0.5},
+            "how far run aaaaaa",
+            id="a start between the base and the first commit of the window",
+        ),
+    ],
+)
+def test_each_start_of_the_window_has_to_be_right(plan: dict[str, Any], why: str) -> None:
+    """Rows are there twice under other keys in each, and the living run began right."""
+    setting = BLIND._replace(keeps_keys=False, lists=plan.pop("lists", "all runs"))
+    events = tuple(Event(at, name) for at, name in enumerate((CHECKPOINT, *plan.pop("events"))))
+    drawn = played(Plan(9, setting, events, **plan))
+
+    assert truth_of(drawn.history).doubled
+    told = HEALTHY.examine(case_for(drawn))
     assert isinstance(told, CannotTell)
     assert any(why in what for what in told.missing), told.missing
 
