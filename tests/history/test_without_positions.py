@@ -7,6 +7,10 @@ import pytest
 import bot.diagnosis
 from bot.diagnosis._examine import scan
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
+from bot.domain.evidence import Verdict
+from bot.domain.flink import CheckpointSettings
+from bot.domain.looked import Seen
+from tests.cases import Tale
 from tests.diagnosis.histories.drawn import Event, Plan, plan_of, played
 from tests.diagnosis.histories.held import (
     answered,
@@ -142,3 +146,42 @@ def test_wrong_rows_are_never_called_right(wide: bool) -> None:
 
     assert [] == wrong
     assert right > EXAMPLES // 40 or wide
+
+
+def test_a_run_that_may_lose_rows_in_flight_proves_nothing() -> None:
+    """The V1 sink under unaligned checkpoints: a checkpoint that fails may take rows with it, and no position tells."""
+    case = case_of("a checkpoint", setting=BLIND._replace(sink="V1"))
+    jobs = case.observation.jobs
+    assert isinstance(jobs, Seen)
+    unaligned = CheckpointSettings(is_unaligned=True)
+    runs = tuple(run.model_copy(update={"settings": unaligned}) for run in jobs.values)
+    seen = case.observation.model_copy(update={"jobs": jobs.model_copy(update={"values": runs})})
+
+    assert isinstance(HEALTHY.examine(case), Matches)
+    told = HEALTHY.examine(case.model_copy(update={"observation": seen}))
+    assert isinstance(told, CannotTell)
+    assert any("lost rows in flight" in what for what in told.missing)
+
+
+def test_what_could_not_be_read_of_manifests_is_no_proof() -> None:
+    """An answer that is inconclusive leaves open what was not seen, though no manifest was found."""
+    case = case_of("an upgrade with a savepoint", "a checkpoint")
+    evidence = tuple(
+        each.model_copy(update={"verdict": Verdict.INCONCLUSIVE}) if each.task == "leaked_manifests" else each
+        for each in case.evidence
+    )
+
+    assert isinstance(HEALTHY.examine(case), Matches)
+    assert isinstance(HEALTHY.examine(case.model_copy(update={"evidence": evidence})), CannotTell)
+
+
+def test_checkpoints_that_are_missing_for_too_long_may_have_been_committed() -> None:
+    """A catalog that was set back takes the last sequence number back with it: only the distance of ids tells."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 60)
+    case = tale.looked_at(gaps=None)
+    case = case.model_copy(update={"contract": case.contract.model_copy(update={"position": None})})
+
+    told = HEALTHY.examine(case)
+
+    assert isinstance(told, CannotTell)
+    assert any("commits are gone" in what for what in told.missing), told.missing
