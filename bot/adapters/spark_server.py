@@ -117,7 +117,7 @@ class SparkServer:
         Raises EvidenceFailed with the end of its log, and EvidenceCancelled when nobody waits for it any more: on a
         busy machine a start takes as long as a bot has to stop."""
         self.storages = frozenset(storages) | storages_in(wanted.properties)
-        self.clients = max(wanted.cores, _HANDS_AFAR) if self.storages else wanted.cores
+        self.slots = max(wanted.cores, _HANDS_AFAR) if self.storages else wanted.cores
         """So many tasks run side by side."""
         jars = self._jars(wanted)
         self._room = Path(tempfile.mkdtemp(prefix="waterline-spark-"))
@@ -209,7 +209,7 @@ class SparkServer:
         log4j = self._room / "log4j2.properties"
         log4j.write_text(_LOG4J, encoding="utf-8")
         conf = {
-            "spark.master": f"local[{self.clients}]",
+            "spark.master": f"local[{self.slots}]",
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(self._port),
             "spark.connect.progress.reportInterval": "200ms",

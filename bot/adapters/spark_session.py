@@ -444,8 +444,8 @@ class SparkConnection:
 
     def _opened(self, url: str, *, is_interpreted: bool = False) -> _Open:
         if isinstance(self._where, EmbeddedSpark):
-            clients = self._where.cores if self._server is None else self._server.clients
-            retries, listing_tasks, wanted = _RETRIES["embedded"], clients, RemoteSpark(url=url)
+            slots = self._where.cores if self._server is None else self._server.slots
+            retries, listing_tasks, wanted = _RETRIES["embedded"], slots, RemoteSpark(url=url)
         else:
             retries, listing_tasks, wanted = _RETRIES["remote"], _LISTING_TASKS, self._where
             _reachable(url)

@@ -11,6 +11,7 @@ What `waterline doctor` asks Slack: token, scopes, channels, user groups.
 
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from http.client import HTTPException
 from typing import Any
@@ -52,15 +53,24 @@ class OwnTeam:
         self._own: tuple[str, ...] = ()
         """The workspace; in an Enterprise Grid then the organisation."""
 
+    def learn(self) -> None:
+        """Ask now, if Slack answers: a click while it does not is refused otherwise."""
+        with suppress(*UNREACHABLE):
+            self._ask()
+
+    def _ask(self) -> tuple[str, ...]:
+        if self._own == ():
+            answer = self._client.auth_test()
+            self._own = tuple(str(each) for each in (answer["team_id"], answer.get("enterprise_id")) if each)
+        return self._own
+
     def must_be_ours(self, request: Asked) -> None:
         """Raises Refused for whoever is of another organisation, unless they answer a notice; CouldNotLook."""
         if not request.team or answers_notice(request):
             return
         try:
-            if self._own == ():
-                answer = self._client.auth_test()
-                self._own = tuple(str(each) for each in (answer["team_id"], answer.get("enterprise_id")) if each)
-            if request.team in self._own or (len(self._own) > 1 and self._organisation(request.user) in self._own):
+            own = self._ask()
+            if request.team in own or (len(own) > 1 and self._organisation(request.user) in own):
                 return
         except UNREACHABLE as error:
             raise CouldNotLook(

@@ -43,6 +43,10 @@ class FormOpener:
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="forms")
 
+    def learns_own_team(self) -> None:
+        """Soon, in a thread of its own."""
+        self._threads.submit(self.own.learn)
+
     def takes(self, delivery: Delivery) -> None:
         """This process acknowledges it, and answers for its form. To be said before a worker can see it."""
         with self._lock:

@@ -59,6 +59,7 @@ class SlackGateway:
     def leads_to(self, on_stored: Callable[[], None]) -> None:
         """From now on `on_stored` is called for each delivery that was stored."""
         self._on_stored = on_stored
+        self.forms.learns_own_team()
 
     def connect(self, app_token: str, base_url: str) -> None:
         """Open Socket Mode; Slack's events come from now on.

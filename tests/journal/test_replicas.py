@@ -303,7 +303,7 @@ def test_what_was_let_go_of_is_in_no_hand(joined: Store) -> None:
     assert joined.inbox.claim(NINE) is None
     assert joined.outbox.claim(NINE) is None
 
-    assert joined.presence.clients._claims == set()
+    assert joined.presence.hands._claims == set()
 
 
 def test_a_claim_is_not_given_back_by_one_before_it(joined: Store) -> None:

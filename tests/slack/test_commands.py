@@ -172,7 +172,7 @@ def test_closing_needs_a_reason_and_no_undecided_proposal(
 
 
 @pytest.mark.parametrize("verb", ["close it is over", "unfreeze"])
-def test_whoever_does_not_respond_neither_closes_nor_thaws(
+def test_whoever_does_not_respond_neither_closes_nor_unfreezes(
     collected: SeenMessage, ana: Responder, ben: Responder, verb: str
 ) -> None:
     """Both let expiry run again. Whoever takes the incident over is on record with that, and may."""
@@ -185,7 +185,7 @@ def test_whoever_does_not_respond_neither_closes_nor_thaws(
     assert "You do not respond" not in done
 
 
-@pytest.mark.parametrize("typed", ["run nonsense", "ledger sales.refunds"])
+@pytest.mark.parametrize("typed", ["run nonsense", "commits sales.refunds"])
 def test_what_cannot_be_done_names_what_can(collected: SeenMessage, ana: Responder, typed: str) -> None:
     """An unknown task or table is answered with those that are known."""
     answer = ana.asks(typed)

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from slack_sdk import WebClient
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import IncidentId, UserId
@@ -285,7 +286,9 @@ class Scene:
 
     def sender(self, client: WebClient) -> Sender:
         """What sends its message."""
-        nothing = SimpleNamespace(store=None, records=SimpleNamespace(html=None, markdown=None, json=None))
+        nothing = SimpleNamespace(
+            store=None, clock=self.clock, records=SimpleNamespace(html=None, markdown=None, json=None)
+        )
         return Sender(
             client, self.store.outbox, nothing, self.clock, Arrivals(),  # type: ignore[arg-type]
             min_message_interval=timedelta(seconds=1), overtaken=lambda _post: None,
@@ -508,7 +511,7 @@ def test_what_one_person_alone_is_shown_has_names(channel: str, user: UserId | N
     """By direct message as in the channel; where many read, nobody is notified by a text."""
     asked = Post(key="answer/x", incident=None, channel=channel, user=user, text="Ask <@U0BEN00002> in <#C0OPS00001>.")
 
-    text, _blocks = render(asked, SimpleNamespace())  # type: ignore[arg-type]
+    text, _blocks = render(asked, SimpleNamespace(clock=SystemClock()))  # type: ignore[arg-type]
 
     assert ("<@U0BEN00002>" in text, "<#C0OPS00001>" in text) == (names, names)
 
@@ -517,7 +520,7 @@ def test_an_answer_that_is_sent_directly_names_the_channel_and_people() -> None:
     """Not by raw ids."""
     answer = Post(key="answer/x", incident=None, channel="C0ONCALL01", user=ANA, text="Ask <@U0BEN00002>.")
 
-    told, _blocks = render(directly(answer, "is_archived"), SimpleNamespace())  # type: ignore[arg-type]
+    told, _blocks = render(directly(answer, "is_archived"), SimpleNamespace(clock=SystemClock()))  # type: ignore[arg-type]
 
     assert told.startswith("I cannot write in <#C0ONCALL01>.")
     assert told.endswith("Ask <@U0BEN00002>.")

@@ -18,8 +18,8 @@ def test_a_job_is_restarted_by_the_gateway_and_by_a_jar(tmp_path: Path) -> None:
     """Each time it is stopped with a savepoint, goes on from it, and no source position is lost or doubled."""
     with Lab(tmp_path / "lab", "v2", flink="1.20", consumers=()) as lab:
         lab.start()
-        with World(lab.home, print) as clients:
-            clients.await_commits(clients.running_job(), 3)
+        with World(lab.home, print) as hands:
+            hands.await_commits(hands.running_job(), 3)
         with incident(lab, tmp_path) as world:
             with world.bot():
                 world.opens("planned-savepoint")

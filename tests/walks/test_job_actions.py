@@ -53,8 +53,8 @@ def test_a_savepoint_is_taken_on_request_and_undone(fresh_lab: FreshLab, tmp_pat
     """It pairs, its snapshot is tagged, Spark can neither expire nor clean up, and the undo goes on from it; so does a
     restart from the stop."""
     lab = fresh_lab("v2")
-    with World(lab.home, print) as clients:
-        clients.await_commits(clients.running_job(), 3)
+    with World(lab.home, print) as hands:
+        hands.await_commits(hands.running_job(), 3)
     with incident(lab, tmp_path) as world, world.bot():
         world.opens("planned-savepoint")
 
@@ -87,7 +87,7 @@ def _maintenance_by_spark(home: object) -> dict[str, str]:
     with World(home, print) as world:  # type: ignore[arg-type]
         for procedure, arguments in calls.items():
             try:
-                world.clients.sql(f"CALL {{catalog}}.system.{procedure}({arguments})")
+                world.hands.sql(f"CALL {{catalog}}.system.{procedure}({arguments})")
                 found[procedure] = "done"
             except LabError as error:
                 found[procedure] = "refused" if "GC is disabled" in error.found else error.found

@@ -75,7 +75,7 @@ def _differing_rows(world: Incident) -> int:
     )
     made = f"SELECT * FROM ({made}) WHERE source_position <= {top}"  # noqa: S608 - numbers of ours
     ask: Callable[[str, str], str] = "SELECT count(*) AS rows FROM (({}) EXCEPT ALL ({}))".format
-    with World(world.lab.home, print) as clients:
-        (one,) = clients.clients.sql(ask(made, there))
-        (other,) = clients.clients.sql(ask(there, made))
+    with World(world.lab.home, print) as hands:
+        (one,) = hands.hands.sql(ask(made, there))
+        (other,) = hands.hands.sql(ask(there, made))
     return int(str(one["rows"])) + int(str(other["rows"]))

@@ -79,10 +79,10 @@ class SqlInbox:
         """The oldest delivery that nobody works on; after all others one that was begun often, which may be what ends
         the process. Rows that another replica is just taking are passed over."""
         self._presence.join()
-        with self._presence.clients.reaching() as claim:
+        with self._presence.hands.reaching() as claim:
             delivery = self._taken(now, claim)
             if delivery is None:
-                self._presence.clients.lets_go(claim)
+                self._presence.hands.lets_go(claim)
             return delivery
 
     def _taken(self, now: datetime, claim: str) -> Delivery | None:
@@ -132,7 +132,7 @@ class SqlInbox:
                 .where(INBOX.c.key == delivery.key, INBOX.c.state == "taken", INBOX.c.worker == delivery.claim)
                 .values(state="waiting", taken_at=None, worker=None, attempts=tries)
             )
-        self._presence.clients.lets_go(delivery.claim)
+        self._presence.hands.lets_go(delivery.claim)
 
     def done(self, delivery: Delivery, problem: str | None = None) -> None:
         """It was worked on. The key stays, so that a late redelivery is known; the payload, which holds
@@ -144,7 +144,7 @@ class SqlInbox:
             values["payload"] = ""
         with writing(self._engine) as connection:
             connection.execute(update(INBOX).where(INBOX.c.key == delivery.key, ours).values(values))
-        self._presence.clients.lets_go(delivery.claim)
+        self._presence.hands.lets_go(delivery.claim)
 
 
 @dataclass(eq=False)

@@ -193,19 +193,19 @@ class Presence:
         self._joining = threading.RLock()
         self._looked_after = 0
         """How many claims had raised when what they left was given back."""
-        self.clients = InHand()
+        self.hands = InHand()
         """What this process has claimed and not let go of."""
 
     def join(self) -> None:
         """Be the one that works on the record, and give back what is in nobody's hands. Safe to repeat. Where another
         process works on it: raises BadConfiguration on SQLite, CouldNotKeep on PostgreSQL."""
         with self._joining:
-            raised = self.clients.raised
+            raised = self.hands.raised
             if self._lock.is_held and raised == self._looked_after:
                 return
             if not self._lock.is_held:
                 self._lock.take()
-            if forgotten := self.clients.forgotten(claims_in(self._engine)):
+            if forgotten := self.hands.forgotten(claims_in(self._engine)):
                 log.info("giving back what nobody works on", rows=len(forgotten))
                 give_back(self._engine, forgotten)
             self._looked_after = raised

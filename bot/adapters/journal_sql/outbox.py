@@ -84,10 +84,10 @@ class SqlOutbox:
         due yet, and replies whose thread has not begun (a reply goes out by itself if its thread's post has failed).
         """
         self._presence.join()
-        with self._presence.clients.reaching() as claim:
+        with self._presence.hands.reaching() as claim:
             post = self._taken(now, claim)
             if post is None:
-                self._presence.clients.lets_go(claim)
+                self._presence.hands.lets_go(claim)
             else:
                 self._claims[post.key] = claim
             return post
@@ -211,7 +211,7 @@ class SqlOutbox:
 
     def _let_go(self, key: str) -> None:
         if (claim := self._claims.pop(key, None)) is not None:
-            self._presence.clients.lets_go(claim)
+            self._presence.hands.lets_go(claim)
 
 
 def _post(row: Row[Any]) -> Post:
