@@ -145,7 +145,7 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
         "slack": {"mode": "socket", "base_url": api_url, "min_message_interval": 0.1},
     }
     if watch:
-        content["watch"] = {"every": 5, "mention": {"users": [ana]}}
+        content["watch"] = {"poll_interval": 5, "notify": {"users": [ana]}}
     path = folder / "waterline.yaml"
     with path.open("w", encoding="utf-8") as file:
         YAML().dump(content, file)

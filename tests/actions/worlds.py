@@ -71,7 +71,6 @@ def shown(scene: Scene, proposal: ProposalId) -> dict[str, object]:
     return {
         "state": view.state,
         "effects": {index: ended.how for index, ended in view.done.items()},
-        "results": {index: sorted(ended.result) for index, ended in view.done.items()},
         "calls": scene.calls,
         "alive": len(scene.alive),
         "positions": scene.positions(),

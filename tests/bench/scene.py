@@ -74,7 +74,7 @@ def scene(folder: Path) -> Iterator[Scene]:
         with flink_wire() as wire, served() as (workspace, server):
             _tell_runs(wire)
             config = write_config(folder, _state(folder, wire, spark.url), workspace.api_url, workspace.world.cast)
-            config.write_text(config.read_text().replace("pace: 0.1", f"pace: {PACE}"))
+            config.write_text(config.read_text().replace("min_message_interval: 0.1", f"min_message_interval: {PACE}"))
             with bot_process(config, workspace, folder / "bot.log") as bot:
                 bot.waits_until_here()
                 eventually(lambda: "spark is warm" in (folder / "bot.log").read_text(), 60)
