@@ -136,7 +136,7 @@ class Crowd:
         return True
 
     def _asks(self, person: Responder, random: Random) -> bool:
-        person.types(f"/waterline {random.choice(['status', 'timeline', 'ledger', 'help'])}")
+        person.types(f"/waterline {random.choice(['status', 'timeline', 'commits', 'help'])}")
         return True
 
     def _gives_up(self, person: Responder, _random: Random) -> bool:

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(850)]
 
 PAGE = "docs/tutorial/on-the-lab.md"
 _HOME = ".cache/demo"
-_BEFORE = ("ledger", "diagnose", "trust", "lab")
+_BEFORE = ("commits", "diagnose", "trust", "lab")
 """What the page has people type before they repair the table."""
 
 
