@@ -12,7 +12,6 @@ from bot.diagnosis._other_writers import changes_without_job, is_known_to_keep_r
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.domain.diagnosis import Case, LastGoodRows, Matches
 from bot.domain.doubt import rows_are_right
-from bot.domain.findings import LeakStanding
 from bot.domain.ids import SnapshotId
 from bot.domain.rewinds import flink_commits, of_one_sink
 from bot.domain.table import Snapshot
@@ -112,8 +111,7 @@ def _leaves_rows_out(case: Case, snapshot: SnapshotId) -> bool:
     again: where they begin or end what a source partition has, no gap shows them."""
     written = {manifest.path: manifest.written_at for manifest in case.observation.flink_manifests.values}
     at = case.observation.table.by_id[snapshot].committed_at
-    left = (LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.UNTOLD)
-    lost = case.leaked.of(*left) if case.leaked is not None else ()
+    lost = case.leaked.left_out if case.leaked is not None else ()
     return any((written.get(leak.path) or at) <= at and came_again(leak, case) is not True for leak in lost)
 
 

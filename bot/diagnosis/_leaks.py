@@ -4,11 +4,11 @@ Whether the rows of Flink manifests that nothing will commit are in the table al
 again, and live rows have their positions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bot.diagnosis._asked import answers
 from bot.diagnosis._case import listed
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.ids import CheckpointId, JobId, short_job
 from bot.domain.sentences import counted
@@ -68,7 +68,22 @@ def came_again(leak: LeakedManifest, case: Case) -> bool | None:
     is_inside = gaps.lowest is not None and gaps.highest is not None and gaps.lowest <= low and high <= gaps.highest
     if case.contract.position_partition is None:
         return is_inside
-    return True if Counted(case).covers(leak) else None if is_inside else False
+    return True if _lies_within(leak, _ends(case)) else None if is_inside else False
+
+
+@once_a_case
+def _ends(case: Case) -> Mapping[str | None, tuple[int, int]]:
+    return Counted(case).ends
+
+
+def _lies_within(leak: LeakedManifest, ends: Mapping[str | None, tuple[int, int]]) -> bool:
+    """Whether main has positions on both sides of all its rows, in each of their source partitions: then no row of it
+    is missing unless a position is."""
+    empty = (0, -1)
+    return leak.ranges is not None and all(
+        ends.get(each.partition, empty)[0] <= each.low and each.high <= ends.get(each.partition, empty)[1]
+        for each in leak.ranges
+    )
 
 
 def in_doubt(leaks: tuple[LeakedManifest, ...]) -> str:

@@ -99,7 +99,7 @@ def is_overwrite(snapshot: Snapshot) -> bool:
 
 def took_for_other_job(case: Case, other_jobs: OtherJobs, snapshot: Snapshot) -> bool:
     """Whether a Flink run that is not the job's took rows off: files of them, or by delete files of another sink.
-    `other jobs`: of this case."""
+    `other_jobs`: of this case."""
     if snapshot.job_id is None or snapshot.job_id in other_jobs.own or snapshot.is_repair:
         return False
     if is_overwrite(snapshot):

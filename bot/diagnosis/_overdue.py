@@ -63,9 +63,9 @@ def overdue_of_sink(
 ) -> frozenset[CheckpointId]:
     """Completed ids above the newest commit with rows up to `checked` that no listed commit of the sink carries, though
     there was time: those that the run took itself since the window began, and what a living run was restored from.
-    Where main has no commit of any listed run of the job, all that it completed count: what main begins with may be a
-    other job's. So do those below the first with rows that the table begins with: no position shows what lay below all
-    that lives. What an ended run has below the rows of one that went on from it counts no more."""
+    Where main has no commit of any listed run of the job, all that it completed count: what main begins with may be
+    another job's. So do those below the first with rows that the table begins with: no position shows what lay below
+    all that lives. What an ended run has below the rows of one that went on from it counts no more."""
     until = settled(case, run)
     since = _window_began(case, run) if run.is_terminal and _is_known(case) else run.started_at
     mine = _mine(case, run, operator)

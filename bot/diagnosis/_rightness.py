@@ -145,8 +145,7 @@ def _left_by_ended(case: Case) -> CannotTell | None:
     """Manifests that an ended run left and nothing commits, and whose rows are not known to be on main: where they
     begin a source partition, no gap shows them."""
     alive = {run.job_id for run in living(case)}
-    left = (LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.UNTOLD)
-    for leak in case.leaked.of(*left) if case.leaked is not None else ():
+    for leak in case.leaked.left_out if case.leaked is not None else ():
         if leak.job_id not in alive and came_again(leak, case) is None:
             return CannotTell(missing=(f"whether the rows of Flink manifest {leak.name} were read again",))
     return None

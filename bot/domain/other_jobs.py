@@ -85,7 +85,7 @@ class OtherJobs:
 
     @cached_property
     def related_runs(self) -> frozenset[JobId]:
-        """The runs of declared jobs that began from the job's state, or the job from theirs: no other jobs."""
+        """The runs of declared jobs that began from the job's state, or the job from theirs."""
         observation = self._case.observation
         return frozenset(run.job_id for run in related_runs(observation.jobs, observation.others))
 

@@ -8,9 +8,8 @@ itself skipped, or gave twice under other keys, does not show.
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, once_a_case
 from bot.domain.evidence import Verdict
-from bot.domain.findings import LeakStanding
 from bot.domain.flink import CLOCKS_DIFFER, JobRun
 from bot.domain.gone_commits import gone_between, gone_since, way_back_since
 from bot.domain.ids import CheckpointId, JobId, OperatorId, short, short_job
@@ -25,6 +24,7 @@ ASKS = ("leaked_manifests",)
 """What it rests on beside keys and repeated commits."""
 
 
+@once_a_case
 def why_not_once(case: Case) -> tuple[str, tuple[str, ...]] | None:
     """What has to be known, a clause, and the evidence tasks that may tell; None: main has each checkpoint once."""
     jobs = case.observation.jobs
@@ -35,6 +35,8 @@ def why_not_once(case: Case) -> tuple[str, tuple[str, ...]] | None:
     commits = [s for s in window_of(case) if s.job_id is not None and s.checkpoint_id is not None]
     table, since = case.observation.table, case.window.since
     begins = table.by_id.get(since) if since is not None else next(iter(commits), None)
+    if since is not None and begins is None:
+        return f"what main had since {short(since)}, where the window begins: that commit has expired", ()
     if begins is not None and (gone := gone_since(begins, table)):
         return f"what {counted(gone, 'snapshot')} newer than {short(begins.snapshot_id)} had: all that has expired", ()
     if begins is not None and (back := way_back_since(begins, table)) is not None:
@@ -55,8 +57,7 @@ def _left_out(case: Case) -> tuple[str, tuple[str, ...]] | None:
     is_open = latest is not None and latest.verdict is Verdict.INCONCLUSIVE
     if case.leaked is None or is_open:
         return "which Flink manifests were left without a commit", ASKS
-    left = case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.UNTOLD)
-    if leak := next((each for each in left if not each.is_empty), None):
+    if leak := next((each for each in case.leaked.left_out if not each.is_empty), None):
         return f"whether the rows of Flink manifest {leak.name} were read again", ()
     inside = {s.snapshot_id for s in case.window.of(case.observation.table)}
     for lost in case.observation.table.rolled_back:

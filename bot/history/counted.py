@@ -293,18 +293,14 @@ class Counted:
         later = (s for s in of_sink if (s.checkpoint_id or 0) > leak.checkpoint_id and s.adds_rows and self.has(s))
         return until <= top if until is not None else any(later)
 
-    def covers(self, leak: LeakedManifest) -> bool:
-        """Whether main has positions on both sides of all rows of a Flink manifest, in each of its source partitions:
-        then no row of it is missing unless a position is."""
-        ends: dict[str | None, tuple[int, int]] = {}
+    @property
+    def ends(self) -> dict[str | None, tuple[int, int]]:
+        """Source partition -> the lowest and the highest position that main's commits brought, as far as is known."""
+        found: dict[str | None, tuple[int, int]] = {}
         for span in self.spans:
-            low, high = ends.get(span.partition, (span.low, span.high))
-            ends[span.partition] = (min(low, span.low), max(high, span.high))
-        empty = (0, -1)
-        return leak.ranges is not None and all(
-            ends.get(each.partition, empty)[0] <= each.low and each.high <= ends.get(each.partition, empty)[1]
-            for each in leak.ranges
-        )
+            low, high = found.get(span.partition, (span.low, span.high))
+            found[span.partition] = (min(low, span.low), max(high, span.high))
+        return found
 
     @cached_property
     def rows(self) -> dict[SnapshotId, LedgerRow]:

@@ -9,6 +9,7 @@ from bot.diagnosis._examine import scan
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.evidence import Verdict
 from bot.domain.flink import CheckpointSettings
+from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from tests.cases import Tale
 from tests.diagnosis.histories.drawn import Event, Plan, plan_of, played
@@ -185,3 +186,14 @@ def test_checkpoints_that_are_missing_for_too_long_may_have_been_committed() -> 
 
     assert isinstance(told, CannotTell)
     assert any("commits are gone" in what for what in told.missing), told.missing
+
+
+def test_a_base_that_has_expired_is_none() -> None:
+    """What main had between it and the oldest listed commit is known to nobody."""
+    case = case_of("an upgrade with a savepoint", "a checkpoint")
+    gone = case.window.model_copy(update={"since": SnapshotId(999)})
+
+    told = HEALTHY.examine(case.model_copy(update={"window": gone}))
+
+    assert isinstance(told, CannotTell)
+    assert any("where the window begins: that commit has expired" in what for what in told.missing), told.missing

@@ -115,6 +115,11 @@ class LeakedManifestsFinding(Record):
     def of(self, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:
         return tuple(leak for leak in self.manifests if leak.standing in standings)
 
+    @property
+    def left_out(self) -> tuple[LeakedManifest, ...]:
+        """Those that nothing is known to commit, and whose rows nothing shows to be on main."""
+        return self.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE, LeakStanding.UNTOLD)
+
 
 class OrphanFilesFinding(Record):
     """Data files on storage, written within the window's time, that no listed snapshot and no Flink manifest names."""
