@@ -159,8 +159,10 @@ def test_every_panel_shows_something_of_a_bot_that_works(tmp_path: Path) -> None
 
 
 def is_up(address: str) -> bool:
-    """Whether both targets were asked."""
+    """Whether Prometheus is ready and both targets were asked."""
     try:
+        if httpx.get(f"{address}/-/ready", trust_env=False, timeout=20).status_code != 200:
+            return False
         return [each["value"][1] for each in asked(address, "up")] == ["1", "1"]
     except httpx.TransportError:
         return False
