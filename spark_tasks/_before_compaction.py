@@ -11,8 +11,8 @@ from operator import and_
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.ids import SnapshotId
-from bot.domain.table import Snapshot, TableState
+from bot.observation.ids import SnapshotId
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._copies import CHANGED_AT, FILE
 from spark_tasks._reading import MAX_FILES, entries, writers_of
 from spark_tasks._storage import sizes_of

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.errors import EvidenceFailed
-from bot.domain.evidence import Ask
-from bot.domain.paths import place_of
-from bot.domain.table import Snapshot, TableState
+from bot.observation.errors import EvidenceFailed
+from bot.observation.evidence import Ask
+from bot.observation.paths import place_of
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._manifests import MAX_MANIFESTS, listed, manifest_of
 from spark_tasks._reading import entries, entries_of, live_since
 from spark_tasks._storage import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME, inside_of

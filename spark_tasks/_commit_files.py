@@ -12,12 +12,12 @@ from uuid import UUID
 
 from pyspark.sql import SparkSession
 
-from bot.domain.contract import TableContract
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import MOST_RANGES, FileWriter, SourceRange
-from bot.domain.record import Record
-from bot.domain.table import MOST_PARTITIONS, PartitionField, Snapshot, TableState, TouchedPartitions
-from bot.domain.table import Column as TableColumn
+from bot.observation.contract import TableContract
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import MOST_RANGES, FileWriter, SourceRange
+from bot.observation.record import Record
+from bot.observation.table import MOST_PARTITIONS, PartitionField, Snapshot, TableState, TouchedPartitions
+from bot.observation.table import Column as TableColumn
 from spark_tasks._few_entries import NULL, Entry, Parted, entries_by_commit, parted_by, range_columns
 from spark_tasks._manifests import own_manifests
 from spark_tasks._source_ranges import Covered, ranges_of, source_columns, told_ranges

@@ -16,10 +16,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Ask
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import NotSeen
-from bot.domain.table import Snapshot, TableState
+from bot.observation.evidence import Ask
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import NotSeen
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._data_files import DataFile, orc_times, rows_in
 from spark_tasks._reading import (
     column,

@@ -15,12 +15,12 @@ from cachetools import LRUCache, cached
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Ask
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import NotSeen
-from bot.domain.table import Snapshot, TableState
 from bot.history.source_starts import went_back
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Ask
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import NotSeen
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
 from spark_tasks._reading import column, renamed, rows_at
 from spark_tasks._source_ranges import source_columns

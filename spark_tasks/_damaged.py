@@ -7,9 +7,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Ask
-from bot.domain.looked import NotSeen
-from bot.domain.paths import ByPath
+from bot.observation.evidence import Ask
+from bot.observation.looked import NotSeen
+from bot.observation.paths import ByPath
 from spark_tasks._reading import entries
 from spark_tasks._storage import exact, plain_column
 from spark_tasks._window import Reach, reach_of

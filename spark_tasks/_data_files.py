@@ -16,12 +16,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 from pyspark.sql.types import BinaryType, DataType, StructField, StructType
 
-from bot.domain.errors import EvidenceFailed
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import NotSeen
-from bot.domain.record import Record
-from bot.domain.table import Column as TableColumn
-from bot.domain.table import Snapshot, TableState
+from bot.observation.errors import EvidenceFailed
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import NotSeen
+from bot.observation.record import Record
+from bot.observation.table import Column as TableColumn
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._few_entries import Entry, entries_by_commit
 from spark_tasks._manifests import own_manifests
 from spark_tasks._reading import column, whole_schema

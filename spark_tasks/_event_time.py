@@ -12,12 +12,12 @@ from itertools import islice
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Answer, Ask
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Column as TableColumn
-from bot.domain.table import Snapshot, TableState
+from bot.observation.evidence import Answer, Ask
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Column as TableColumn
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._data_files import COMMIT, PATH, DataFile, data_added, files_of, rows_in
 from spark_tasks._reading import column
 from spark_tasks._words import absent_columns, could_not

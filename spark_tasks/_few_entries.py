@@ -17,10 +17,10 @@ from cachetools import LRUCache
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.contract import TableContract
-from bot.domain.errors import EvidenceFailed
-from bot.domain.table import Column as TableColumn
-from bot.domain.table import PartitionField, TableState
+from bot.observation.contract import TableContract
+from bot.observation.errors import EvidenceFailed
+from bot.observation.table import Column as TableColumn
+from bot.observation.table import PartitionField, TableState
 from spark_tasks._manifests import Manifest
 from spark_tasks._storage import exact
 

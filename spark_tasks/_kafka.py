@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructField, StructType
 
-from bot.domain.errors import EvidenceFailed
-from bot.domain.kafka import KafkaPartition, KafkaSettings
-from bot.domain.replay import JSON, PositionRange, ReplayRange, ReplayRecipe
+from bot.observation.errors import EvidenceFailed
+from bot.observation.kafka import KafkaPartition, KafkaSettings
+from bot.observation.replay import JSON, PositionRange, ReplayRange, ReplayRecipe
 from bot.settings.secrets import secret_of
 
 _SOURCE = {

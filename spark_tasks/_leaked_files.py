@@ -9,16 +9,16 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.contract import TableContract
-from bot.domain.errors import EvidenceFailed
-from bot.domain.flink import FlinkManifest
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import MOST_RANGES, FileWriter, SourceRange
-from bot.domain.paths import ByPath
-from bot.domain.sentences import counted
-from bot.domain.table import Column, Snapshot, TableState
 from bot.history.branches import committed_elsewhere
 from bot.history.uncommitted import committed_of
+from bot.observation.contract import TableContract
+from bot.observation.errors import EvidenceFailed
+from bot.observation.flink import FlinkManifest
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import MOST_RANGES, FileWriter, SourceRange
+from bot.observation.paths import ByPath
+from bot.observation.sentences import counted
+from bot.observation.table import Column, Snapshot, TableState
 from spark_tasks._commit_files import is_flinks, writers_of
 from spark_tasks._few_entries import NULLS, Edges, Entry, edges_in, edges_of
 from spark_tasks._reading import entries, live_since

@@ -12,8 +12,8 @@ from cachetools import LRUCache, cached
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.errors import EvidenceFailed
-from bot.domain.table import Snapshot
+from bot.observation.errors import EvidenceFailed
+from bot.observation.table import Snapshot
 from spark_tasks._storage import exact
 
 MAX_MANIFESTS = 20_000

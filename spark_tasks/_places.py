@@ -13,12 +13,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Ask
-from bot.domain.findings import PositionGap
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.observation.evidence import Ask
+from bot.observation.findings import PositionGap
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 from spark_tasks._coverage import (
     Edge,
     Part,

@@ -14,13 +14,13 @@ from functools import partial
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.contract import bare_deletes, why_by_key
-from bot.domain.evidence import Ask
-from bot.domain.findings import PositionGap
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.observation.contract import bare_deletes, why_by_key
+from bot.observation.evidence import Ask
+from bot.observation.findings import PositionGap
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 from spark_tasks._copies import keeps_rows
 from spark_tasks._coverage import (
     Edge,

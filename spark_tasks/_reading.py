@@ -15,11 +15,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import NotSeen
-from bot.domain.paths import place_of
-from bot.domain.table import Column as TableColumn
-from bot.domain.table import Snapshot, TableState
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import NotSeen
+from bot.observation.paths import place_of
+from bot.observation.table import Column as TableColumn
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._few_entries import few_entries, stored_entries
 from spark_tasks._manifests import MAX_MANIFESTS, Manifest, newest_of, not_too_many, own_manifests, written_since
 

@@ -12,12 +12,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 from pyspark.sql.types import StructType
 
-from bot.domain.contract import CopyRule, TableContract
-from bot.domain.errors import EvidenceFailed
-from bot.domain.ids import SnapshotId
-from bot.domain.record import Record
-from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
-from bot.domain.table import TableState
+from bot.observation.contract import CopyRule, TableContract
+from bot.observation.errors import EvidenceFailed
+from bot.observation.ids import SnapshotId
+from bot.observation.record import Record
+from bot.observation.replay import ReplayRange, ReplayRecipe, SourceSurvey
+from bot.observation.table import TableState
 from spark_tasks._data_files import comparable
 from spark_tasks._kafka import rows_of_topic
 from spark_tasks._reading import column, rows_at, whole_schema

@@ -7,15 +7,15 @@ widened, in eight; a row holds the number itself.
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Ask
-from bot.domain.ids import JobId, OperatorId, SnapshotId
-from bot.domain.ledger import SourceRange
-from bot.domain.looked import NotSeen
-from bot.domain.other_writers import origin_of
-from bot.domain.sentences import counted
-from bot.domain.table import Column as TableColumn
-from bot.domain.table import Snapshot, TableState
+from bot.history.other_writers import origin_of
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Ask
+from bot.observation.ids import JobId, OperatorId, SnapshotId
+from bot.observation.ledger import SourceRange
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Column as TableColumn
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._few_entries import Edges, Entry, whole_columns
 
 

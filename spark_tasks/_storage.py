@@ -6,8 +6,8 @@ on two cores: 5,000 local paths in 1.7 s; a folder of 4,000 files is listed in 0
 around them: 20 in 20 patterns took 102 ms, in two 50 ms; what comes back more than once is dropped here, because to
 have Spark do it takes a second stage.
 
-One file has several spellings, so paths are taken apart as `bot.domain.paths` takes them. `load` takes braces, brackets
-and stars for patterns, and Iceberg writes names of columns into files as far as Avro allows them.
+One file has several spellings, so paths are taken apart as `bot.observation.paths` does. `load` takes braces,
+brackets and stars for patterns, and Iceberg writes names of columns into files as far as Avro allows them.
 """
 
 import re
@@ -21,12 +21,12 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of
-from bot.domain.errors import EvidenceFailed
-from bot.domain.evidence import Ask
-from bot.domain.flink import FlinkManifest, JobRun
-from bot.domain.paths import SCHEMES, place_of
-from bot.domain.table import TableState
+from bot.history.checkpoint_pace import completed_at, interval_of, longest_of
+from bot.observation.errors import EvidenceFailed
+from bot.observation.evidence import Ask
+from bot.observation.flink import FlinkManifest, JobRun
+from bot.observation.paths import SCHEMES, place_of
+from bot.observation.table import TableState
 
 _SCHEME = r"^([a-zA-Z][a-zA-Z0-9+.-]*):"
 _AUTHORITY = r"^[a-zA-Z][a-zA-Z0-9+.-]*://([^/]*)"

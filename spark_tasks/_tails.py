@@ -10,14 +10,14 @@ from itertools import pairwise
 
 from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Ask
-from bot.domain.findings import PositionGap
-from bot.domain.flink import CLOCKS_DIFFER, SourcePosition, StoredCheckpoint
-from bot.domain.ids import CheckpointId
-from bot.domain.looked import NotSeen
-from bot.domain.record import Record
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.observation.evidence import Ask
+from bot.observation.findings import PositionGap
+from bot.observation.flink import CLOCKS_DIFFER, SourcePosition, StoredCheckpoint
+from bot.observation.ids import CheckpointId
+from bot.observation.looked import NotSeen
+from bot.observation.record import Record
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 from spark_tasks._coverage import parts_by_commit
 from spark_tasks._event_time import brings_rows
 from spark_tasks._positions import Edges

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Ask
-from bot.domain.looked import NotSeen
-from bot.domain.table import Snapshot
+from bot.observation.evidence import Ask
+from bot.observation.looked import NotSeen
+from bot.observation.table import Snapshot
 from spark_tasks._coverage import Partition, partition_of
 from spark_tasks._data_files import DataFile, file_of, rows_in
 from spark_tasks._few_entries import Edges, entries_by_commit

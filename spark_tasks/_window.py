@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
-from bot.domain.evidence import Ask
-from bot.domain.ids import SnapshotId
-from bot.domain.listed import marks_of
-from bot.domain.looked import NotSeen
-from bot.domain.record import Record
-from bot.domain.table import Snapshot, TableState
+from bot.observation.evidence import Ask
+from bot.observation.ids import SnapshotId
+from bot.observation.listed import marks_of
+from bot.observation.looked import NotSeen
+from bot.observation.record import Record
+from bot.observation.table import Snapshot, TableState
 
 
 class Branch(Record):

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
 
 MAX_ROWS = 20
 IDS_IN_A_SENTENCE = 4

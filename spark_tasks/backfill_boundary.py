@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import BackfillFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import BackfillFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 from spark_tasks._copies import in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, rows_in
 from spark_tasks._event_time import (

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
-from bot.domain.checkpoint_pace import completed_at, interval_of, usual_pause
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import CheckpointHealthFinding, RunHealth
-from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun
-from bot.domain.ids import short_job
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
+from bot.history.checkpoint_pace import completed_at, interval_of, usual_pause
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import CheckpointHealthFinding, RunHealth
+from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun
+from bot.observation.ids import short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
 from spark_tasks._words import MAX_ROWS, cell, could_not, lasting
 
 SLACK = 2

@@ -2,12 +2,12 @@
 
 from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import Pairing, PairingFinding, PairVerdict
-from bot.domain.ids import short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
 from bot.history.restore import Restores
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import Pairing, PairingFinding, PairVerdict
+from bot.observation.ids import short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
 from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from bot.domain.contract_terms import cadence_term, fresh_term, in_order, observed_terms
-from bot.domain.entries import Finding as ReviewFinding
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import ContractAgreementFinding, FreshnessFinding, Term
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted, span
+from bot.incident.contract_terms import cadence_term, fresh_term, in_order, observed_terms
+from bot.incident.entries import Finding as ReviewFinding
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import ContractAgreementFinding, FreshnessFinding, Term
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted, span
 from spark_tasks import freshness
 from spark_tasks._words import MAX_ROWS
 

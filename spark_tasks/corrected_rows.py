@@ -11,13 +11,13 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import CompactedRows, CorrectedRowsFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.other_writers import leaves_rows_open
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.history.other_writers import leaves_rows_open
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import CompactedRows, CorrectedRowsFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 from spark_tasks._copies import in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, comparable, files_of, rows_in
 from spark_tasks._reading import column, names_at, renamed, rows_at, whole_schema

@@ -21,14 +21,20 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import MOST_COMMIT_RANGES, CommitRanges, DuplicateCommitsFinding, RepeatedCommit, RepeatedPart
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.listed import at_checkpoints
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import (
+    MOST_COMMIT_RANGES,
+    CommitRanges,
+    DuplicateCommitsFinding,
+    RepeatedCommit,
+    RepeatedPart,
+)
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.listed import at_checkpoints
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._coverage import parts_by_commit
 from spark_tasks._data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
 from spark_tasks._few_entries import Entry, entries_by_commit

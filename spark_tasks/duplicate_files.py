@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import DuplicateFile, DuplicateFilesFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import DuplicateFile, DuplicateFilesFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._few_entries import Entry, entries_by_commit
 from spark_tasks._reading import ENTRIES_BELOW, MANIFESTS_BELOW, Around, manifests_around
 from spark_tasks._window import no_commits, reach_of

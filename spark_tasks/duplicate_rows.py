@@ -9,11 +9,11 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import PAIRS_TOLD, DuplicatePair, DuplicatesFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import PAIRS_TOLD, DuplicatePair, DuplicatesFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
 from spark_tasks._before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
 from spark_tasks._copies import (
     FILE,

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.file_changes import RowsOfFile
-from bot.domain.findings import CopiesOfCommit, ExtraCopiesFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.file_changes import RowsOfFile
+from bot.observation.findings import CopiesOfCommit, ExtraCopiesFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
 from spark_tasks._before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
 from spark_tasks._copies import changed_at, copies_of, in_range_of, known_single, with_key_in
 from spark_tasks._data_files import comparable

@@ -11,16 +11,16 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
-from bot.domain.findings import ForkedWritersFinding, Writer
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, OperatorId, short, short_job, short_operator
-from bot.domain.looked import NotSeen
-from bot.domain.other_writers import brings_nothing, picked_from
-from bot.domain.paths import one_of, plain
-from bot.domain.related_jobs import related_runs
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.history.other_jobs import related_runs
+from bot.history.other_writers import brings_nothing, picked_from
+from bot.observation.evidence import Answer, Ask, Measure, Observation, Task, Verdict
+from bot.observation.findings import ForkedWritersFinding, Writer
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, OperatorId, short, short_job, short_operator
+from bot.observation.looked import NotSeen
+from bot.observation.paths import one_of, plain
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not
 

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
 
-from bot.domain.contract_terms import CADENCE_SLACK
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import FreshnessFinding
-from bot.domain.ids import short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.incident.contract_terms import CADENCE_SLACK
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import FreshnessFinding
+from bot.observation.ids import short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 from spark_tasks._data_files import DataFile
 from spark_tasks._event_time import (
     BELOW,

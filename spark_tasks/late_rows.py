@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import LateCommit, LateRowsFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Column as TableColumn
-from bot.domain.table import Snapshot
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import LateCommit, LateRowsFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Column as TableColumn
+from bot.observation.table import Snapshot
 from spark_tasks._data_files import COMMIT, DataFile, rows_in
 from spark_tasks._event_time import (
     BELOW,

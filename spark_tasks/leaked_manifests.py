@@ -10,17 +10,17 @@ from functools import cache, partial
 
 from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
-from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
-from bot.domain.flink import FlinkManifest, JobRun
-from bot.domain.ids import JobId, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rewinds import began_without_state
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
-from bot.domain.unread_points import rows_of, rows_told
 from bot.history.branches import committed_elsewhere
+from bot.history.starts import began_without_state
 from bot.history.uncommitted import runs_of, standing
+from bot.history.unread_points import rows_of, rows_told
+from bot.observation.evidence import Answer, Ask, Measure, Observation, Task, Verdict
+from bot.observation.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
+from bot.observation.flink import FlinkManifest, JobRun
+from bot.observation.ids import JobId, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 from spark_tasks._commit_files import files_by_commit
 from spark_tasks._few_entries import range_columns
 from spark_tasks._leaked_files import Contents, Listed, contents_of, files_listed

@@ -13,18 +13,18 @@ from itertools import islice, pairwise
 
 from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
-from bot.domain.findings import LedgerFinding
-from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.gone_commits import Sinks
-from bot.domain.ids import CheckpointId, JobId, short, short_job, short_operator
-from bot.domain.ledger import Ledger, LedgerRow, Sink, SkippedCheckpoint, SkipReason, change, event_range
-from bot.domain.listed import Mark, Writer, marks_of
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.sentences import column_times, counted
-from bot.domain.table import Snapshot, TableState
 from bot.history.branches import commits_beside_main, in_words, told_of
+from bot.history.rollbacks import Sinks
 from bot.history.skipped_checkpoints import missing_after, missing_before
+from bot.observation.evidence import Answer, Ask, Measure, Observation, Task, Verdict
+from bot.observation.findings import LedgerFinding
+from bot.observation.flink import CheckpointKind, JobRun
+from bot.observation.ids import CheckpointId, JobId, short, short_job, short_operator
+from bot.observation.ledger import Ledger, LedgerRow, Sink, SkippedCheckpoint, SkipReason, change, event_range
+from bot.observation.listed import Mark, Writer, marks_of
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.sentences import column_times, counted
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._commit_files import CommitFiles, files_by_commit, moment_of
 from spark_tasks._few_entries import range_columns
 from spark_tasks._window import Reach, line_of, no_commits, reach_of

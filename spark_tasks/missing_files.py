@@ -10,13 +10,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import MissingFilesFinding, UnreadableFile
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.paths import place_of, told_apart
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import MissingFilesFinding, UnreadableFile
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.paths import place_of, told_apart
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._beside import data_folder
 from spark_tasks._commit_files import word_of
 from spark_tasks._few_entries import Parted, parted_by, stored_value, struct_of

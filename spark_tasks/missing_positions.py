@@ -15,12 +15,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.broker_gaps import on_broker, on_broker_in_words
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import GapsFinding, GapsOnBroker, PositionGap
-from bot.domain.ids import short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
+from bot.history.source_records import on_broker, on_broker_in_words
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import GapsFinding, GapsOnBroker, PositionGap
+from bot.observation.ids import short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
 from spark_tasks._coverage import Range, moment_of, partition_of, parts_by_commit, within
 from spark_tasks._coverage import tops_of as highest_of
 from spark_tasks._data_files import DataFile, data_added, files_of, orc_times, rows_in

@@ -6,11 +6,11 @@ from datetime import timedelta
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import OrphanFilesFinding
-from bot.domain.looked import NotSeen
-from bot.domain.paths import told_apart
-from bot.domain.sentences import counted
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import OrphanFilesFinding
+from bot.observation.looked import NotSeen
+from bot.observation.paths import told_apart
+from bot.observation.sentences import counted
 from spark_tasks._beside import begin_of, data_folder, named_since, unnamed, unnamed_still
 from spark_tasks._leaked_files import paths_in
 from spark_tasks._storage import files_under, inside_of, patience

@@ -2,13 +2,13 @@
 
 from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import ReadsFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.reads import ReadRun
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import ReadsFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.readers import ReadRun
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._words import MAX_ROWS, could_not
 
 TASK = Task(

@@ -10,20 +10,19 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import OperatorState, Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
-from bot.domain.flink import SourcePosition, StoredCheckpoint
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.pending_manifests import owed_to
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
-from bot.domain.unread_points import beside
 from bot.history.prediction import not_brought_again
 from bot.history.ranking import Recovering, recovering
-from bot.history.recovery_deadline import deadline_in_short, recovery_deadline
 from bot.history.restore import Restores
+from bot.history.unread_points import beside
+from bot.incident.recovery_deadline import deadline_in_short, recovery_deadline
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import OperatorState, Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
+from bot.observation.flink import SourcePosition, StoredCheckpoint, owed_to
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._data_files import DataFile, data_added, files_of
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids, lasting, shown

@@ -3,12 +3,12 @@
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.broker_gaps import in_words, on_broker
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import PositionGap, ReplayableFinding
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
-from bot.domain.sentences import counted
+from bot.history.source_records import in_words, on_broker
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import PositionGap, ReplayableFinding
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.replay import PositionRange, ReplayRange, ReplayRecipe
+from bot.observation.sentences import counted
 from spark_tasks._kafka import held
 from spark_tasks._positions import positions_of, several_partitions, unplaced, untold_gaps
 from spark_tasks._reading import column, rows_appended, rows_at, whole_schema

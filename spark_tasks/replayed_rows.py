@@ -14,12 +14,12 @@ from typing import NamedTuple
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import DuplicatePair, ReplayedRowsFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import DuplicatePair, ReplayedRowsFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 from spark_tasks._copies import FILE, in_range_of, with_key_in
 from spark_tasks._coverage import (
     Part,

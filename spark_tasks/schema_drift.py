@@ -8,12 +8,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import SchemaDifference, SchemaDriftFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.record import Record
-from bot.domain.schema_terms import (
+from bot.incident.contract_terms import (
     ABSENT,
     PARTITIONING,
     changes_between,
@@ -23,10 +18,15 @@ from bot.domain.schema_terms import (
     lacking_in,
     state_differences,
 )
-from bot.domain.sentences import counted
-from bot.domain.table import Column as TableColumn
-from bot.domain.table import Snapshot, TableState
-from bot.domain.written import WrittenSchema, as_said
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import SchemaDifference, SchemaDriftFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.record import Record
+from bot.observation.sentences import counted
+from bot.observation.table import Column as TableColumn
+from bot.observation.table import Snapshot, TableState
+from bot.observation.written import WrittenSchema, as_said
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._reading import entries
 from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of

@@ -11,15 +11,15 @@ from datetime import timedelta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.contract_terms import kept_for, least_kept, ref_ends_in, stays_for
-from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
-from bot.domain.findings import LastCommit, TableHealthFinding
-from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.ids import JobId, short, short_job
-from bot.domain.listed import first_by, jobs_of
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.table import Ref, Snapshot, TableState
+from bot.incident.contract_terms import kept_for, least_kept, ref_ends_in, stays_for
+from bot.observation.evidence import Answer, Ask, Measure, Observation, Task, Verdict
+from bot.observation.findings import LastCommit, TableHealthFinding
+from bot.observation.flink import JobRun, StoredCheckpoint
+from bot.observation.ids import JobId, short, short_job
+from bot.observation.listed import first_by, jobs_of
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Ref, Snapshot, TableState
 from spark_tasks._reading import entries
 from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, lasting

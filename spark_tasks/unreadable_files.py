@@ -9,14 +9,14 @@ from typing import Literal
 from pyspark.sql import Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.errors import EvidenceFailed
-from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import COMMITS_TOLD, UnreadableFile, UnreadableFilesFinding
-from bot.domain.ids import SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.paths import ByPath
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.observation.errors import EvidenceFailed
+from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
+from bot.observation.findings import COMMITS_TOLD, UnreadableFile, UnreadableFilesFinding
+from bot.observation.ids import SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.paths import ByPath
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 from spark_tasks._manifests import Manifest, listed, manifest_of
 from spark_tasks._reading import entries_of
 from spark_tasks._storage import MAX_PATHS, PASSED_OVER, OnStorage, load_files, sizes_of, unescaped

@@ -3,14 +3,14 @@
 from datetime import timedelta
 from typing import Any, Self
 
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Observation
-from bot.domain.findings import DuplicatesFinding, GapsFinding, ReplayedRowsFinding
-from bot.domain.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
-from bot.domain.ids import CheckpointId, OperatorId, SnapshotId, TableName
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.table import HeadMove, Ref, Snapshot, TableState, Window
+from bot.history.case import Case
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Observation
+from bot.observation.findings import DuplicatesFinding, GapsFinding, ReplayedRowsFinding
+from bot.observation.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
+from bot.observation.ids import CheckpointId, OperatorId, SnapshotId, TableName
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import HeadMove, Ref, Snapshot, TableState, Window
 from tests.found import (
     alone,
     files_twice,

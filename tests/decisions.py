@@ -2,13 +2,21 @@
 
 from datetime import datetime
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.diagnosis import Mode
-from bot.domain.effects import Effect, MoveTable, StartJob, StopJob
-from bot.domain.ids import CheckpointId, EvidenceId, ProposalId, SnapshotId, StepId, UserId
-from bot.domain.proposal import AffectedRun, Preview, Proposal
-from bot.domain.requirements import HeadDescends, RestorePointIntact, RunIsCurrent, SnapshotPresent, TableIs
-from bot.domain.runbook import EvidenceStep, ReviewStep, Runbook
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.diagnosis import Mode
+from bot.incident.effects import Effect, MoveTable, StartJob, StopJob
+from bot.incident.proposal import (
+    AffectedRun,
+    HeadDescends,
+    Preview,
+    Proposal,
+    RestorePointIntact,
+    RunIsCurrent,
+    SnapshotPresent,
+    TableIs,
+)
+from bot.incident.runbook import EvidenceStep, ReviewStep, Runbook
+from bot.observation.ids import CheckpointId, EvidenceId, ProposalId, SnapshotId, StepId, UserId
 from tests import orders_table as orders
 
 ANA, BEN, EVE = UserId("U0ANA00001"), UserId("U0BEN00001"), UserId("U0EVE00005")

@@ -7,7 +7,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark_repairs import spark_catalog
-from bot.domain.ids import SnapshotId
+from bot.observation.ids import SnapshotId
 from tests.tables import ORDERS, of_flink
 
 NAME = f"lake.{ORDERS}"

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import (
+from bot.history.case import Case
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import (
     DuplicateCommitsFinding,
     DuplicateFile,
     DuplicateFilesFinding,
@@ -30,10 +30,10 @@ from bot.domain.findings import (
     UnreadableFile,
     UnreadableFilesFinding,
 )
-from bot.domain.flink import CheckpointKind, FlinkManifest
-from bot.domain.ids import CheckpointId, EvidenceId, JobId, SnapshotId
-from bot.domain.ledger import Ledger, LedgerRow
-from bot.domain.table import TableState, Window
+from bot.observation.flink import CheckpointKind, FlinkManifest
+from bot.observation.ids import CheckpointId, EvidenceId, JobId, SnapshotId
+from bot.observation.ledger import Ledger, LedgerRow
+from bot.observation.table import TableState, Window
 
 
 def ledger_of(table: TableState, window: Window) -> Ledger:

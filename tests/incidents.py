@@ -3,18 +3,17 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from bot.domain import entries as e
-from bot.domain.approval import Approval
-from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
-from bot.domain.evidence import Evidence, Measure, Verdict
-from bot.domain.findings import Finding, LedgerFinding
-from bot.domain.fold import fold
-from bot.domain.ids import EvidenceId, IncidentId, JobId, SnapshotId, StepId, TableName, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.ledger import Ledger
-from bot.domain.notice import Notice
-from bot.domain.table import Window
+from bot.incident import entries as e
+from bot.incident.approval import Approval
+from bot.incident.diagnosis import HEALTHY, Act, CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
+from bot.incident.incident import Incident, fold
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import Notice
+from bot.observation.evidence import Evidence, Measure, Verdict
+from bot.observation.findings import Finding, LedgerFinding
+from bot.observation.ids import EvidenceId, IncidentId, JobId, SnapshotId, StepId, TableName, UserId
+from bot.observation.ledger import Ledger
+from bot.observation.table import Window
 from bot.ports import Journal
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, F2, F13, F18, HEAD_AFTER, PROPOSAL, RUNBOOK, rewind

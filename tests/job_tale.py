@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
-from bot.domain.ids import CheckpointId, JobId, OperatorId
-from bot.domain.looked import NotSeen, Seen
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
+from bot.observation.ids import CheckpointId, JobId, OperatorId
+from bot.observation.looked import NotSeen, Seen
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 OPERATOR = OperatorId("0f" * 16)

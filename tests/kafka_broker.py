@@ -7,12 +7,12 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
-from bot.domain.kafka import KafkaSettings
 from bot.lab.errors import until
 from bot.lab.home import Home, free_ports
 from bot.lab.kafka_stack import broker_command
 from bot.lab.process import Kept
 from bot.lab.topic import Topic
+from bot.observation.kafka import KafkaSettings
 from tests.adapters.test_logins import certificate
 
 PASSWORD = 'bro"ker\\s own'

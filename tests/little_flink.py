@@ -13,9 +13,9 @@ from threading import Timer
 
 from pyiceberg.catalog import Catalog, load_catalog
 
-from bot.domain.errors import CommitRefused
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, Vertex
-from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.observation.errors import CommitRefused
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, Vertex
+from bot.observation.ids import CheckpointId, JobId, OperatorId
 from bot.ports import Stopped
 from tests.tables import OPERATOR, ORDERS, lake_in, rows
 

@@ -7,10 +7,10 @@ from pyiceberg.table import StaticTable
 from pyspark.sql import SparkSession
 
 from bot.adapters.iceberg.streaming_metadata import table_state
-from bot.domain.evidence import Ask, Observation
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.table import TableState, Window
+from bot.observation.evidence import Ask, Observation
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import Seen
+from bot.observation.table import TableState, Window
 from tests.tables import CONTRACT, ORDERS, of_flink
 
 _ORDER = "order_id bigint, source_position bigint, event_time timestamp, customer string, tags map<string, string>"

@@ -6,14 +6,14 @@ writes 7 to 9 again: the duplicates. After the rewind, run C goes on from savepo
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Observation
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, StoredCheckpoint, Vertex
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
-from bot.domain.ledger import Ledger, LedgerRow
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.reads import ReadRun
-from bot.domain.table import Column, HeadMove, Ref, Snapshot, TableState
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Observation
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, StoredCheckpoint, Vertex
+from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
+from bot.observation.ledger import Ledger, LedgerRow
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.readers import ReadRun
+from bot.observation.table import Column, HeadMove, Ref, Snapshot, TableState
 
 TABLE = TableName("sales.orders")
 JOB = "orders-to-iceberg"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from bot.domain.entries import Body
-from bot.domain.ids import IncidentId
-from bot.domain.journal import Entry
+from bot.incident.entries import Body
+from bot.incident.journal import Entry
+from bot.observation.ids import IncidentId
 from bot.ports import Journal
 
 

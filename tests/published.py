@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from bot.domain.approval import Approval
-from bot.domain.effects import MoveTable, PublishBranch
-from bot.domain.entries import (
+from bot.incident.approval import Approval
+from bot.incident.effects import MoveTable, PublishBranch
+from bot.incident.entries import (
     EffectEnded,
     EffectStarted,
     ExecutionEnded,
@@ -14,10 +14,10 @@ from bot.domain.entries import (
     Verified,
     WaterlineMoved,
 )
-from bot.domain.ids import JobId, ProposalId, SnapshotId
-from bot.domain.proposal import Proposal
-from bot.domain.snapshot import REPAIR
-from bot.domain.table import HeadMove, Ref, TableState
+from bot.incident.proposal import Proposal
+from bot.observation.ids import JobId, ProposalId, SnapshotId
+from bot.observation.snapshot import REPAIR
+from bot.observation.table import HeadMove, Ref, TableState
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, HEAD_AFTER, rewind
 from tests.incidents import PROVEN_BY, Story

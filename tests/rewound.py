@@ -9,15 +9,22 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.approval import Approval, ApprovalPolicy
-from bot.domain.contract import TableContract
-from bot.domain.effects import MoveTable, StartJob, StopJob
-from bot.domain.entries import IncidentOpened, ProposalApproved, ProposalMade
-from bot.domain.ids import CheckpointId, IncidentId, JobId, ProposalId, SnapshotId, UserId
-from bot.domain.proposal import Preview, Proposal
-from bot.domain.requirements import HeadDescends, RestorePointIntact, RunIsCurrent, SnapshotPresent, TableIs
-from bot.domain.setup import TableSetup
-from bot.domain.table import Window
+from bot.incident.approval import Approval, ApprovalPolicy
+from bot.incident.effects import MoveTable, StartJob, StopJob
+from bot.incident.entries import IncidentOpened, ProposalApproved, ProposalMade
+from bot.incident.proposal import (
+    HeadDescends,
+    Preview,
+    Proposal,
+    RestorePointIntact,
+    RunIsCurrent,
+    SnapshotPresent,
+    TableIs,
+)
+from bot.incident.setup import TableSetup
+from bot.observation.contract import TableContract
+from bot.observation.ids import CheckpointId, IncidentId, JobId, ProposalId, SnapshotId, UserId
+from bot.observation.table import Window
 from bot.ports import JobPorts, Journal, PastRuns
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore

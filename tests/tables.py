@@ -29,14 +29,14 @@ from pyiceberg.types import IcebergType, LongType, StringType
 
 from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Ask, Observation
-from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
-from bot.domain.ids import JobId, OperatorId, SnapshotId, TableName
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.reads import ReadRun
-from bot.domain.table import TableState, Window
-from bot.domain.written import OF_STATE, WrittenSchema
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Ask, Observation
+from bot.observation.flink import FlinkManifest, JobRun, StoredCheckpoint
+from bot.observation.ids import JobId, OperatorId, SnapshotId, TableName
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.readers import ReadRun
+from bot.observation.table import TableState, Window
+from bot.observation.written import OF_STATE, WrittenSchema
 
 
 class AlteredTable:

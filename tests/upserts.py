@@ -27,7 +27,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.update import AddSnapshotUpdate, AssertRefSnapshotId, SetSnapshotRefUpdate
 from pyiceberg.typedef import Record, TableVersion
 
-from bot.domain.ids import SnapshotId
+from bot.observation.ids import SnapshotId
 from tests.tables import OPERATOR, ORDERS, OrdersTable, job, of_flink, rows
 
 

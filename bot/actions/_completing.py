@@ -8,10 +8,10 @@ from types import MappingProxyType, ModuleType
 import spark_tasks
 from bot.actions._maintenance import stays_frozen_for
 from bot.actions._staged import with_siblings
-from bot.domain.action import Action, Plan
-from bot.domain.diagnosis import Remedy
-from bot.domain.doubt import OF_ROWS
-from bot.domain.effects import (
+from bot.incident.action import Action, Plan
+from bot.incident.diagnosis import Remedy
+from bot.incident.doubt import OF_ROWS
+from bot.incident.effects import (
     DropBranch,
     Effect,
     FreezeMaintenance,
@@ -21,13 +21,20 @@ from bot.domain.effects import (
     StopFork,
     StopJob,
 )
-from bot.domain.errors import BadConfiguration, Refused
-from bot.domain.evidence import COMPARED
-from bot.domain.ids import short_job
-from bot.domain.paths import may_be_same
-from bot.domain.proposal import FINAL, Proposal
-from bot.domain.record import Record
-from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, StartPossible
+from bot.incident.proposal import (
+    FINAL,
+    HeadDescends,
+    Proposal,
+    Requirement,
+    RestorePointIntact,
+    SnapshotPresent,
+    StartPossible,
+)
+from bot.observation.errors import BadConfiguration, Refused
+from bot.observation.evidence import COMPARED
+from bot.observation.ids import short_job
+from bot.observation.paths import may_be_same
+from bot.observation.record import Record
 
 FREEZES = (
     "Stop expiry and orphan removal of the table (gc.enabled=false) until the incident is closed. Closing it "

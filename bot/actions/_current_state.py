@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bot.domain.errors import CouldNotLook, UnknownTable
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, TableName
-from bot.domain.table import TableState
+from bot.observation.errors import CouldNotLook, UnknownTable
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, TableName
+from bot.observation.table import TableState
 from bot.ports import JobPorts
 
 

@@ -2,16 +2,25 @@
 
 from collections.abc import Iterable
 
-from bot.domain.action import Action, Plan
-from bot.domain.effects import Effect
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.flink import JobRun
-from bot.domain.ids import CheckpointId, SnapshotId, short_job
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.proposal import AffectedRun, OtherRows, Preview, Proposal, Term
-from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent, TableIs
-from bot.domain.table import Snapshot
-from bot.domain.waterline import ASKED
+from bot.incident.action import Action, Plan
+from bot.incident.effects import Effect
+from bot.incident.proposal import (
+    AffectedRun,
+    NobodyWrites,
+    OtherRows,
+    Preview,
+    Proposal,
+    Requirement,
+    RunIsCurrent,
+    TableIs,
+    Term,
+)
+from bot.incident.waterline import ASKED
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.flink import JobRun
+from bot.observation.ids import CheckpointId, SnapshotId, short_job
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import Snapshot
 
 _ASKS = "A responder asks for it"
 

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import takewhile
 
 from bot.actions._current_state import CurrentState
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Case
-from bot.domain.errors import CouldNotLook
-from bot.domain.evidence import Observation
-from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.other_jobs import commits_that_bind
-from bot.domain.other_writers import keeps_its_rows, name_of
-from bot.domain.requirements import HeadDescends
-from bot.domain.rewinds import flink_commits
-from bot.domain.sentences import clock_time
-from bot.domain.table import Snapshot, TableState, Window
+from bot.history.case import Case
+from bot.history.other_jobs import commits_that_bind
+from bot.history.other_writers import keeps_its_rows, name_of
+from bot.history.starts import flink_commits
+from bot.incident.proposal import HeadDescends
+from bot.observation.contract import TableContract
+from bot.observation.errors import CouldNotLook
+from bot.observation.evidence import Observation
+from bot.observation.flink import JobRun, StoredCheckpoint
+from bot.observation.ids import JobId, OperatorId, SnapshotId, short, short_job
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.sentences import clock_time
+from bot.observation.table import Snapshot, TableState, Window
 
 _UNASKED = NotSeen(source="everything else", reason="This was not read.", remedy="Look again.")
 

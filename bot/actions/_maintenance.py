@@ -17,9 +17,9 @@ from collections.abc import Callable
 
 import stamina
 
-from bot.domain.errors import CommitRefused, CouldNotLook
-from bot.domain.ids import IncidentId, TableName
-from bot.domain.table import TableState
+from bot.observation.errors import CommitRefused, CouldNotLook
+from bot.observation.ids import IncidentId, TableName
+from bot.observation.table import TableState
 from bot.ports import TableCatalog, TableChange
 
 SIGN = "waterline.maintenance"

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bot.actions._draft import live_run
-from bot.domain.action import Plan
-from bot.domain.diagnosis import Case
-from bot.domain.errors import Refused
-from bot.domain.ids import JobId, SnapshotId, short_job
-from bot.domain.other_jobs import OtherJobs, commits_that_bind
-from bot.domain.table import Snapshot
+from bot.history.case import Case
 from bot.history.counted import Counted
+from bot.history.other_jobs import OtherJobs, commits_that_bind
 from bot.history.run_commits import lives
+from bot.incident.action import Plan
+from bot.observation.errors import Refused
+from bot.observation.ids import JobId, SnapshotId, short_job
+from bot.observation.table import Snapshot
 
 
 class _Read(NamedTuple):

@@ -16,20 +16,27 @@ from bot.actions._draft import (
     stop_sentences,
 )
 from bot.actions._restore_points import nearer_unread, pair_with_head
-from bot.domain.action import Action, Plan
-from bot.domain.effects import Effect, MoveTable, Owed, StartFromStop, StartJob, StopJob
-from bot.domain.errors import Refused
-from bot.domain.flink import JobRun
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.other_writers import described_by, name_of
-from bot.domain.paths import may_be_same
-from bot.domain.proposal import OtherRows, Proposal, returns
-from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.history.other_writers import described_by, name_of
 from bot.history.prediction import not_brought_again
 from bot.history.ranking import for_start
 from bot.history.restore import RestorePoint, Restores, lists_none_of
+from bot.incident.action import Action, Plan
+from bot.incident.effects import Effect, MoveTable, Owed, StartFromStop, StartJob, StopJob
+from bot.incident.proposal import (
+    HeadDescends,
+    OtherRows,
+    Proposal,
+    Requirement,
+    RestorePointIntact,
+    SnapshotPresent,
+    returns,
+)
+from bot.observation.errors import Refused
+from bot.observation.flink import JobRun
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.paths import may_be_same
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 
 ENDED_BY = (
     "Any commit before the start ends this proposal, except compactions and commits of other Flink jobs that wrote "

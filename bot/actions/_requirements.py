@@ -7,10 +7,7 @@ from typing import assert_never
 from bot.actions._current_state import CurrentState as CurrentState
 from bot.actions._foreseen import unforeseen
 from bot.actions._staged import not_spared
-from bot.domain.errors import NotThere, Superseded
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, short, short_job
-from bot.domain.requirements import (
+from bot.incident.proposal import (
     HeadDescends,
     NobodyWrites,
     PlanCounts,
@@ -25,7 +22,10 @@ from bot.domain.requirements import (
     StartPossible,
     TableIs,
 )
-from bot.domain.table import TableState
+from bot.observation.errors import NotThere, Superseded
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, short, short_job
+from bot.observation.table import TableState
 
 
 def check_all(requirements: Sequence[Requirement], world: CurrentState, *, is_begun: bool = False) -> None:

@@ -5,14 +5,14 @@ from collections.abc import Collection
 
 from bot.actions._current_state import CurrentState
 from bot.actions._foreseen import case_now
-from bot.domain.diagnosis import Case
-from bot.domain.errors import CouldNotLook, Refused, Superseded
-from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import JobRun, names_run, with_kinds
-from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.unread_points import beside
+from bot.history.case import Case
 from bot.history.ranking import Ranking, for_rewind, for_start, in_evidence, on_main, ranked
 from bot.history.restore import RestorePoint, Restores, pair_of
+from bot.history.unread_points import beside
+from bot.observation.errors import CouldNotLook, Refused, Superseded
+from bot.observation.findings import Pairing, PairVerdict
+from bot.observation.flink import JobRun, names_run, with_kinds
+from bot.observation.ids import JobId, SnapshotId, short, short_job
 
 LOOK_AGAIN = "collect that evidence again (`/waterline run checkpoint_pairing`) and propose this again"
 

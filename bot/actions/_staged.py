@@ -7,9 +7,14 @@ from typing import NamedTuple
 from bot.actions._current_state import CurrentState
 from bot.actions._foreseen import case_now, knowing
 from bot.actions._restore_points import going_on, nearer_unread, newest_that_pairs
-from bot.domain.action import Action, Past, Plan, StoodStill
-from bot.domain.diagnosis import Case
-from bot.domain.effects import (
+from bot.history.case import Case
+from bot.history.other_jobs import commits_that_bind
+from bot.history.prediction import RestorePrediction, RestoreVerdict, extent_in_words, predict
+from bot.history.ranking import for_start
+from bot.history.restore import RestorePoint, Restores, lists_none_of
+from bot.history.run_commits import CommitsByRun
+from bot.incident.action import Action, Past, Plan, StoodStill
+from bot.incident.effects import (
     ChangeFiles,
     DeleteRows,
     KeepSavepoint,
@@ -20,21 +25,15 @@ from bot.domain.effects import (
     StopFork,
     StopJob,
 )
-from bot.domain.errors import NotThere, Refused, UnknownTable
-from bot.domain.file_changes import FileList
-from bot.domain.flink import StoredCheckpoint
-from bot.domain.ids import JobId, SnapshotId, TableName, short
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import commits_that_bind
-from bot.domain.paths import may_be_same
-from bot.domain.proposal import Proposal
-from bot.domain.record import Record
-from bot.domain.requirements import SiblingSpared
-from bot.domain.table import TableState
-from bot.history.prediction import RestorePrediction, RestoreVerdict, extent_in_words, predict
-from bot.history.ranking import for_start
-from bot.history.restore import RestorePoint, Restores, lists_none_of
-from bot.history.run_commits import CommitsByRun
+from bot.incident.proposal import Proposal, SiblingSpared
+from bot.observation.errors import NotThere, Refused, UnknownTable
+from bot.observation.file_changes import FileList
+from bot.observation.flink import StoredCheckpoint
+from bot.observation.ids import JobId, SnapshotId, TableName, short
+from bot.observation.looked import NotSeen
+from bot.observation.paths import may_be_same
+from bot.observation.record import Record
+from bot.observation.table import TableState
 
 _NOT_LISTED = NotSeen(
     source="The folder of the table's Flink manifests",

@@ -16,22 +16,21 @@ from bot.actions._draft import (
     others_to_pause,
     stop_sentences,
 )
-from bot.domain.action import Action, Plan, StoodStill
-from bot.domain.contract import TableContract
-from bot.domain.effects import ChangeFiles, Effect, GoneOn, MakeBranch, ReplayRows, StopJob
-from bot.domain.errors import NotYet, Refused
-from bot.domain.file_changes import FORMATS_WRITTEN, FileList, FileSurvey, Some
-from bot.domain.findings import ReplayableFinding
-from bot.domain.flink import JobRun
-from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
-from bot.domain.proposal import Proposal
-from bot.domain.record import Utc
-from bot.domain.replay import PositionRange, Replay, ReplayRange, ReplayRecipe, SourceSurvey
-from bot.domain.requirements import HeadDescends, RefIs, Requirement
-from bot.domain.sentences import counted
-from bot.domain.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
-from bot.domain.table import Snapshot, TableState
 from bot.history.restore import lists_none_of
+from bot.incident.action import Action, Plan, StoodStill
+from bot.incident.effects import ChangeFiles, Effect, GoneOn, MakeBranch, ReplayRows, StopJob
+from bot.incident.proposal import HeadDescends, Proposal, RefIs, Requirement
+from bot.observation.contract import TableContract
+from bot.observation.errors import NotYet, Refused
+from bot.observation.file_changes import FORMATS_WRITTEN, FileList, FileSurvey, Some
+from bot.observation.findings import ReplayableFinding
+from bot.observation.flink import JobRun
+from bot.observation.ids import CheckpointId, JobId, SnapshotId, short, short_job
+from bot.observation.record import Utc
+from bot.observation.replay import PositionRange, Replay, ReplayRange, ReplayRecipe, SourceSurvey
+from bot.observation.sentences import counted
+from bot.observation.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
+from bot.observation.table import Snapshot, TableState
 
 FILES_TOLD = 3
 _TOLD_BY = {"duplicate_rows": "key", "missing_positions": "position"}

@@ -9,19 +9,18 @@ which the job has committed people are told to start it: nothing then passes ove
 """
 
 from bot.actions._draft import live_run, may_lose_state
-from bot.domain.action import Action, Plan
-from bot.domain.diagnosis import Case
-from bot.domain.errors import Refused
-from bot.domain.findings import Pairing, PairingFinding, PairVerdict
-from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.highest_position import highest_position
-from bot.domain.ids import DRAINED, short, short_job
-from bot.domain.pending_manifests import owed_to
-from bot.domain.proposal import Proposal
-from bot.domain.rewinds import flink_commits
+from bot.history.case import Case
+from bot.history.other_jobs import highest_position
 from bot.history.prediction import RestoreVerdict, predict
 from bot.history.ranking import for_rewind
 from bot.history.restore import Restores, pairings
+from bot.history.starts import flink_commits
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.findings import Pairing, PairingFinding, PairVerdict
+from bot.observation.flink import JobRun, StoredCheckpoint, owed_to
+from bot.observation.ids import DRAINED, short, short_job
 
 HOW = (
     "in SQL `/*+ OPTIONS('uid-suffix'='NEW') */` after the table's name in the INSERT (only the V2 sink takes it), "

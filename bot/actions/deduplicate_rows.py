@@ -8,17 +8,17 @@ from collections.abc import Mapping
 
 from bot.actions._passed import must_have_passed
 from bot.actions._staging import branch_for, must_be_writable, rehearsal_of
-from bot.domain.action import Action, Plan
-from bot.domain.diagnosis import Case
-from bot.domain.effects import DeleteRows
-from bot.domain.errors import Refused
-from bot.domain.findings import ExtraCopiesFinding
-from bot.domain.ids import short
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.proposal import Proposal
-from bot.domain.sentences import counted
-from bot.domain.snapshot import DELETED_FROM
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs
+from bot.incident.action import Action, Plan
+from bot.incident.effects import DeleteRows
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.findings import ExtraCopiesFinding
+from bot.observation.ids import short
+from bot.observation.sentences import counted
+from bot.observation.snapshot import DELETED_FROM
+from bot.observation.table import Snapshot
 
 
 def said_of_copies(case: Case, extra: ExtraCopiesFinding) -> dict[str, str]:

@@ -23,16 +23,16 @@ from bot.actions._staging import (
     sized,
     where,
 )
-from bot.domain.action import Action, Plan
-from bot.domain.diagnosis import Case
-from bot.domain.errors import Refused
-from bot.domain.file_changes import FileSources, FileSurvey, Some
-from bot.domain.findings import RepeatedCommit
-from bot.domain.ids import SnapshotId, short
-from bot.domain.proposal import Proposal
-from bot.domain.record import Record
-from bot.domain.sentences import counted
-from bot.domain.table import TableState
+from bot.history.case import Case
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.file_changes import FileSources, FileSurvey, Some
+from bot.observation.findings import RepeatedCommit
+from bot.observation.ids import SnapshotId, short
+from bot.observation.record import Record
+from bot.observation.sentences import counted
+from bot.observation.table import TableState
 
 
 class Repeats(Record):

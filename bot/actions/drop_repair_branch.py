@@ -8,12 +8,11 @@ from bot.actions._draft import drafted, job_and_head, live_run
 from bot.actions._foreseen import knowing
 from bot.actions._recipes import kept_for_start, start_from
 from bot.actions._staged import Rehearsed, goes_on, rehearsed, start_in_words
-from bot.domain.action import Action, Plan
-from bot.domain.effects import DropBranch, Effect
-from bot.domain.ids import SnapshotId, short
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import NobodyWrites, RefIs, Requirement
-from bot.domain.table import TableState
+from bot.incident.action import Action, Plan
+from bot.incident.effects import DropBranch, Effect
+from bot.incident.proposal import NobodyWrites, Proposal, RefIs, Requirement
+from bot.observation.ids import SnapshotId, short
+from bot.observation.table import TableState
 
 ACTION = Action(
     name="drop_repair_branch",

@@ -5,8 +5,8 @@ No folder is moved: a new job id has a folder of its own, and each start by Wate
 
 from bot.actions._draft import live_run
 from bot.actions._recipes import restarted
-from bot.domain.action import Action, Plan
-from bot.domain.proposal import Proposal
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
 
 ACTION = Action(
     name="free_checkpoint_folder",

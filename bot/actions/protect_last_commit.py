@@ -4,14 +4,13 @@ Expiry does not know that (facts F8). A tag keeps the snapshot, whatever the tab
 """
 
 from bot.actions._draft import drafted
-from bot.domain.action import Action, Plan
-from bot.domain.effects import MarkTable
-from bot.domain.errors import Refused
-from bot.domain.ids import short, short_job
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import SnapshotPresent
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.incident.action import Action, Plan
+from bot.incident.effects import MarkTable
+from bot.incident.proposal import Proposal, SnapshotPresent
+from bot.observation.errors import Refused
+from bot.observation.ids import short, short_job
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 
 ACTION = Action(
     name="protect_last_commit",

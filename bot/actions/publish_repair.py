@@ -19,21 +19,14 @@ from bot.actions._staged import (
     start_in_words,
 )
 from bot.actions._staging import sized
-from bot.domain.action import Action, Plan
-from bot.domain.effects import Effect, PublishBranch, StartFromStop
-from bot.domain.errors import Refused
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import (
-    HeadDescends,
-    NobodyWrites,
-    RefIs,
-    Requirement,
-    SnapshotPresent,
-)
-from bot.domain.sentences import counted
-from bot.domain.table import TableState
 from bot.history.restore import RestorePoint
+from bot.incident.action import Action, Plan
+from bot.incident.effects import Effect, PublishBranch, StartFromStop
+from bot.incident.proposal import HeadDescends, NobodyWrites, Proposal, RefIs, Requirement, SnapshotPresent
+from bot.observation.errors import Refused
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.sentences import counted
+from bot.observation.table import TableState
 
 ACTION = Action(
     name="publish_repair",

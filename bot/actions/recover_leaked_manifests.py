@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.actions._staging import must_not_rise, named, rehearsal, said_of_rows, sized, where
-from bot.domain.action import Action, Plan
-from bot.domain.diagnosis import Case
-from bot.domain.errors import Refused
-from bot.domain.file_changes import FileSources
-from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
-from bot.domain.ids import short_job
-from bot.domain.proposal import Proposal
-from bot.domain.unread_points import all_are_live, some_are_live
+from bot.history.case import Case
+from bot.history.unread_points import all_are_live, some_are_live
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.file_changes import FileSources
+from bot.observation.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
+from bot.observation.ids import short_job
 
 ACTION = Action(
     name="recover_leaked_manifests",

@@ -12,18 +12,18 @@ from bot.actions._staging import (
     sized,
     where,
 )
-from bot.domain.action import Action, Plan
-from bot.domain.diagnosis import Case
-from bot.domain.errors import Refused
-from bot.domain.file_changes import FileSources, FileSurvey
-from bot.domain.findings import UnreadableFile
-from bot.domain.ids import SnapshotId, short
-from bot.domain.paths import plain
-from bot.domain.proposal import Proposal
-from bot.domain.record import Record
-from bot.domain.sentences import counted
-from bot.domain.staleness import met_files
-from bot.domain.table import TableState
+from bot.history.case import Case
+from bot.history.staleness import met_files
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.file_changes import FileSources, FileSurvey
+from bot.observation.findings import UnreadableFile
+from bot.observation.ids import SnapshotId, short
+from bot.observation.paths import plain
+from bot.observation.record import Record
+from bot.observation.sentences import counted
+from bot.observation.table import TableState
 
 
 class LostFiles(Record):

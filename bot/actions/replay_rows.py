@@ -5,13 +5,13 @@ Idempotent by key: only a row whose key does not live is written. What is there 
 
 from bot.actions._draft import job_and_head
 from bot.actions._staging import declared_replay, keys_must_come_once, replay_rehearsal, too_many, within
-from bot.domain.action import Action, Plan
-from bot.domain.contract import TableContract
-from bot.domain.errors import Refused
-from bot.domain.proposal import Proposal
-from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
-from bot.domain.replay_bounds import bounds_of
-from bot.domain.sentences import counted
+from bot.incident.action import Action, Plan
+from bot.incident.asked import bounds_of
+from bot.incident.proposal import Proposal
+from bot.observation.contract import TableContract
+from bot.observation.errors import Refused
+from bot.observation.replay import ReplayRange, ReplayRecipe, SourceSurvey
+from bot.observation.sentences import counted
 
 ACTION = Action(
     name="replay_rows",

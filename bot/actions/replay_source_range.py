@@ -5,13 +5,13 @@ the evidence looked at, value for value.
 """
 
 from bot.actions._staging import declared_replay, keys_must_come_once, replay_rehearsal, too_many
-from bot.domain.action import Action, Plan
-from bot.domain.broker_gaps import on_broker_in_words
-from bot.domain.errors import Refused
-from bot.domain.findings import ReplayableFinding
-from bot.domain.proposal import Proposal
-from bot.domain.replay import ReplayRecipe
-from bot.domain.sentences import counted
+from bot.history.source_records import on_broker_in_words
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.findings import ReplayableFinding
+from bot.observation.replay import ReplayRecipe
+from bot.observation.sentences import counted
 
 ACTION = Action(
     name="replay_source_range",

@@ -7,13 +7,12 @@ rewind to before its first commit, or by key.
 """
 
 from bot.actions._draft import drafted, job_and_head, living, living_others, state_at_risk, stop_sentences
-from bot.domain.action import Action, Plan
-from bot.domain.effects import StopFork
-from bot.domain.errors import Refused
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, SnapshotId, short_job
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import Requirement, RunIsCurrent, RunsAlive
+from bot.incident.action import Action, Plan
+from bot.incident.effects import StopFork
+from bot.incident.proposal import Proposal, Requirement, RunIsCurrent, RunsAlive
+from bot.observation.errors import Refused
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, SnapshotId, short_job
 
 ACTION = Action(
     name="resolve_fork",

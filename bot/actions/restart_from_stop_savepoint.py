@@ -2,10 +2,10 @@
 
 from bot.actions._draft import live_run
 from bot.actions._recipes import restarted
-from bot.domain.action import Action, Plan
-from bot.domain.errors import Refused
-from bot.domain.ids import short_job
-from bot.domain.proposal import Proposal
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.ids import short_job
 
 ACTION = Action(
     name="restart_from_stop_savepoint",

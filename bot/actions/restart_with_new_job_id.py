@@ -7,8 +7,8 @@ head the source reads again whatever was dropped since; nothing has to be brough
 from bot.actions._draft import live_run
 from bot.actions._recipes import started_on_head
 from bot.actions._restore_points import pair_with_head
-from bot.domain.action import Action, Plan
-from bot.domain.proposal import Proposal
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
 
 ACTION = Action(
     name="restart_with_new_job_id",

@@ -5,11 +5,11 @@ A finding that says so may be older than what another run has committed since: i
 
 from bot.actions._draft import job_and_head, live_run
 from bot.actions._recipes import restarted, started_on_head
-from bot.domain.action import Action, Plan
-from bot.domain.errors import CouldNotLook
-from bot.domain.proposal import Proposal
 from bot.history.ranking import where_files_wait
 from bot.history.restore import RestorePoint
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
+from bot.observation.errors import CouldNotLook
 
 ACTION = Action(
     name="restore_job_only",

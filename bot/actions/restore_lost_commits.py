@@ -11,20 +11,20 @@ from bot.actions._foreseen import committer
 from bot.actions._recipes import left_behind, rewound
 from bot.actions._restore_points import pair_with_head
 from bot.actions._staging import every, listed, must_not_rise, named, rehearsal, said_of_rows, sized, where
-from bot.domain.action import Action, Plan
-from bot.domain.diagnosis import Case
-from bot.domain.effects import GoneOn
-from bot.domain.errors import Refused
-from bot.domain.file_changes import FileSources
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.ledger import Sink, SourceRange
-from bot.domain.other_jobs import commits_that_bind, those_that_bind
-from bot.domain.other_writers import described_by, keeps_its_rows
-from bot.domain.proposal import Proposal
-from bot.domain.rollbacks import rollbacks
-from bot.domain.sentences import clock_time, counted
-from bot.domain.snapshot import OF_OTHERS
-from bot.domain.table import Snapshot, TableState
+from bot.history.case import Case
+from bot.history.other_jobs import commits_that_bind, those_that_bind
+from bot.history.other_writers import described_by, keeps_its_rows
+from bot.history.rollbacks import rollbacks
+from bot.incident.action import Action, Plan
+from bot.incident.effects import GoneOn
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.file_changes import FileSources
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.ledger import Sink, SourceRange
+from bot.observation.sentences import clock_time, counted
+from bot.observation.snapshot import OF_OTHERS
+from bot.observation.table import Snapshot, TableState
 
 _BY_KEY = "replay the source range by key"
 

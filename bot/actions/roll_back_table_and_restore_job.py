@@ -10,14 +10,14 @@ from itertools import takewhile
 from bot.actions._draft import live_run
 from bot.actions._recipes import left_behind, must_be_chosen, rewound, rows_of_others
 from bot.actions._restore_points import newest_pair
-from bot.domain.action import Action, Plan
-from bot.domain.errors import Refused
-from bot.domain.ids import SnapshotId
-from bot.domain.other_writers import brings_nothing, described_by, keeps_its_rows
-from bot.domain.proposal import Proposal
-from bot.domain.table import Snapshot, TableState
+from bot.history.other_writers import brings_nothing, described_by, keeps_its_rows
 from bot.history.ranking import for_rewind
 from bot.history.restore import RestorePoint
+from bot.incident.action import Action, Plan
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.ids import SnapshotId
+from bot.observation.table import Snapshot, TableState
 
 ACTION = Action(
     name="roll_back_table_and_restore_job",

@@ -4,14 +4,13 @@ Only a stop-with-savepoint surely pairs, as it commits as its last act; an inter
 """
 
 from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run
-from bot.domain.action import Action, Plan
-from bot.domain.effects import KeepSavepoint, StopJob
-from bot.domain.errors import Refused
-from bot.domain.ids import short_job
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, PlanCounts, SavepointNameFree
-from bot.domain.savepoints import recorded_terms
 from bot.history.restore import lists_none_of
+from bot.incident.action import Action, Plan
+from bot.incident.effects import KeepSavepoint, StopJob
+from bot.incident.proposal import HeadDescends, PlanCounts, Proposal, SavepointNameFree
+from bot.incident.savepoints import recorded_terms
+from bot.observation.errors import Refused
+from bot.observation.ids import short_job
 
 ACTION = Action(
     name="take_savepoint",

@@ -7,9 +7,10 @@ from bot.actions._foreseen import committer
 from bot.actions._recipes import left_behind, rewound, started_on_head
 from bot.actions._restore_points import going_on
 from bot.actions._staged import goes_on, main_at, may_yet_be_found, newest_by_flink
-from bot.domain.action import Action, Past, Plan, StoodStill
-from bot.domain.diagnosis import Case
-from bot.domain.effects import (
+from bot.history.case import Case
+from bot.history.restore import RestorePoint
+from bot.incident.action import Action, Past, Plan, StoodStill
+from bot.incident.effects import (
     DropBranch,
     MarkTable,
     MoveTable,
@@ -19,15 +20,13 @@ from bot.domain.effects import (
     StopFork,
     StopJob,
 )
-from bot.domain.entries import PROPERTY, TAG
-from bot.domain.errors import Refused
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent
-from bot.domain.sentences import clock_time
-from bot.domain.table import Snapshot, TableState
-from bot.history.restore import RestorePoint
+from bot.incident.entries import PROPERTY, TAG
+from bot.incident.proposal import HeadDescends, Proposal, RefIs, SnapshotPresent
+from bot.observation.errors import Refused
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, SnapshotId, short, short_job
+from bot.observation.sentences import clock_time
+from bot.observation.table import Snapshot, TableState
 
 
 def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str], MarkTable]], title: str) -> Proposal:

@@ -5,13 +5,12 @@ recovery of Waterline's own; only when it passes may consumers be told that the 
 """
 
 from bot.actions._draft import alone, drafted, live_run
-from bot.domain.action import Action, Plan
-from bot.domain.doubt import accuses
-from bot.domain.effects import MarkTable
-from bot.domain.errors import Refused
-from bot.domain.ids import short
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends
+from bot.incident.action import Action, Plan
+from bot.incident.doubt import accuses
+from bot.incident.effects import MarkTable
+from bot.incident.proposal import HeadDescends, Proposal
+from bot.observation.errors import Refused
+from bot.observation.ids import short
 
 ACTION = Action(
     name="verify_current_state",

@@ -16,11 +16,11 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 from bot.adapters.checkpoint_parsing import Handle, ParsedMetadata, StateFile, told_by
 from bot.adapters.flink_http import polled
 from bot.adapters.storage import TROUBLE, Opened, address, in_a_line, opened, opened_with, remedy_for
-from bot.domain.errors import CouldNotLook, NotThere
-from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import JobId, OperatorId
-from bot.domain.paths import below, place_of
-from bot.domain.sentences import counted
+from bot.observation.errors import CouldNotLook, NotThere
+from bot.observation.flink import CheckpointKind, StoredCheckpoint
+from bot.observation.ids import JobId, OperatorId
+from bot.observation.paths import below, place_of
+from bot.observation.sentences import counted
 
 METADATA = "_metadata"
 ENTROPY = "_entropy_"

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bot.domain.flink import CheckpointKind, SourcePosition
-from bot.domain.ids import CheckpointId, JobId, OperatorId
-from bot.domain.record import Record
+from bot.observation.flink import CheckpointKind, SourcePosition
+from bot.observation.ids import CheckpointId, JobId, OperatorId
+from bot.observation.record import Record
 
 _MOST_PARTS = 10_000_000
 """No list in a `_metadata` is longer; a count above it means that the place is not what it was taken for."""

@@ -26,12 +26,12 @@ from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import YAMLError
 
-from bot.domain.contract import ContractColumn, TableContract
-from bot.domain.errors import BadConfiguration
-from bot.domain.ids import TableName, UserId
-from bot.domain.reads import Consumer, Untold
-from bot.domain.sentences import visible
-from bot.domain.setup import Team, TeamMember
+from bot.incident.setup import Team, TeamMember
+from bot.observation.contract import ContractColumn, TableContract
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import TableName, UserId
+from bot.observation.readers import Consumer, Untold
+from bot.observation.sentences import visible
 
 
 class _DatesAsText(SafeConstructor): ...

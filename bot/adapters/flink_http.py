@@ -13,7 +13,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from bot.adapters.http import Busy, Logins, read_again, why_refused, why_unreachable
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 
 _CAUSED_BY = "Caused by: "
 _FRAMES = ("at ", "... ", "<Exception on server side:", "End of exception on server side>")

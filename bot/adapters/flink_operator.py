@@ -22,9 +22,9 @@ from bot.adapters.flink_operator_resource import (
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JOB_ID, digest_of
 from bot.adapters.kubernetes import Conflict, KubernetesResource
-from bot.domain.errors import CommitRefused, CouldNotLook, NotThere, OutcomeUnknown, Superseded
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, short_job
+from bot.observation.errors import CommitRefused, CouldNotLook, NotThere, OutcomeUnknown, Superseded
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, short_job
 from bot.ports import NamedSavepoint, Stopped
 
 T = TypeVar("T")

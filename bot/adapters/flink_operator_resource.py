@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, PrivateAttr, ValidationError
 
 from bot.adapters.flink_starting import CLAIM_MODE
-from bot.domain.errors import CouldNotLook
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId
+from bot.observation.errors import CouldNotLook
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId
 from bot.ports import NamedSavepoint
 
 DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"

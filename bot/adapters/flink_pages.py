@@ -11,10 +11,18 @@ from typing import TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_http import FlinkHttp
-from bot.domain.errors import CouldNotLook
-from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
-from bot.domain.ids import CheckpointId, JobId, OperatorId
-from bot.domain.masking import LONGEST_CAUSE, LONGEST_MESSAGE
+from bot.observation.errors import CouldNotLook
+from bot.observation.flink import (
+    CheckpointKind,
+    CheckpointSettings,
+    CompletedCheckpoint,
+    Failure,
+    JobRun,
+    Restored,
+    Vertex,
+)
+from bot.observation.ids import CheckpointId, JobId, OperatorId
+from bot.observation.masking import LONGEST_CAUSE, LONGEST_MESSAGE
 
 
 class JobLine(BaseModel):

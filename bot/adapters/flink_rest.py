@@ -12,9 +12,9 @@ from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, polled, rea
 from bot.adapters.flink_pages import CheckpointConfig, RunPages
 from bot.adapters.flink_starting import Starter
 from bot.adapters.http import Logins
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, short_job
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, short_job
 from bot.ports import Stopped
 
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_http import FlinkHttp, polled, reason, trace_of
 from bot.adapters.http import Logins
-from bot.domain.errors import CouldNotLook, OutcomeUnknown
-from bot.domain.ids import JobId, short_job
+from bot.observation.errors import CouldNotLook, OutcomeUnknown
+from bot.observation.ids import JobId, short_job
 
 
 def digest_of(declared: Mapping[str, object]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 import httpx
 import stamina
 
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 from bot.settings import LoginSettings
 from bot.settings.secrets import secret_of
 

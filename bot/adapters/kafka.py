@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType
 
-from bot.domain.errors import CouldNotLook
-from bot.domain.kafka import KafkaPartition, OffsetTime
+from bot.observation.errors import CouldNotLook
+from bot.observation.kafka import KafkaPartition, OffsetTime
 from bot.ports import Clock
 from bot.settings import KafkaSettings
 from bot.settings.secrets import secret_of

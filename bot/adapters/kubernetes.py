@@ -21,7 +21,7 @@ from ruamel.yaml.error import YAMLError
 
 from bot.adapters.flink_http import LATER, NOT_SENT
 from bot.adapters.http import Busy, read_again
-from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, NotThere, OutcomeUnknown
+from bot.observation.errors import BadConfiguration, CommitRefused, CouldNotLook, NotThere, OutcomeUnknown
 
 US = "waterline"
 """Under this name Kubernetes remembers which fields are ours."""

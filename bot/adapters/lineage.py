@@ -19,12 +19,12 @@ import structlog
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
 from bot.adapters.http import Busy, Logins, read_again
-from bot.domain.errors import CouldNotLook
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import Part, unread_in
-from bot.domain.reads import FarRead, ReadRun
-from bot.domain.sentences import counted
-from bot.domain.table import TableState
+from bot.observation.errors import CouldNotLook
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import Part, unread_in
+from bot.observation.readers import FarRead, ReadRun
+from bot.observation.sentences import counted
+from bot.observation.table import TableState
 from bot.ports import ReadEvents
 
 _log = structlog.get_logger(__name__)

@@ -26,10 +26,11 @@ import httpx
 from pydantic import Field
 
 from bot.adapters.http import Logins
-from bot.domain.errors import BadConfiguration, NotDelivered
-from bot.domain.notice import Address, NoticeData
-from bot.domain.record import Record, Utc
+from bot.incident.notice import NoticeData
 from bot.notices.forms import TAKES_NO_ANSWER, as_html, as_markdown, as_plain, headline
+from bot.observation.errors import BadConfiguration, NotDelivered
+from bot.observation.readers import Address
+from bot.observation.record import Record, Utc
 from bot.ports.transports import DeliveryResult, NoticeDelivery
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

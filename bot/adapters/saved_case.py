@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from bot.domain.diagnosis import SavedCase
-from bot.domain.errors import BadConfiguration
-from bot.domain.masking import Masking
+from bot.incident.diagnosis import SavedCase
+from bot.observation.errors import BadConfiguration
+from bot.observation.masking import Masking
 
 _LARGEST = 512 * 1024 * 1024
 """Bytes of the JSON; more is refused."""

@@ -22,10 +22,10 @@ from bot.adapters.spark_session import (
     silent,
 )
 from bot.adapters.spark_storage import AccessOf
-from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
-from bot.domain.evidence import Answer, Ask, Progress, Task
-from bot.domain.table import TableState
 from bot.evidence import TaskModule
+from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
+from bot.observation.evidence import Answer, Ask, Progress, Task
+from bot.observation.table import TableState
 from spark_tasks._damaged import first_damaged
 from spark_tasks._few_entries import stored_entries
 from spark_tasks._kafka import topic_trouble

@@ -15,12 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 from bot.adapters.iceberg.backends import kind_of
 from bot.adapters.spark_session import TROUBLE, SparkConnection, first_line
 from bot.adapters.spark_storage import storages_in
-from bot.domain.contract import CopyRule, TableContract
-from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, EvidenceFailed, OutcomeUnknown
-from bot.domain.ids import short
-from bot.domain.record import Record
-from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
-from bot.domain.table import TableState
+from bot.observation.contract import CopyRule, TableContract
+from bot.observation.errors import BadConfiguration, CommitRefused, CouldNotLook, EvidenceFailed, OutcomeUnknown
+from bot.observation.ids import short
+from bot.observation.record import Record
+from bot.observation.replay import ReplayRange, ReplayRecipe, SourceSurvey
+from bot.observation.table import TableState
 from bot.ports import RowReplay
 from spark_tasks._kafka import topic_trouble
 from spark_tasks._reading import whole_schema

@@ -27,8 +27,8 @@ from bot.adapters.spark_storage import (
     server_conf,
     storages_in,
 )
-from bot.domain.errors import EvidenceCancelled, EvidenceFailed
-from bot.domain.record import Record
+from bot.observation.errors import EvidenceCancelled, EvidenceFailed
+from bot.observation.record import Record
 from bot.pinned_jars import OfSpark
 
 KEEPER = Path(__file__).parents[1] / "process_keeper.py"

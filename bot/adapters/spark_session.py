@@ -27,9 +27,9 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
 from bot.adapters.spark_storage import AccessOf, Storage, bucket_conf, has_keys, keys_told, storage_of
-from bot.domain.errors import EvidenceFailed
-from bot.domain.record import Record
-from bot.domain.table import TableState
+from bot.observation.errors import EvidenceFailed
+from bot.observation.record import Record
+from bot.observation.table import TableState
 
 warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
 """Said beside the error that says it better, and by background clean-up after a server's death."""

@@ -12,9 +12,9 @@ from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from bot.adapters.iceberg.backends import kind_of
-from bot.domain.errors import EvidenceFailed
-from bot.domain.ids import TableName
-from bot.domain.table import TableState
+from bot.observation.errors import EvidenceFailed
+from bot.observation.ids import TableName
+from bot.observation.table import TableState
 from bot.pinned_jars import MachineError, OfSpark, cache_folder, spark_jars
 
 Storage = Literal["s3", "gcs", "adls"]

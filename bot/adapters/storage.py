@@ -31,7 +31,7 @@ from pyiceberg.manifest import (
 )
 from pyiceberg.typedef import Properties
 
-from bot.domain.ids import TableName
+from bot.observation.ids import TableName
 
 _SCHEMES = {"local": "file:", "s3": "s3://", "gcs": "gs://", "abfs": "abfss://", "hdfs": "hdfs://"}
 TROUBLE = (OSError, ArrowException, ValueError)

@@ -22,12 +22,11 @@ from pyiceberg.schema import Schema
 
 from bot.adapters.iceberg.streaming_metadata import columns_of, fields_of
 from bot.adapters.storage import Opened, TableStorage, added_in, address, head_of, in_a_line, manifests_in
-from bot.domain.errors import CouldNotLook
-from bot.domain.flink import FlinkManifest
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
-from bot.domain.pending_manifests import folder_of_manifests
-from bot.domain.table import Snapshot, TableState
-from bot.domain.written import LOOK_YOURSELF, WriterSource, WrittenSchema
+from bot.observation.errors import CouldNotLook
+from bot.observation.flink import FlinkManifest, folder_of_manifests
+from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
+from bot.observation.table import Snapshot, TableState
+from bot.observation.written import LOOK_YOURSELF, WriterSource, WrittenSchema
 
 _LARGEST_MANIFEST = 8 * 1024 * 1024
 _ENTRIES_READ = 2_000

@@ -7,11 +7,11 @@ from urllib.parse import quote
 import httpx
 from pydantic import ValidationError
 
-from bot.domain.errors import CouldNotLook, UnknownTable
-from bot.domain.ids import TableName
-from bot.domain.record import Record
-from bot.domain.trust import Trust
 from bot.history.prediction import RestoreCheck
+from bot.incident.trust import Trust
+from bot.observation.errors import CouldNotLook, UnknownTable
+from bot.observation.ids import TableName
+from bot.observation.record import Record
 
 _LIMIT_S = 60.0
 """The server itself waits ten seconds for a catalog, and reads each table of a job."""

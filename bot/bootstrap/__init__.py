@@ -22,11 +22,11 @@ from bot.bootstrap.outside import Outside, filed_contracts, job_ports, outside_o
 from bot.bootstrap.watching import findings_of, with_watch
 from bot.diagnosis._examine import ModeModule
 from bot.diagnosis._examine import scan as find_modes
-from bot.domain.contract import TableContract
-from bot.domain.ids import TableName
-from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
+from bot.incident.setup import TableSetup
 from bot.notices import scan as find_notices
+from bot.observation.contract import TableContract
+from bot.observation.ids import TableName
 from bot.ports import Clock, Directory, EvidenceRunner
 from bot.runbook.parse import read_all
 from bot.service.absent_approvers import who_is_gone

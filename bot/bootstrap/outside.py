@@ -25,9 +25,9 @@ from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import RemoteSpark
 from bot.adapters.spark_storage import AccessOf
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.contract import TableContract
-from bot.domain.ids import TableName
 from bot.evidence import find_tasks
+from bot.observation.contract import TableContract
+from bot.observation.ids import TableName
 from bot.ports import (
     Clock,
     EvidenceRunner,

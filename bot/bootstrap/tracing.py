@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 from opentelemetry import trace
 
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 
 _WHERE = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 

@@ -7,7 +7,7 @@ import structlog
 
 from bot.adapters.journal_sql.store import Store
 from bot.diagnosis._examine import ModeModule
-from bot.domain.ids import TableName
+from bot.observation.ids import TableName
 from bot.service.services import Services
 from bot.service.sightings import Sightings, WatchFindings
 from bot.service.trust import TrustService

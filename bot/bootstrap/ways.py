@@ -7,9 +7,9 @@ from bot.adapters.http import Logins
 from bot.adapters.notify import NoticeFiles, Smtp, Webhook, secrets_in
 from bot.bootstrap import Built
 from bot.bootstrap.watching import findings_of
-from bot.domain.errors import BadConfiguration
-from bot.domain.reads import Consumer
-from bot.domain.setup import TableSetup
+from bot.incident.setup import TableSetup
+from bot.observation.errors import BadConfiguration
+from bot.observation.readers import Consumer
 from bot.ports.transports import Transport
 from bot.service.diagnosing import OtherDoubts
 from bot.service.late_readers import LateReaders

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from bot.cli.on_demand import OnDemand
 from bot.cli.options import COULD_NOT_TELL
-from bot.domain.errors import CouldNotLook, EvidenceFailed, WaterlineError
-from bot.domain.masking import Masking
-from bot.domain.sentences import visible
+from bot.observation.errors import CouldNotLook, EvidenceFailed, WaterlineError
+from bot.observation.masking import Masking
+from bot.observation.sentences import visible
 from bot.pinned_jars import MachineError
 
 app = typer.Typer(cls=OnDemand, no_args_is_help=True, pretty_exceptions_enable=False)

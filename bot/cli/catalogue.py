@@ -7,12 +7,12 @@ from bot import actions
 from bot.actions._completing import scan as find_actions
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import ModeModule
-from bot.domain.action import Action
-from bot.domain.diagnosis import Act, Mode, Remedy
-from bot.domain.doubt import ACCUSERS
-from bot.domain.evidence import Task
-from bot.domain.waterline import UNDO
 from bot.evidence import TaskModule, find_tasks
+from bot.incident.action import Action
+from bot.incident.diagnosis import Act, Mode, Remedy
+from bot.incident.doubt import ACCUSERS
+from bot.incident.waterline import UNDO
+from bot.observation.evidence import Task
 
 _ACT = {
     Act.CONTAIN: "first, because the damage grows",

@@ -9,7 +9,7 @@ from rich.console import Console
 from bot.bootstrap import setups_of
 from bot.cli.doctor import policies_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
-from bot.domain.sentences import counted
+from bot.observation.sentences import counted
 from bot.settings import Settings
 
 

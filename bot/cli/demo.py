@@ -20,11 +20,11 @@ from rich.console import Console
 from ruamel.yaml import YAML
 
 from bot.cli.walk import Walk
-from bot.domain.errors import BadConfiguration
 from bot.lab.home import LabState, Stack
 from bot.lab.lab import Lab
 from bot.lab.orders import again_in_spark
 from bot.lab.proof import Proof
+from bot.observation.errors import BadConfiguration
 from bot.slack.directory import EVENTS, SCOPES
 from bot.workspace import Cast, Workspace
 from bot.workspace.people import BotApp

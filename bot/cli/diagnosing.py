@@ -13,11 +13,12 @@ from bot.bootstrap import failure_modes
 from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact
 from bot.cli.tables import followed, print_evidence, services_for
 from bot.diagnosis._examine import diagnose as examine
-from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, SavedCase
-from bot.domain.errors import Refused
-from bot.domain.hidden_values import outgoing_case
-from bot.domain.ids import TableName, short
-from bot.history.recovery_deadline import deadline_in_words, deadline_of
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, Diagnosis, Matches, Mode, SavedCase
+from bot.incident.hidden_values import outgoing_case
+from bot.incident.recovery_deadline import deadline_in_words, deadline_of
+from bot.observation.errors import Refused
+from bot.observation.ids import TableName, short
 from bot.service.examining import Examination
 from bot.service.services import Services
 from bot.settings import Settings, masking

@@ -20,13 +20,13 @@ from bot.adapters.journal_sql.store import NoRecord, existing_record
 from bot.adapters.spark_session import bare
 from bot.bootstrap import Built, build
 from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, NobodyThere
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.errors import BadConfiguration, CouldNotLook, EvidenceFailed, WaterlineError
-from bot.domain.fold import fold
-from bot.domain.kafka import KafkaPartition, in_words
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.sentences import counted
-from bot.domain.setup import TableSetup
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.incident import fold
+from bot.incident.setup import TableSetup
+from bot.observation.errors import BadConfiguration, CouldNotLook, EvidenceFailed, WaterlineError
+from bot.observation.kafka import KafkaPartition, in_words
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.sentences import counted
 from bot.ports import Clock
 from bot.service.services import Services
 from bot.settings import Settings

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from rich.table import Table as Grid
 from rich.text import Text
 
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import short, short_job, short_operator
-from bot.domain.ledger import Ledger, LedgerRow, event_range
-from bot.domain.sentences import column_times
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import short, short_job, short_operator
+from bot.observation.ledger import Ledger, LedgerRow, event_range
+from bot.observation.sentences import column_times
 
 _COLUMNS = (
     "at (UTC)", "snapshot", "parent", "op", "writer", "run", "checkpoint", "no commit before", "att", "sub", "files",

@@ -8,10 +8,10 @@ import typer
 from pydantic import JsonValue
 from rich.console import Console
 
-from bot.domain.asked_window import FORMS, asked_window
-from bot.domain.errors import BadConfiguration, CouldNotLook
-from bot.domain.ids import UserId
-from bot.domain.table import TableState, Window
+from bot.incident.asked import WINDOW_FORMS, asked_window
+from bot.observation.errors import BadConfiguration, CouldNotLook
+from bot.observation.ids import UserId
+from bot.observation.table import TableState, Window
 
 
 class NobodyThere:
@@ -71,7 +71,7 @@ WindowOption = Annotated[
     typer.Option(
         "--window",
         "-w",
-        help=f"{FORMS}. The lower bound is exclusive. By default the window is chosen from the ledger.",
+        help=f"{WINDOW_FORMS}. The lower bound is exclusive. By default the window is chosen from the ledger.",
     ),
 ]
 

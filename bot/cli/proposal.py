@@ -17,21 +17,25 @@ from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.store import existing_record
 from bot.bootstrap import Built, build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, NobodyThere
-from bot.domain.approval import missing_in_words, whom_to_ask
-from bot.domain.approval_refusals import approval_counts, approved_by, settlement_counts
-from bot.domain.approval_times import last_approval_at
-from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, NoteAdded, OutcomeSettled, Verified
-from bot.domain.errors import Refused
-from bot.domain.evidence import Task
-from bot.domain.execution import AT_WORK, ProposalState, ProposalView
-from bot.domain.ids import EvidenceId, IncidentId, ProposalId, UserId, short
-from bot.domain.incident import EvidenceRun, Incident, cited
-from bot.domain.proposal import Preview, returns
-from bot.domain.replay_bounds import typed_proposal
-from bot.domain.requirements import Requirement
-from bot.domain.sentences import clock_time, counted, visible
-from bot.domain.unknown_outcomes import HOW_TO_SETTLE, unknown_effect
-from bot.domain.waterline import is_marked
+from bot.incident.approval import missing_in_words, whom_to_ask
+from bot.incident.asked import typed_proposal
+from bot.incident.decisions import (
+    HOW_TO_SETTLE,
+    approval_counts,
+    approved_by,
+    last_approval_at,
+    settlement_counts,
+    unknown_effect,
+)
+from bot.incident.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, NoteAdded, OutcomeSettled, Verified
+from bot.incident.execution import AT_WORK, ProposalState, ProposalView
+from bot.incident.incident import EvidenceRun, Incident, cited
+from bot.incident.proposal import Preview, Requirement, returns
+from bot.incident.waterline import is_marked
+from bot.observation.errors import Refused
+from bot.observation.evidence import Task
+from bot.observation.ids import EvidenceId, IncidentId, ProposalId, UserId, short
+from bot.observation.sentences import clock_time, counted, visible
 from bot.ports import Directory
 from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import SlackDirectory

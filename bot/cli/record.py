@@ -14,12 +14,11 @@ from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.store import copy_record, existing_record, open_store, restore_record
 from bot.bootstrap import records, setups_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, text_of, write_into
-from bot.domain.errors import UnknownIncident
-from bot.domain.fold import fold
-from bot.domain.ids import IncidentId
-from bot.domain.incident import Incident
-from bot.domain.record_file import asked, seal_fault, seal_of
-from bot.domain.sentences import counted, users_in
+from bot.incident.exported_record import asked, seal_fault, seal_of
+from bot.incident.incident import Incident, fold
+from bot.observation.errors import UnknownIncident
+from bot.observation.ids import IncidentId
+from bot.observation.sentences import counted, users_in
 from bot.service.record import Proof, schema_json
 from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.directory import names_of

@@ -19,8 +19,8 @@ from structlog.typing import Processor
 
 from bot.adapters.journal_sql.store import Store, record_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
-from bot.domain.errors import WaterlineError
-from bot.domain.masking import Masking
+from bot.observation.errors import WaterlineError
+from bot.observation.masking import Masking
 from bot.ports import Clock, Timers
 from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.app import check_identity

@@ -25,11 +25,11 @@ from bot.cli.options import (
     chosen,
     print_exact,
 )
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import LedgerFinding
-from bot.domain.hidden_values import outgoing
-from bot.domain.ids import TableName
 from bot.evidence import find_tasks
+from bot.incident.hidden_values import outgoing
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import LedgerFinding
+from bot.observation.ids import TableName
 from bot.service.examining import Course, Examiner
 from bot.service.services import Services
 from bot.settings import Settings

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from slack_sdk import WebClient
 
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 from bot.ports import Clock
 from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import EVENTS, SCOPES

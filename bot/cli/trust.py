@@ -18,10 +18,10 @@ from bot.adapters.trust_server import restore_check_from, trust_from
 from bot.bootstrap import restore_desk, setups_of
 from bot.bootstrap.watching import findings_of
 from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption
-from bot.domain.errors import BadConfiguration, WaterlineError
-from bot.domain.ids import TableName, short_job
-from bot.domain.trust import Basis, Trust, TrustState
 from bot.history.prediction import RestoreCheck, RestoreVerdict
+from bot.incident.trust import Basis, Trust, TrustState
+from bot.observation.errors import BadConfiguration, WaterlineError
+from bot.observation.ids import TableName, short_job
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.trust import TrustService

@@ -18,7 +18,8 @@ from bot.diagnosis._lost_and_expired import SEVERAL
 from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._overdue import completed, none_written_before, overdue_of_run, overdue_of_sink, settled
 from bot.diagnosis._stretches import Stretch, stretches_since
-from bot.domain.checkpoint_pace import (
+from bot.history.case import Case
+from bot.history.checkpoint_pace import (
     FLINKS_TIMEOUT,
     completed_at,
     interval_of,
@@ -26,16 +27,16 @@ from bot.domain.checkpoint_pace import (
     time_to_commit,
     usual_pause,
 )
-from bot.domain.diagnosis import CannotTell, Case
-from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import CheckpointKind, JobRun, SourcePosition, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rewinds import came_up_at
-from bot.domain.sentences import counted, span
-from bot.domain.table import Snapshot
-from bot.domain.unread_points import rows_of
 from bot.history.counted import Counted
+from bot.history.starts import came_up_at
+from bot.history.unread_points import rows_of
+from bot.incident.diagnosis import CannotTell
+from bot.observation.findings import LeakedManifest, LeakStanding
+from bot.observation.flink import CheckpointKind, JobRun, SourcePosition, StoredCheckpoint
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted, span
+from bot.observation.table import Snapshot
 
 NO_ROWS_AT_END = 10
 """So many offsets at the end of a partition may well hold no row: markers of transactions, filtered records."""

@@ -6,15 +6,15 @@ Whether a run was restored from below its own newest commit, where two clocks li
 from datetime import datetime, timedelta
 
 from bot.diagnosis._case import has_all_that_is_untold, in_window, living, not_asked, rewinds_in, time_in
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import LeakStanding
-from bot.domain.flink import CLOCKS_DIFFER, JobRun, came_before
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.rewinds import flink_commits, untold_rewind
-from bot.domain.sentences import clock_time, counted
-from bot.domain.staleness import is_just_given, manifests_since, stale_reason
-from bot.domain.table import TableState
+from bot.history.case import Case
+from bot.history.staleness import is_just_given, manifests_since, stale_reason
+from bot.history.starts import flink_commits, untold_rewind
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import LeakStanding
+from bot.observation.flink import CLOCKS_DIFFER, JobRun, came_before
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.sentences import clock_time, counted
+from bot.observation.table import TableState
 
 _FIELDS = {
     "ledger": "ledger",

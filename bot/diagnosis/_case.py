@@ -11,24 +11,23 @@ What source positions tell of Flink manifests of which neither Flink nor a resto
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from bot.domain import empty_starts as on_main
-from bot.domain.checkpoint_pace import empty_commits_allowed
-from bot.domain.diagnosis import Case, once_a_case
-from bot.domain.empty_starts import EmptyStart
-from bot.domain.evidence import Verdict
-from bot.domain.findings import LeakedManifest, LeakStanding, RepeatedCommit
-from bot.domain.flink import V1_COMMITTER, JobRun
-from bot.domain.gone_commits import Sinks
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
-from bot.domain.ledger import Sink
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.predecessors import Switch, switches
-from bot.domain.rewinds import Rewind
-from bot.domain.sentences import clock_time
-from bot.domain.table import Snapshot, TableState
-from bot.domain.unread_points import all_are_live
+from bot.history import empty_starts as on_main
+from bot.history.case import Case, once_a_case
+from bot.history.checkpoint_pace import empty_commits_allowed
+from bot.history.empty_starts import EmptyStart, Switch, switches
+from bot.history.other_jobs import OtherJobs
 from bot.history.rewinds import rewinds_of
+from bot.history.rollbacks import Sinks
+from bot.history.starts import Rewind
+from bot.history.unread_points import all_are_live
+from bot.observation.evidence import Verdict
+from bot.observation.findings import LeakedManifest, LeakStanding, RepeatedCommit
+from bot.observation.flink import V1_COMMITTER, JobRun
+from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.observation.ledger import Sink
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import clock_time
+from bot.observation.table import Snapshot, TableState
 
 LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which Flink no longer lists"
 

@@ -16,24 +16,14 @@ from bot.diagnosis._asked import lacking
 from bot.diagnosis._last_good import with_rows_told
 from bot.diagnosis._planned import with_plans
 from bot.diagnosis._wrong_rows import copies_unexplained
-from bot.domain.diagnosis import (
-    HEALTHY,
-    Act,
-    CannotTell,
-    Case,
-    Diagnosis,
-    Examined,
-    Excluded,
-    Matches,
-    Mode,
-    ModeResult,
-)
-from bot.domain.doubt import leaves_rows, rows_are_right
-from bot.domain.entries import Diagnosed
-from bot.domain.errors import BadConfiguration
-from bot.domain.hidden_values import veiled_body
-from bot.domain.record import Record
+from bot.history.case import Case
 from bot.history.without_ids import why_untold, without_ids
+from bot.incident.diagnosis import HEALTHY, Act, CannotTell, Diagnosis, Examined, Excluded, Matches, Mode, ModeResult
+from bot.incident.doubt import leaves_rows, rows_are_right
+from bot.incident.entries import Diagnosed
+from bot.incident.hidden_values import veiled_body
+from bot.observation.errors import BadConfiguration
+from bot.observation.record import Record
 
 
 class ModeModule(Record):

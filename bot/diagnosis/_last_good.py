@@ -10,11 +10,12 @@ from bot.diagnosis._leaks import came_again
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._other_writers import changes_without_job, is_known_to_keep_rows
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
-from bot.domain.diagnosis import Case, LastGoodRows, Matches
-from bot.domain.doubt import rows_are_right
-from bot.domain.ids import SnapshotId
-from bot.domain.rewinds import flink_commits, of_one_sink
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.starts import flink_commits, of_one_sink
+from bot.incident.diagnosis import LastGoodRows, Matches
+from bot.incident.doubt import rows_are_right
+from bot.observation.ids import SnapshotId
+from bot.observation.table import Snapshot
 
 _RESTS_ON = ("duplicate_rows", "missing_positions", "duplicate_commits")
 """Evidence that must have answered as a whole, and still hold, before rows are called clean."""

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from bot.diagnosis._asked import answers
 from bot.diagnosis._case import listed
-from bot.domain.diagnosis import Case, once_a_case
-from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.ids import CheckpointId, JobId, short_job
-from bot.domain.sentences import counted
-from bot.domain.unread_points import rows_of, some_are_live
+from bot.history.case import Case, once_a_case
 from bot.history.counted import Counted
+from bot.history.unread_points import rows_of, some_are_live
+from bot.observation.findings import LeakedManifest, LeakStanding
+from bot.observation.ids import CheckpointId, JobId, short_job
+from bot.observation.sentences import counted
 
 
 def leaks_of(case: Case, job: JobId, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:

@@ -2,13 +2,13 @@
 way back in main's log."""
 
 from bot.diagnosis._case import by_sink, living, time_in
-from bot.domain.diagnosis import Case
-from bot.domain.gone_commits import gone_since, way_back_since
-from bot.domain.ids import SnapshotId, short
-from bot.domain.other_jobs import OtherJobs, commits_of_job
-from bot.domain.rewinds import FROM_NOTHING, began_from
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs, commits_of_job
+from bot.history.rollbacks import gone_since, way_back_since
+from bot.history.starts import FROM_NOTHING, began_from
+from bot.observation.ids import SnapshotId, short
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 SEVERAL = 5
 """Over so many commits a partition of the source may be silent before `missing_positions` asks why."""

@@ -8,13 +8,12 @@ come up.
 from datetime import datetime, timedelta
 
 from bot.diagnosis._case import living, longest_silence, run_of, time_in
-from bot.domain.diagnosis import Case
-from bot.domain.failure_causes import Cause, cause_of
-from bot.domain.flink import CLOCKS_DIFFER, Failure, JobRun
-from bot.domain.ids import short, short_job
-from bot.domain.other_jobs import commits_of_job
-from bot.domain.sentences import clock_time, counted
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.other_jobs import commits_of_job
+from bot.observation.flink import CLOCKS_DIFFER, Cause, Failure, JobRun, cause_of
+from bot.observation.ids import short, short_job
+from bot.observation.sentences import clock_time, counted
+from bot.observation.table import Snapshot
 
 _ELSEWHERE = (
     "look for it on every cluster on which the job may run, and name that cluster in the configuration; a job that is "

@@ -7,11 +7,11 @@ restore that does not find the commit among the head's ancestors asks for a file
 import re
 from enum import Enum, auto
 
-from bot.domain.diagnosis import Case
-from bot.domain.flink import Failure, JobRun
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId
-from bot.domain.record import Record
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.observation.flink import Failure, JobRun
+from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId
+from bot.observation.record import Record
+from bot.observation.table import Snapshot
 
 _NOT_FOUND = re.compile(r"NotFoundException|NoSuchKey")
 _MANIFEST = re.compile(

@@ -8,15 +8,16 @@ from typing import NamedTuple
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import takes_for_its_own
 from bot.diagnosis._leaks import came_again, can_be_appended, in_words, leaks_of
-from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
-from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import JobRun
-from bot.domain.ids import DRAINED, JobId, short, short_job
-from bot.domain.other_jobs import commits_of_job
-from bot.domain.rewinds import came_up_at
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
-from bot.domain.unread_points import rows_of
+from bot.history.case import Case
+from bot.history.other_jobs import commits_of_job
+from bot.history.starts import came_up_at
+from bot.history.unread_points import rows_of
+from bot.incident.diagnosis import CannotTell, Matches, Remedy
+from bot.observation.findings import LeakedManifest, LeakStanding
+from bot.observation.flink import JobRun
+from bot.observation.ids import DRAINED, JobId, short, short_job
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 
 class _KeptOut(NamedTuple):

@@ -4,12 +4,12 @@ from collections.abc import Sequence, Set
 from itertools import takewhile
 
 from bot.diagnosis._case import by_sink, living
-from bot.domain.diagnosis import Case
-from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.other_jobs import OtherJobs, commits_of_job
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
 from bot.history.branches import commits_beside_main
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs, commits_of_job
+from bot.observation.ids import JobId, SnapshotId, short, short_job
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 
 def commits_on_branches(case: Case) -> dict[str, tuple[Snapshot, ...]]:

@@ -14,10 +14,9 @@ A snapshot never changes, so what was compared once of a compaction holds of it 
 
 from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import in_window, not_asked
-from bot.domain.diagnosis import CannotTell, Case
-from bot.domain.ids import short
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.other_writers import (
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs
+from bot.history.other_writers import (
     changes_rows_without_flink,
     converted_from,
     counts_no_rows,
@@ -27,9 +26,11 @@ from bot.domain.other_writers import (
     picked_from,
     rows_lost_by_replacing,
 )
-from bot.domain.rewinds import flink_commits
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.history.starts import flink_commits
+from bot.incident.diagnosis import CannotTell
+from bot.observation.ids import short
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 COMPARES = "corrected_rows"
 """The task that compares the keys before and after a compaction."""

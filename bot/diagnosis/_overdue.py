@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._case import by_sink, has_first_position, in_window, sinks_of
 from bot.diagnosis._lost_and_expired import SEVERAL
-from bot.domain.checkpoint_pace import completed_at, limit_of_one, time_to_commit
-from bot.domain.diagnosis import Case
-from bot.domain.flink import CheckpointKind, JobRun, names_run
-from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
-from bot.domain.other_jobs import commits_of_job
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.checkpoint_pace import completed_at, limit_of_one, time_to_commit
+from bot.history.other_jobs import commits_of_job
+from bot.observation.flink import CheckpointKind, JobRun, names_run
+from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
+from bot.observation.table import Snapshot
 
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of storage, of Flink and of a committer may be apart."""

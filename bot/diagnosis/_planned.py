@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._rightness import may_answer
 from bot.diagnosis._upsert import may_be_replaced
-from bot.domain.diagnosis import Case, Matches, Mode, ModeResult, PlannedChange, Remedy
-from bot.domain.doubt import rows_are_right
-from bot.domain.sentences import counted, full_stop
+from bot.history.case import Case, PlannedChange
 from bot.history.counted import COUNTS
 from bot.history.proof import Unproven, Wrong, exact
+from bot.incident.diagnosis import Matches, Mode, ModeResult, Remedy
+from bot.incident.doubt import rows_are_right
+from bot.observation.sentences import counted, full_stop
 
 
 def with_plans(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...]:
@@ -28,7 +29,7 @@ def with_plans(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, .
 
 
 def _taken(case: Case, mode: Mode, match: Matches, plan: PlannedChange) -> Matches:
-    if not plan.covers(match):
+    if not _covers(plan, match):
         return _saying(match, f"<@{plan.by}> declared an earlier change as planned ({plan.what}), not this one.")
     said = f"Planned by <@{plan.by}> ({plan.what}): {full_stop(plan.reason)}"
     if rows_are_right(match):
@@ -62,3 +63,13 @@ def _known(case: Case) -> Wrong | Unproven | None:
 
 def _saying(match: Matches, *first: str) -> Matches:
     return match.model_copy(update={"reasons": (*first, *match.reasons)})
+
+
+def _covers(plan: PlannedChange, match: Matches) -> bool:
+    """Whether the match is of the same cause: of the same run, which may have committed on, or of no commit that was
+    not there when it was declared."""
+    if plan.newest_wrong != match.newest_wrong:
+        return False
+    if match.wrong_run is None:
+        return set(match.rows) <= set(plan.commits)
+    return (plan.run, plan.last_good) == (match.wrong_run, match.last_good)

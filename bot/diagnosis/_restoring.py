@@ -2,13 +2,13 @@
 Other jobs' points do not: no job but theirs goes on from them."""
 
 from bot.diagnosis._case import living
-from bot.domain.diagnosis import Case
-from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.ids import SnapshotId
-from bot.domain.other_jobs import commits_of_job
-from bot.domain.unread_points import unread_points
+from bot.history.case import Case
+from bot.history.other_jobs import commits_of_job
 from bot.history.ranking import for_rewind
 from bot.history.restore import Restores
+from bot.history.unread_points import unread_points
+from bot.observation.findings import Pairing, PairVerdict
+from bot.observation.ids import SnapshotId
 
 
 def pair_with_head(case: Case) -> Pairing | None:

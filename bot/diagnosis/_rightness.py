@@ -15,17 +15,18 @@ from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import ALL_FILES, missing_now
 from bot.diagnosis.commit_overwritten import overwritten
 from bot.diagnosis.schema_changed_under_the_job import unwritten, writes_unknown, written_in_vain
-from bot.domain.diagnosis import CannotTell, Case, Excluded
-from bot.domain.evidence import Evidence
-from bot.domain.findings import LeakedManifestsFinding, LeakStanding, MissingFilesFinding
-from bot.domain.ids import JobId, SnapshotId, short
-from bot.domain.other_writers import name_of
-from bot.domain.sentences import counted
-from bot.domain.staleness import is_just_given, manifests_since
-from bot.domain.unread_points import rows_of
+from bot.history.case import Case
 from bot.history.counted import Counted
+from bot.history.other_writers import name_of
 from bot.history.proof import ROWS, Right, Unproven, Wrong, is_exact, prove, root
+from bot.history.staleness import is_just_given, manifests_since
+from bot.history.unread_points import rows_of
 from bot.history.without_ids import why_untold, without_ids
+from bot.incident.diagnosis import CannotTell, Excluded
+from bot.observation.evidence import Evidence
+from bot.observation.findings import LeakedManifestsFinding, LeakStanding, MissingFilesFinding
+from bot.observation.ids import JobId, SnapshotId, short
+from bot.observation.sentences import counted
 
 RESTS_ON = (*ROWS, "unreadable_files")
 """Evidence that must have answered as a whole."""

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from bot.diagnosis._case import longest_silence
 from bot.diagnosis._overdue import completed
-from bot.domain.checkpoint_pace import interval_of, uncounted, usual_pause
-from bot.domain.diagnosis import Case
-from bot.domain.flink import CompletedCheckpoint, JobRun
-from bot.domain.gone_commits import Sinks
-from bot.domain.ids import CheckpointId, OperatorId
-from bot.domain.ledger import Sink
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.checkpoint_pace import interval_of, uncounted, usual_pause
+from bot.history.rollbacks import Sinks
+from bot.observation.flink import CompletedCheckpoint, JobRun
+from bot.observation.ids import CheckpointId, OperatorId
+from bot.observation.ledger import Sink
+from bot.observation.table import Snapshot
 
 
 class Stretch(NamedTuple):

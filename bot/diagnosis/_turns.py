@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import in_window
 from bot.diagnosis._upsert import why_upsert
-from bot.domain.diagnosis import Case
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, SnapshotId
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import BESIDE, OtherJobs
-from bot.domain.record import Record
-from bot.domain.related_jobs import related_runs
-from bot.domain.rewinds import flink_commits
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.other_jobs import BESIDE, OtherJobs, related_runs
+from bot.history.starts import flink_commits
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, SnapshotId
+from bot.observation.looked import NotSeen
+from bot.observation.record import Record
+from bot.observation.table import Snapshot
 
 _LEAVING = frozenset({"CANCELLING", "FAILING", "SUSPENDED"})
 

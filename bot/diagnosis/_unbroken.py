@@ -4,11 +4,11 @@ from itertools import takewhile
 
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._case import run_of
-from bot.domain.diagnosis import Case
-from bot.domain.ids import short, short_job
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.rollbacks import Rollback
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs
+from bot.history.rollbacks import Rollback
 from bot.history.rolled_back import KnownOutcome
+from bot.observation.ids import short, short_job
 
 
 def every_row_is_there(case: Case) -> bool:

@@ -9,12 +9,13 @@ What F16 and F17 say of copies whose writers a compaction hides.
 from dataclasses import dataclass
 
 from bot.diagnosis._case import at_position, in_window
-from bot.domain.contract import bare_deletes, why_by_key
-from bot.domain.diagnosis import CannotTell, Case
-from bot.domain.findings import DuplicatesFinding, GapsFinding, PositionGap
-from bot.domain.ids import SnapshotId, short
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell
+from bot.observation.contract import bare_deletes, why_by_key
+from bot.observation.findings import DuplicatesFinding, GapsFinding, PositionGap
+from bot.observation.ids import SnapshotId, short
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 
 def why_upsert(case: Case) -> str | None:

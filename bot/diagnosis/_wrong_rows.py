@@ -8,12 +8,13 @@ Whether a run went back, where that depends on a run that Flink does not list: i
 from bot.diagnosis._asked import answers, checked_until, gave_nothing, lacking, looked_later, unasked, why_again
 from bot.diagnosis._case import counted_anew, in_window, not_asked, untold_rewinds_in
 from bot.diagnosis._upsert import why_upsert
-from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
-from bot.domain.findings import MissingFilesFinding, RepeatedCommit
-from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.rewinds import Rewind
-from bot.domain.sentences import counted
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs
+from bot.history.starts import Rewind
+from bot.incident.diagnosis import CannotTell, Matches, Remedy
+from bot.observation.findings import MissingFilesFinding, RepeatedCommit
+from bot.observation.ids import JobId, SnapshotId, short, short_job
+from bot.observation.sentences import counted
 
 _TOLD = 20
 """So many commits at most does the finding name."""

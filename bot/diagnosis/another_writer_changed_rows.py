@@ -6,11 +6,12 @@ rows; one that loses rows is.
 
 from bot.diagnosis._case import in_window, not_asked
 from bot.diagnosis._other_writers import COMPARES, changes_by_others, lost_by, unknown_pick, unsettled_compactions
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.ids import short
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.other_writers import converted_from, name_of, origin_of, picked_from
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs
+from bot.history.other_writers import converted_from, name_of, origin_of, picked_from
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.ids import short
+from bot.observation.table import Snapshot
 
 MODE = Mode(
     code="F21",

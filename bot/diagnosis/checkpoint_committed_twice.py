@@ -9,13 +9,14 @@ from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import counted_anew, empty_starts, not_asked, run_of, time_in
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import brought_by_fork
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.file_changes import FORMATS_WRITTEN
-from bot.domain.findings import DuplicateFilesFinding, RepeatedCommit
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
-from bot.domain.rewinds import flink_commits
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.starts import flink_commits
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.file_changes import FORMATS_WRITTEN
+from bot.observation.findings import DuplicateFilesFinding, RepeatedCommit
+from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 
 def repeated_since(case: Case) -> SnapshotId | None:

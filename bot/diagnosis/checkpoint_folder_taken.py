@@ -6,11 +6,12 @@ finalize, so afterwards the old folder is often gone; that the old start had com
 """
 
 from bot.diagnosis._case import checkpoints, listed, time_in, unseen
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import CheckpointId, SnapshotId, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rewinds import came_up_at, flink_commits
+from bot.history.case import Case
+from bot.history.starts import came_up_at, flink_commits
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.flink import CheckpointKind, JobRun
+from bot.observation.ids import CheckpointId, SnapshotId, short_job
+from bot.observation.looked import NotSeen
 
 MODE = Mode(
     code="F25",

@@ -5,13 +5,13 @@ from bot.diagnosis._arrivals import Silence, checkpoint_silence
 from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import checkpoints, living, unseen
 from bot.diagnosis.checkpoint_folder_taken import collided
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.failure_causes import cause_in
-from bot.domain.flink import JobRun
-from bot.domain.ids import SnapshotId, short_job
-from bot.domain.ledger import SkipReason
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.flink import JobRun, cause_in
+from bot.observation.ids import SnapshotId, short_job
+from bot.observation.ledger import SkipReason
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
 
 MODE = Mode(
     code="F20",

@@ -19,19 +19,20 @@ from bot.diagnosis._leaks import came_again
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.diagnosis._wrong_rows import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import (
+from bot.history.case import Case
+from bot.history.staleness import met_files
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import (
     LeakedManifest,
     LeakStanding,
     MissingFilesFinding,
     UnreadableFile,
     UnreadableFilesFinding,
 )
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.paths import below
-from bot.domain.sentences import counted
-from bot.domain.staleness import met_files
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.paths import below
+from bot.observation.sentences import counted
 
 
 def met_by_a_scan(case: Case) -> Matches | None:

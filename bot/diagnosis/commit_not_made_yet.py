@@ -13,14 +13,15 @@ from bot.diagnosis._leaks import leaks_of
 from bot.diagnosis._other_branch import commits_anywhere, commits_on_branches
 from bot.diagnosis._restoring import restore_in_words
 from bot.diagnosis._stretches import stretches
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import LeakStanding
-from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import commits_of_job
-from bot.domain.rewinds import came_up_at, flink_commits
-from bot.domain.sentences import counted
+from bot.history.case import Case
+from bot.history.other_jobs import commits_of_job
+from bot.history.starts import came_up_at, flink_commits
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import LeakStanding
+from bot.observation.flink import CheckpointKind, JobRun
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
 
 MODE = Mode(
     code="F11",

@@ -8,12 +8,13 @@ that nobody names any more does.
 
 from bot.diagnosis._asked import answers
 from bot.diagnosis._case import time_in
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.ids import short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.other_writers import name_of
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, UnnamedCommit
+from bot.history.case import Case
+from bot.history.other_writers import name_of
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.ids import short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, UnnamedCommit
 
 MODE = Mode(
     code="F26",

@@ -6,12 +6,13 @@ every id at or below it without a word (facts 0.7, F4).
 
 from bot.diagnosis._case import empty_starts, listed, run_of, unseen, writes_as_v1
 from bot.diagnosis._leaks import came_again, can_be_appended, in_words, leaks_of, up_to
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.empty_starts import EmptyStart
-from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
+from bot.history.case import Case
+from bot.history.empty_starts import EmptyStart
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import LeakedManifest, LeakStanding
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
 
 MODE = Mode(
     code="F4",

@@ -29,14 +29,15 @@ from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._wrong_rows import open_rewinds, overlap, whose_run
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import DRAINED, OperatorId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rewinds import Rewind, came_up_at, flink_commits
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.starts import Rewind, came_up_at, flink_commits
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import LeakedManifest, LeakStanding
+from bot.observation.flink import CheckpointKind, JobRun
+from bot.observation.ids import DRAINED, OperatorId, SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 
 def came_again_by_itself(case: Case) -> Matches | CannotTell | None:

@@ -5,8 +5,9 @@ Speculative execution (batch) does this by design, a failover by accident. What 
 
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import checked_until, lacking
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.sentences import counted
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.sentences import counted
 
 MODE = Mode(
     code="F22",

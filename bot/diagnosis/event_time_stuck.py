@@ -3,10 +3,11 @@
 from datetime import timedelta
 
 from bot.diagnosis._asked import lacking
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import FreshnessFinding
-from bot.domain.ids import short
-from bot.domain.sentences import clock_time, span
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import FreshnessFinding
+from bot.observation.ids import short
+from bot.observation.sentences import clock_time, span
 
 MODE = Mode(
     code="F24",

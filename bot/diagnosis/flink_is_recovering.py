@@ -8,12 +8,12 @@ from bot.diagnosis._case import living, time_in, unseen
 from bot.diagnosis._may_commit_on import loop, since_checkpoint, stuck
 from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis._wrong_rows import repeats_unexplained
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.failure_causes import cause_of
-from bot.domain.flink import Failure, JobRun
-from bot.domain.ids import short_job
-from bot.domain.looked import NotSeen
+from bot.history.case import Case
 from bot.history.lineage import Lineage
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.flink import Failure, JobRun, cause_of
+from bot.observation.ids import short_job
+from bot.observation.looked import NotSeen
 
 RECENT = timedelta(minutes=1)
 """A failure this young, with no checkpoint after it, is not over."""

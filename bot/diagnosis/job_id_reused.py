@@ -8,12 +8,13 @@ import re
 from itertools import groupby
 
 from bot.diagnosis._case import in_window, rows_by, time_in, unseen
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.flink import CLOCKS_DIFFER, JobRun
-from bot.domain.ids import JobId, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rewinds import began_without_state, flink_commits
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.starts import began_without_state, flink_commits
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.flink import CLOCKS_DIFFER, JobRun
+from bot.observation.ids import JobId, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.table import Snapshot
 
 MODE = Mode(
     code="F14",

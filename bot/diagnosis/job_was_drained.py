@@ -8,14 +8,15 @@ from bot.diagnosis._case import listed, takes_for_its_own, unseen
 from bot.diagnosis._leaks import in_words, leaks_of
 from bot.diagnosis._never_let_in import never_let_in
 from bot.diagnosis._restoring import can_rewind_to
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import LeakStanding
-from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import DRAINED, CheckpointId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import commits_of_job
-from bot.domain.rewinds import came_up_at
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.other_jobs import commits_of_job
+from bot.history.starts import came_up_at
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import LeakStanding
+from bot.observation.flink import CheckpointKind, JobRun
+from bot.observation.ids import DRAINED, CheckpointId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.table import Snapshot
 
 MODE = Mode(
     code="F5",

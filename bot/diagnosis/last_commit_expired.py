@@ -6,11 +6,12 @@ commit (facts F8; `retain_last = 1` after a compaction or another engine's commi
 
 from bot.diagnosis._case import living, not_asked, unseen
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, missing_manifest
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import LastCommit
-from bot.domain.flink import JobRun
-from bot.domain.ids import short, short_job
-from bot.domain.looked import NotSeen
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import LastCommit
+from bot.observation.flink import JobRun
+from bot.observation.ids import short, short_job
+from bot.observation.looked import NotSeen
 
 MODE = Mode(
     code="F8",

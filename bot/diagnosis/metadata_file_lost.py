@@ -4,10 +4,11 @@ A writer that took its commit for failed and cleaned up deletes files that the c
 """
 
 from bot.diagnosis._case import not_asked
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import COMMITS_TOLD, UnreadableFilesFinding
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.rewinds import flink_commits
+from bot.history.case import Case
+from bot.history.starts import flink_commits
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import COMMITS_TOLD, UnreadableFilesFinding
+from bot.observation.ids import SnapshotId, short, short_job
 
 MODE = Mode(
     code="F10",

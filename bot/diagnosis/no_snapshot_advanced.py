@@ -13,19 +13,17 @@ from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._other_writers import is_known_to_keep_rows
 from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, proven
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
-from bot.domain.failure_causes import cause_of
-from bot.domain.findings import LeakStanding
-from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.highest_position import highest_position
-from bot.domain.ids import DRAINED, JobId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import commits_of_job
-from bot.domain.pending_manifests import owed_checkpoints
-from bot.domain.sentences import clock_time, counted
-from bot.domain.unread_points import beside, rows_of, unread_points
+from bot.history.case import Case
+from bot.history.other_jobs import commits_of_job, highest_position
 from bot.history.restore import Restores
+from bot.history.unread_points import beside, rows_of, unread_points
 from bot.history.without_ids import without_ids
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
+from bot.observation.findings import LeakStanding
+from bot.observation.flink import JobRun, StoredCheckpoint, cause_of, owed_checkpoints
+from bot.observation.ids import DRAINED, JobId, SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import clock_time, counted
 
 _TAKES_ROWS = frozenset({"delete", "replace"})
 """Operations with which no table begins: they need rows that were there before."""

@@ -3,12 +3,13 @@
 from itertools import pairwise
 
 from bot.diagnosis._case import in_window, not_asked, unseen
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.ledger import LedgerRow
-from bot.domain.looked import NotSeen
-from bot.domain.record import Record
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, SnapshotId, short, short_job
+from bot.observation.ledger import LedgerRow
+from bot.observation.looked import NotSeen
+from bot.observation.record import Record
 
 MODE = Mode(
     code="F19",

@@ -16,14 +16,15 @@ from bot.diagnosis._may_commit_on import stuck
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, proven
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
-from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
-from bot.domain.flink import JobRun
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.ledger import Ledger
-from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
+from bot.history.case import Case
 from bot.history.counted import Counted
 from bot.history.proof import Right
+from bot.incident.diagnosis import HEALTHY, Act, CannotTell, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
+from bot.observation.flink import JobRun
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.ledger import Ledger
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
 
 MODE = Mode(
     code=HEALTHY,

@@ -13,12 +13,13 @@ from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rightness import ASKS_FOR, did_no_harm, not_known_yet, proven, root_in_doubt
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.empty_starts import EmptyStart
-from bot.domain.ids import CheckpointId, JobId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.related_jobs import related_runs
+from bot.history.case import Case
+from bot.history.empty_starts import EmptyStart
+from bot.history.other_jobs import related_runs
 from bot.history.source_starts import source_in_doubt, source_starts, went_back_in_words
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.ids import CheckpointId, JobId, short, short_job
+from bot.observation.looked import NotSeen
 
 MODE = Mode(
     code="F15",

@@ -15,11 +15,12 @@ from bot.diagnosis._missing_manifest import (
     unnamed_file,
 )
 from bot.diagnosis._restoring import pair_with_head
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.ids import short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rewinds import flink_commits
-from bot.domain.rollbacks import rollbacks
+from bot.history.case import Case
+from bot.history.rollbacks import rollbacks
+from bot.history.starts import flink_commits
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.ids import short, short_job
+from bot.observation.looked import NotSeen
 
 MODE = Mode(
     code="F7",

@@ -21,12 +21,13 @@ from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rightness import did_no_harm, not_known_yet, proven, root_in_doubt
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._wrong_rows import is_replayed, open_rewinds, whose_run
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.predecessors import Switch, switches
-from bot.domain.rewinds import Rewind, flink_commits
+from bot.history.case import Case
+from bot.history.empty_starts import Switch, switches
 from bot.history.proof import Right
+from bot.history.starts import Rewind, flink_commits
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
 
 MODE = Mode(
     code="F2",

@@ -7,12 +7,13 @@ from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._unbroken import is_filled, is_found_missing, looked_since, untold
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rollbacks import Rollback
-from bot.domain.sentences import counted
+from bot.history.case import Case
+from bot.history.rollbacks import Rollback
 from bot.history.rolled_back import KnownOutcome, Outcome, rollbacks_of
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.ids import JobId, SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
 
 MODE = Mode(
     code="F6",

@@ -5,10 +5,11 @@
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import living, unseen
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import SchemaDriftFinding
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.looked import NotSeen, Seen
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import SchemaDriftFinding
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.looked import NotSeen, Seen
 
 MODE = Mode(
     code="F23",

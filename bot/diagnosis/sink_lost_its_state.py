@@ -12,18 +12,19 @@ from itertools import pairwise
 from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
 from bot.diagnosis._leaks import came_again, can_be_appended, in_words
 from bot.diagnosis._rightness import root_in_doubt
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import FlinkManifest, JobRun
-from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import commits_of_job
-from bot.domain.paths import may_be_same
-from bot.domain.record import Record
-from bot.domain.rewinds import flink_commits
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
-from bot.domain.unread_points import rows_of
+from bot.history.case import Case
+from bot.history.other_jobs import commits_of_job
+from bot.history.starts import flink_commits
+from bot.history.unread_points import rows_of
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import LeakedManifest, LeakStanding
+from bot.observation.flink import FlinkManifest, JobRun
+from bot.observation.ids import JobId, OperatorId, SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.paths import may_be_same
+from bot.observation.record import Record
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 
 def of_another_sink(case: Case) -> str | None:

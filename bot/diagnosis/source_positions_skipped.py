@@ -16,22 +16,23 @@ from bot.diagnosis._other_writers import COMPARES, changes_without_job, is_overw
 from bot.diagnosis._unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.diagnosis.commit_overwritten import overwritten
-from bot.domain.broker_gaps import on_broker, on_broker_in_words
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
-from bot.domain.flink import SourcePosition, StoredCheckpoint
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.ledger import LedgerRow
-from bot.domain.looked import NotSeen
-from bot.domain.other_writers import name_of
-from bot.domain.rollbacks import Rollback
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
-from bot.domain.unread_points import rows_told
+from bot.history.case import Case
 from bot.history.counted import Counted
+from bot.history.other_writers import name_of
 from bot.history.proof import why_no_hole
+from bot.history.rollbacks import Rollback
 from bot.history.rolled_back import Outcome, rollbacks_of
+from bot.history.source_records import on_broker, on_broker_in_words
+from bot.history.unread_points import rows_told
 from bot.history.without_ids import why_untold, without_ids
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import GapsFinding, LeakStanding, PositionGap
+from bot.observation.flink import SourcePosition, StoredCheckpoint
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.ledger import LedgerRow
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 
 def taken_off(case: Case, found: GapsFinding) -> Excluded | None:

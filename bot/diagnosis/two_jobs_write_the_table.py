@@ -13,16 +13,16 @@ from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writer, writing
 from bot.diagnosis._wrong_rows import repeats_unexplained
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.flink import CLOCKS_DIFFER, JobRun
-from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.paths import one_of
-from bot.domain.related_jobs import began_from
-from bot.domain.rewinds import flink_commits
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs, began_from
+from bot.history.starts import flink_commits
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.flink import CLOCKS_DIFFER, JobRun
+from bot.observation.ids import JobId, SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.paths import one_of
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 MODE = Mode(
     code="F13",

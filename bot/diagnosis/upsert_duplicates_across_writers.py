@@ -6,9 +6,10 @@ number. So an upsert table needs its rows distributed by key, and its partition 
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._upsert import cannot_tell_which, last_good_below, why_upsert
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import DuplicatesFinding
-from bot.domain.ids import SnapshotId
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.findings import DuplicatesFinding
+from bot.observation.ids import SnapshotId
 
 MODE = Mode(
     code="F17",

@@ -7,9 +7,10 @@ both sinks before 1.7) and in CDC sinks.
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._upsert import cannot_tell_which, last_good_below, why_upsert
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.ids import SnapshotId, short
-from bot.domain.ledger import SkipReason
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
+from bot.observation.ids import SnapshotId, short
+from bot.observation.ledger import SkipReason
 
 MODE = Mode(
     code="F16",

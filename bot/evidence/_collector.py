@@ -12,12 +12,12 @@ from typing import Any
 
 from opentelemetry import trace
 
-from bot.domain.contract import TableContract
-from bot.domain.errors import BadConfiguration, EvidenceFailed, Refused, WaterlineError
-from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict, runs_in
-from bot.domain.hidden_values import kept
-from bot.domain.ids import EvidenceId
-from bot.domain.looked import NotSeen
+from bot.incident.hidden_values import kept
+from bot.observation.contract import TableContract
+from bot.observation.errors import BadConfiguration, EvidenceFailed, Refused, WaterlineError
+from bot.observation.evidence import Answer, Ask, Evidence, Progress, Task, Verdict, runs_in
+from bot.observation.ids import EvidenceId
+from bot.observation.looked import NotSeen
 from bot.ports import Clock, EvidenceRunner
 
 _FORM = 'TASK = Task(name="<the module\'s name>", …) and def answer(spark: SparkSession, ask: Ask) -> Answer'

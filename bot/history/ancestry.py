@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from bot.domain.diagnosis import Case
-from bot.domain.findings import LeakStanding
-from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, names_run
-from bot.domain.ids import DRAINED, JobId
-from bot.domain.related_jobs import writer_of
-from bot.domain.rewinds import FROM_NOTHING, began_from, first_shown, is_its_own
-from bot.domain.table import Snapshot
-from bot.domain.unread_points import all_are_live
+from bot.history.case import Case
+from bot.history.other_jobs import writer_of
+from bot.history.starts import FROM_NOTHING, began_from, first_shown, is_its_own
+from bot.history.unread_points import all_are_live
+from bot.observation.findings import LeakStanding
+from bot.observation.flink import CLOCKS_DIFFER, JobRun, Restored, names_run
+from bot.observation.ids import DRAINED, JobId
+from bot.observation.table import Snapshot
 
 _OPEN = DRAINED + 1
 

@@ -13,14 +13,14 @@ Snapshots of a branch, or staged ones, that were made before main had its first 
 them from main's own. Format v1 counts no snapshots, and nothing is told there.
 """
 
-from bot.domain.diagnosis import Case
-from bot.domain.flink import JobRun
-from bot.domain.gone_commits import gone_before
-from bot.domain.ids import JobId, SnapshotId, short
-from bot.domain.other_jobs import commits_of_job
-from bot.domain.rewinds import FROM_NOTHING, began_from
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.history.case import Case
+from bot.history.other_jobs import commits_of_job
+from bot.history.rollbacks import gone_before
+from bot.history.starts import FROM_NOTHING, began_from
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, SnapshotId, short
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 
 
 def window_of(case: Case) -> tuple[Snapshot, ...]:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
-from bot.domain.flink import FlinkManifest
-from bot.domain.ids import short, short_job
-from bot.domain.ledger import BesideMain, change
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
+from bot.observation.flink import FlinkManifest
+from bot.observation.ids import short, short_job
+from bot.observation.ledger import BesideMain, change
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot, TableState
 
 _BRANCH, _MAIN = "branch", "main"
 _RUNS = 3

@@ -8,17 +8,17 @@ itself skipped, or gave twice under other keys, does not show.
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from bot.domain.diagnosis import Case, once_a_case
-from bot.domain.evidence import Verdict
-from bot.domain.flink import CLOCKS_DIFFER, JobRun
-from bot.domain.gone_commits import gone_between, gone_since, way_back_since
-from bot.domain.ids import CheckpointId, JobId, OperatorId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rewinds import came_up_at
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
 from bot.history.base import window_of
+from bot.history.case import Case, once_a_case
 from bot.history.lineage import Lineage
+from bot.history.rollbacks import gone_between, gone_since, way_back_since
+from bot.history.starts import came_up_at
+from bot.observation.evidence import Verdict
+from bot.observation.flink import CLOCKS_DIFFER, JobRun
+from bot.observation.ids import CheckpointId, JobId, OperatorId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 ASKS = ("leaked_manifests",)
 """What it rests on beside keys and repeated commits."""

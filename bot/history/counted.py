@@ -9,16 +9,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from bot.domain.contract import why_by_key
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import LeakedManifest, PositionGap
-from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import LedgerRow
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.staleness import is_just_given
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs
+from bot.history.staleness import is_just_given
+from bot.observation.contract import why_by_key
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import LeakedManifest, PositionGap
+from bot.observation.flink import CLOCKS_DIFFER, CheckpointKind
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import LedgerRow
+from bot.observation.table import Snapshot
 
 COUNTS = ("missing_positions", "duplicate_rows", "duplicate_commits")
 """The tasks that count rows by position, by key, and by commit; in the order in which they are best collected."""

@@ -17,19 +17,19 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from bot.domain.diagnosis import Case
-from bot.domain.findings import LeakStanding
-from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, came_before, names_run
-from bot.domain.gone_commits import gone_between, gone_since
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.paths import may_be_same
-from bot.domain.rewinds import first_shown, is_its_own
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
 from bot.history.ancestry import ancestry_of
+from bot.history.case import Case
 from bot.history.counted import Counted
+from bot.history.other_jobs import OtherJobs
+from bot.history.rollbacks import gone_between, gone_since
+from bot.history.starts import first_shown, is_its_own
+from bot.observation.findings import LeakStanding
+from bot.observation.flink import CLOCKS_DIFFER, JobRun, Restored, came_before, names_run
+from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.paths import may_be_same
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 _ON_MAIN = frozenset({LeakStanding.LEFT_OVER, LeakStanding.GIVEN_UP})
 """Of such manifests main has the rows, or they were read again."""

@@ -12,22 +12,20 @@ from itertools import pairwise
 
 from pydantic import Field
 
-from bot.domain.contract import why_by_key
-from bot.domain.diagnosis import Case
-from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName, short_job
-from bot.domain.ledger import SourceRange
-from bot.domain.looked import NotSeen
-from bot.domain.other_writers import brings_nothing, described_by, keeps_its_rows
-from bot.domain.pending_manifests import owed_checkpoints
-from bot.domain.record import Record, Utc
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
-from bot.domain.trust import ExactId
 from bot.history.ancestry import Ancestry, ancestry_of
+from bot.history.case import Case
+from bot.history.other_writers import brings_nothing, described_by, keeps_its_rows
 from bot.history.restore import RestorePoint, Restores
 from bot.history.source_records import records_lost
+from bot.observation.contract import why_by_key
+from bot.observation.findings import Pairing, PairVerdict
+from bot.observation.flink import CheckpointKind, StoredCheckpoint, owed_checkpoints
+from bot.observation.ids import CheckpointId, ExactId, JobId, OperatorId, SnapshotId, TableName, short_job
+from bot.observation.ledger import SourceRange
+from bot.observation.looked import NotSeen
+from bot.observation.record import Record, Utc
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 _MAY_BE_BACK = "A repair or cherry-pick on main may have brought its rows back."
 MOST_NAMED = 50

@@ -16,19 +16,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from bot.domain.contract import why_by_key
-from bot.domain.diagnosis import Case, once_a_case
-from bot.domain.findings import DuplicatesFinding
-from bot.domain.gone_commits import gone_since, way_back_since
-from bot.domain.ids import DRAINED, JobId, OperatorId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rewinds import came_up_at
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
 from bot.history.base import begun_anew, may_be_replaced_and_expired, may_have_begun_anew, window_of
 from bot.history.by_commits import why_not_once
+from bot.history.case import Case, once_a_case
 from bot.history.counted import COUNTS, Counted, Seam
 from bot.history.lineage import Lineage
+from bot.history.rollbacks import gone_since, way_back_since
+from bot.history.starts import came_up_at
+from bot.observation.contract import why_by_key
+from bot.observation.findings import DuplicatesFinding
+from bot.observation.ids import DRAINED, JobId, OperatorId, SnapshotId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 ROWS = (*COUNTS, "ledger")
 """The evidence tasks that a proof rests on."""

@@ -7,18 +7,17 @@ What is asked differs: a start on main as it is (`on_main`, `where_files_are_owe
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Ask
-from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import StoredCheckpoint
-from bot.domain.ids import CheckpointId, SnapshotId, short
-from bot.domain.other_jobs import those_that_bind
-from bot.domain.paths import may_be_same
-from bot.domain.pending_manifests import owed_checkpoints
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.history.other_jobs import those_that_bind
 from bot.history.prediction import predict
 from bot.history.restore import RestorePoint, Restores, pair_of
 from bot.history.source_records import records_lost
+from bot.observation.evidence import Ask
+from bot.observation.findings import Pairing, PairVerdict
+from bot.observation.flink import StoredCheckpoint, owed_checkpoints
+from bot.observation.ids import CheckpointId, SnapshotId, short
+from bot.observation.paths import may_be_same
+from bot.observation.table import Snapshot
 
 
 class Ranked(NamedTuple):

@@ -17,21 +17,28 @@ from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Ask, Observation
-from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind, JobRun, StoredCheckpoint, names_run
-from bot.domain.gone_commits import gone_between
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.other_jobs import OtherJobs, case_of, commits_that_bind
-from bot.domain.other_writers import described_by
-from bot.domain.paths import ByPath, may_be_same
-from bot.domain.pending_manifests import PENDING, owed_checkpoints, owed_to
-from bot.domain.record import Record, Utc
-from bot.domain.related_jobs import began_from
-from bot.domain.table import Snapshot, TableState
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs, began_from, case_of, commits_that_bind
+from bot.history.other_writers import described_by
+from bot.history.rollbacks import gone_between
 from bot.history.run_commits import ABOUT, WHENEVER, CommitsByRun, RunCommits, Written
+from bot.observation.evidence import Ask, Observation
+from bot.observation.findings import Pairing, PairVerdict
+from bot.observation.flink import (
+    CLOCKS_DIFFER,
+    PENDING,
+    CheckpointKind,
+    JobRun,
+    StoredCheckpoint,
+    names_run,
+    owed_checkpoints,
+    owed_to,
+)
+from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.paths import ByPath, may_be_same
+from bot.observation.record import Record, Utc
+from bot.observation.table import Snapshot, TableState
 
 _SAVEPOINTS = {CheckpointKind.SAVEPOINT, CheckpointKind.STOP_SAVEPOINT}
 _Judged = tuple[PairVerdict, Snapshot | None, str]

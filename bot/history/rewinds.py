@@ -7,15 +7,15 @@ itself (facts 0.1). A start without state is none of them (F4, F15), nor is one 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from bot.domain.diagnosis import Case, once_a_case
-from bot.domain.flink import CLOCKS_DIFFER, JobRun, came_before
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.other_writers import brings_nothing
-from bot.domain.predecessors import switches
-from bot.domain.rewinds import FROM_NOTHING, Rewind
-from bot.domain.table import Snapshot
 from bot.history.ancestry import Ancestry, ancestry_of
+from bot.history.case import Case, once_a_case
+from bot.history.empty_starts import switches
+from bot.history.other_jobs import OtherJobs
+from bot.history.other_writers import brings_nothing
+from bot.history.starts import FROM_NOTHING, Rewind
+from bot.observation.flink import CLOCKS_DIFFER, JobRun, came_before
+from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.observation.table import Snapshot
 
 
 @once_a_case

@@ -10,15 +10,15 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from bot.domain.diagnosis import Case, once_a_case
-from bot.domain.flink import CLOCKS_DIFFER, V1_COMMITTER, JobRun
-from bot.domain.ids import DRAINED, JobId, SnapshotId
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.other_writers import brings_nothing
-from bot.domain.rollbacks import Rollback, rollbacks
-from bot.domain.table import Snapshot
 from bot.history.ancestry import Ancestry, ancestry_of
+from bot.history.case import Case, once_a_case
+from bot.history.other_jobs import OtherJobs
+from bot.history.other_writers import brings_nothing
+from bot.history.rollbacks import Rollback, rollbacks
 from bot.history.without_ids import who_went_on
+from bot.observation.flink import CLOCKS_DIFFER, V1_COMMITTER, JobRun
+from bot.observation.ids import DRAINED, JobId, SnapshotId
+from bot.observation.table import Snapshot
 
 
 class Outcome(StrEnum):

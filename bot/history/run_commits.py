@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
-from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
-from bot.domain.paths import names_checkpoint_of
-from bot.domain.table import Snapshot, TableState
+from bot.observation.flink import JobRun, StoredCheckpoint
+from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.observation.paths import names_checkpoint_of
+from bot.observation.table import Snapshot, TableState
 
 ABOUT = timedelta(seconds=1)
 """Object stores tell whole seconds, and no two clocks are the same."""

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from bot.domain.checkpoint_pace import completed_at, empty_commits_allowed, time_to_commit
-from bot.domain.evidence import Observation
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, FlinkManifest, JobRun
-from bot.domain.gone_commits import Sinks
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short
-from bot.domain.ledger import Sink, SkippedCheckpoint, SkipReason
-from bot.domain.listed import Writer, highest_of, marks_of
-from bot.domain.looked import NotSeen
-from bot.domain.table import Snapshot, TableState, Window
+from bot.history.checkpoint_pace import completed_at, empty_commits_allowed, time_to_commit
+from bot.history.rollbacks import Sinks
+from bot.observation.evidence import Observation
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint, FlinkManifest, JobRun
+from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short
+from bot.observation.ledger import Sink, SkippedCheckpoint, SkipReason
+from bot.observation.listed import Writer, highest_of, marks_of
+from bot.observation.looked import NotSeen
+from bot.observation.table import Snapshot, TableState, Window
 
 _PER_CHECKPOINT = frozenset({Sink.FLINK_V2, Sink.FLINK_DYNAMIC})
 """Sinks that commit each checkpoint by itself, savepoints too (facts 1.2, 1.3)."""

@@ -12,13 +12,13 @@ its newest records, and the source began where its options say.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Case, once_a_case
-from bot.domain.evidence import Observation
-from bot.domain.flink import JobRun, Restored, SourcePosition, StoredCheckpoint
-from bot.domain.ids import OperatorId, short_job
-from bot.domain.paths import may_be_same
-from bot.domain.table import Snapshot
+from bot.history.case import Case, once_a_case
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Observation
+from bot.observation.flink import JobRun, Restored, SourcePosition, StoredCheckpoint
+from bot.observation.ids import OperatorId, short_job
+from bot.observation.paths import may_be_same
+from bot.observation.table import Snapshot
 
 
 class SourceStart(NamedTuple):

@@ -1,22 +1,36 @@
-"""Which window to open an incident with, by metadata alone: the newest doubtful restart or rollback marks its edge."""
+"""Which window to open an incident with, by metadata alone: the newest doubtful restart or rollback marks its edge.
+
+Which commits an incident should look at first, and which snapshot to pin consumers to meanwhile.
+"""
 
 from collections.abc import Sequence
 from itertools import islice
 
-from bot.domain.diagnosis import Case
-from bot.domain.empty_starts import EmptyStart, empty_starts
-from bot.domain.evidence import Observation
-from bot.domain.flink import JobRun
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.other_jobs import case_of
-from bot.domain.rewinds import Rewind
-from bot.domain.rollbacks import Rollback
-from bot.domain.sentences import counted
-from bot.domain.suspicion import Suspicion
-from bot.domain.table import EMPTY, TableState, Window
+from bot.history.case import Case
+from bot.history.empty_starts import EmptyStart, empty_starts
+from bot.history.other_jobs import case_of
 from bot.history.rewinds import rewinds_of
+from bot.history.rollbacks import Rollback
 from bot.history.rolled_back import KnownOutcome, Outcome, rollbacks_of
+from bot.history.starts import Rewind
+from bot.observation.evidence import Observation
+from bot.observation.flink import JobRun
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.record import Record
+from bot.observation.sentences import counted
+from bot.observation.table import EMPTY, TableState, Window
+
+
+class Suspicion(Record):
+    """A window to open an incident with. Metadata only: evidence has yet to look."""
+
+    window: Window
+    trusted: SnapshotId | None
+    """The newest snapshot below the suspected fault; None when the fault reaches below all that is listed."""
+    because: str
+    """One sentence, with ids."""
+
 
 LOOK_BACK = 20
 """Commits below a restart, or below the head, that are looked at when nothing marks an earlier edge."""

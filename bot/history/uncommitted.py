@@ -16,15 +16,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from datetime import datetime, timedelta
 
-from bot.domain.evidence import Observation
-from bot.domain.findings import LeakStanding
-from bot.domain.flink import V1_COMMITTER, CheckpointKind, FlinkManifest, JobRun, Restored, StoredCheckpoint, names_run
-from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import BESIDE
-from bot.domain.paths import may_be_same
-from bot.domain.related_jobs import related_runs, went_on_from
-from bot.domain.rewinds import (
+from bot.history.branches import committed_elsewhere
+from bot.history.other_jobs import BESIDE, related_runs, went_on_from
+from bot.history.starts import (
     FROM_NOTHING,
     began_from,
     began_without_state,
@@ -33,8 +27,21 @@ from bot.domain.rewinds import (
     is_its_own,
     origin_of,
 )
-from bot.domain.table import Snapshot, TableState
-from bot.history.branches import committed_elsewhere
+from bot.observation.evidence import Observation
+from bot.observation.findings import LeakStanding
+from bot.observation.flink import (
+    V1_COMMITTER,
+    CheckpointKind,
+    FlinkManifest,
+    JobRun,
+    Restored,
+    StoredCheckpoint,
+    names_run,
+)
+from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.paths import may_be_same
+from bot.observation.table import Snapshot, TableState
 
 _BEGAN_ANYWHERE = "where its source began, and whether it has read these rows, or will, is not known."
 """Said of a run that began with nothing: its offsets may be the earliest, the latest, or a time."""

@@ -5,13 +5,13 @@ Their summaries say `engine-name=flink` and no more: neither run nor checkpoint.
 
 from collections.abc import Sequence
 
-from bot.domain.diagnosis import Case, once_a_case
-from bot.domain.flink import CLOCKS_DIFFER, JobRun
-from bot.domain.ids import short
-from bot.domain.rollbacks import Rollback
-from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
 from bot.history.base import window_of
+from bot.history.case import Case, once_a_case
+from bot.history.rollbacks import Rollback
+from bot.observation.flink import CLOCKS_DIFFER, JobRun
+from bot.observation.ids import short
+from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 
 
 @once_a_case

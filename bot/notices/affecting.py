@@ -16,16 +16,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.doubt import mended_by_others
-from bot.domain.effects import PublishBranch
-from bot.domain.entries import WaterlineMoved
-from bot.domain.findings import LedgerFinding
-from bot.domain.ids import SnapshotId
-from bot.domain.incident import Incident
-from bot.domain.ledger import LedgerRow
-from bot.domain.lowering import lower_of
-from bot.domain.table import (
+from bot.incident.doubt import mended_by_others
+from bot.incident.effects import PublishBranch
+from bot.incident.entries import WaterlineMoved
+from bot.incident.incident import Incident
+from bot.incident.lowering import lower_of
+from bot.notices.extent import ranges_of
+from bot.notices.facts import Affected
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.findings import LedgerFinding
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import LedgerRow
+from bot.observation.table import (
     MOST_PARTITIONS,
     HeadMove,
     Snapshot,
@@ -34,8 +36,6 @@ from bot.domain.table import (
     Window,
     transform_and_column,
 )
-from bot.notices.extent import ranges_of
-from bot.notices.facts import Affected
 
 
 class Events(NamedTuple):

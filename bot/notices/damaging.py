@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from typing import TypeVar
 
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import (
+from bot.incident.incident import Incident
+from bot.notices.extent import KeysChanged
+from bot.notices.facts import Damage
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import (
     CorrectedRowsFinding,
     DuplicatesFinding,
     ExtraCopiesFinding,
@@ -13,9 +16,6 @@ from bot.domain.findings import (
     GapsFinding,
     ReplayableFinding,
 )
-from bot.domain.incident import Incident
-from bot.notices.extent import KeysChanged
-from bot.notices.facts import Damage
 
 F = TypeVar("F", bound=Finding)
 MOST_KEYS = 5

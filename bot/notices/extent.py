@@ -5,9 +5,9 @@ Many snapshot ids in few words, none of them lost: commits in a row become a ran
 
 from collections.abc import Iterable
 
-from bot.domain.ids import SnapshotId
-from bot.domain.record import Documented, Utc
-from bot.domain.table import Snapshot
+from bot.observation.ids import SnapshotId
+from bot.observation.record import Documented, Utc
+from bot.observation.table import Snapshot
 
 
 class SnapshotRange(Documented):

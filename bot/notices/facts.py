@@ -7,12 +7,12 @@ What some notices announce beside the table's state: a recovery, a review.
 
 from typing import Literal
 
-from bot.domain.ids import CheckpointId, IncidentId, Severity, SnapshotId, TableName, UserId
-from bot.domain.notice import WorkState
-from bot.domain.record import Documented, Utc
-from bot.domain.trust import Pin
+from bot.incident.notice import WorkState
+from bot.incident.trust import Pin
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
 from bot.notices.reading import Reading
+from bot.observation.ids import CheckpointId, IncidentId, Severity, SnapshotId, TableName, UserId
+from bot.observation.record import Documented, Utc
 
 
 class ProposedRecovery(Documented):

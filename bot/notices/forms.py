@@ -5,7 +5,7 @@ import re
 
 from markdown_it import MarkdownIt
 
-from bot.domain.sentences import MENTION
+from bot.observation.sentences import MENTION
 
 _BOLD = re.compile(r"\*([^*\n]+)\*")
 _CODE = re.compile(r"(`[^`\n]+`)")

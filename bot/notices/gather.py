@@ -10,24 +10,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from bot.domain.concurrent_doubts import ALONE, ConcurrentDoubts
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.diagnosis import LastGoodRows
-from bot.domain.doubt import is_unplaced, rows_up_to
-from bot.domain.entries import Finding
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.findings import GapsFinding
-from bot.domain.ids import SnapshotId
-from bot.domain.incident import Incident
-from bot.domain.ledger import LedgerRow
-from bot.domain.notice import PLANNED, NoticeData, RerunData, WorkState
-from bot.domain.promises import BESIDE, LAST_WORDS
-from bot.domain.reads import Consumer
-from bot.domain.record import Utc
-from bot.domain.setup import Team
-from bot.domain.table import TableState
-from bot.domain.trust import TAG, TrustState, pins_for
-from bot.domain.waterline import has_changed_anything, last_taken_back
+from bot.incident.diagnosis import LastGoodRows
+from bot.incident.doubt import is_unplaced, rows_up_to
+from bot.incident.entries import Finding
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.notice import PLANNED, NoticeData, RerunData, WorkState
+from bot.incident.promises import BESIDE, LAST_WORDS
+from bot.incident.setup import Team
+from bot.incident.trust import TAG, TrustState, pins_for
+from bot.incident.trust_claims import ALONE, ConcurrentDoubts
+from bot.incident.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
 from bot.notices.damaging import damage_of
 from bot.notices.extent import Rerun
@@ -54,6 +47,13 @@ from bot.notices.reading import (
     ReadThrough,
     reading_of,
 )
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.findings import GapsFinding
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import LedgerRow
+from bot.observation.readers import Consumer
+from bot.observation.record import Utc
+from bot.observation.table import TableState
 
 _CALLS_NOTHING_WRONG = {PLANNED, "no_action_needed"}
 _NOTHING = Rerun(

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, get_args, get_origin
 from jinja2 import TemplateError, TemplateSyntaxError, nodes
 from pydantic import BaseModel
 
-from bot.domain.errors import BadConfiguration
-from bot.domain.runbook import Problem
+from bot.incident.runbook import Problem
 from bot.notices.facts import NoticeFacts
 from bot.notices.samples import WORDS, samples
 from bot.notices.template import SUFFIX, NoticeTemplate, environment_of, scan, tidy
+from bot.observation.errors import BadConfiguration
 
 
 class Fact(NamedTuple):

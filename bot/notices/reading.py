@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.notice_entries import ObservedReader
-from bot.domain.reads import Consumer, FarRead, ReadRun
-from bot.domain.record import Documented, Utc
-from bot.domain.table import Snapshot
+from bot.incident.notice import ObservedReader
 from bot.notices.extent import SnapshotRange, ranges_of
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.readers import Consumer, FarRead, ReadRun
+from bot.observation.record import Documented, Utc
+from bot.observation.table import Snapshot
 
 
 class RunAbove(Documented):

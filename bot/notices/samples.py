@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
-from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, UserId
-from bot.domain.notice import WorkState
-from bot.domain.table import Ref, TableState
-from bot.domain.trust import TAG, pins_for
+from bot.incident.notice import WorkState
+from bot.incident.trust import TAG, pins_for
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
 from bot.notices.facts import (
     Affected,
@@ -32,6 +30,8 @@ from bot.notices.reading import (
     RunAbove,
     RunThrough,
 )
+from bot.observation.ids import CheckpointId, IncidentId, SnapshotId, TableName, UserId
+from bot.observation.table import Ref, TableState
 
 NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
 GOOD = SnapshotId(5130840912223377421)

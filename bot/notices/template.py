@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 
-from bot.domain.errors import BadConfiguration
-from bot.domain.notice import Answer
-from bot.domain.record import Record
-from bot.domain.sentences import counted, inert, visible
+from bot.incident.notice import Answer
 from bot.notices.extent import SnapshotRange
 from bot.notices.facts import NoticeFacts
+from bot.observation.errors import BadConfiguration
+from bot.observation.record import Record
+from bot.observation.sentences import counted, inert, visible
 
 SUFFIX = ".md.j2"
 MOST_RANGES = 12

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from bot.domain.ids import UserId
+from bot.observation.ids import UserId
 
 
 class Directory(Protocol):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.ids import JobId
-from bot.domain.kafka import KafkaPartition
-from bot.domain.record import Record, Utc
+from bot.observation.flink import JobRun, StoredCheckpoint
+from bot.observation.ids import JobId
+from bot.observation.kafka import KafkaPartition
+from bot.observation.record import Record, Utc
 
 
 class Stopped(Record):

@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from bot.domain.entries import Body
-from bot.domain.flink import RememberedStart
-from bot.domain.ids import IncidentId, TableName, UserId
-from bot.domain.journal import Entry, Line
-from bot.domain.record import Record
-from bot.domain.watch import WatchNote
+from bot.incident.entries import Body
+from bot.incident.journal import Entry, Line
+from bot.incident.watch import WatchNote
+from bot.observation.flink import RememberedStart
+from bot.observation.ids import IncidentId, TableName, UserId
+from bot.observation.record import Record
 
 
 class Journal(Protocol):

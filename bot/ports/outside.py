@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from bot.domain.contract import CopyRule, TableContract
-from bot.domain.evidence import Answer, Ask, Progress, Task
-from bot.domain.file_changes import FileList, FileSources, FileSurvey, RowsOfFile
-from bot.domain.flink import FlinkManifest
-from bot.domain.ids import SnapshotId, TableName
-from bot.domain.reads import FarRead, ReadRun
-from bot.domain.record import Record
-from bot.domain.replay import Replay, ReplayRange, ReplayRecipe, SourceSurvey
-from bot.domain.snapshot import Snapshot
-from bot.domain.table import TableState, UnnamedCommit
-from bot.domain.written import WriterSource, WrittenSchema
+from bot.observation.contract import CopyRule, TableContract
+from bot.observation.evidence import Answer, Ask, Progress, Task
+from bot.observation.file_changes import FileList, FileSources, FileSurvey, RowsOfFile
+from bot.observation.flink import FlinkManifest
+from bot.observation.ids import SnapshotId, TableName
+from bot.observation.readers import FarRead, ReadRun
+from bot.observation.record import Record
+from bot.observation.replay import Replay, ReplayRange, ReplayRecipe, SourceSurvey
+from bot.observation.snapshot import Snapshot
+from bot.observation.table import TableState, UnnamedCommit
+from bot.observation.written import WriterSource, WrittenSchema
 
 
 class TableChange(Record):

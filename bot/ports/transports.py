@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Protocol
 
-from bot.domain.ids import IncidentId, TableName
-from bot.domain.notice import Address, Notice
-from bot.domain.record import Record
+from bot.incident.notice import Notice
+from bot.observation.ids import IncidentId, TableName
+from bot.observation.readers import Address
+from bot.observation.record import Record
 
 
 class NoticeDelivery(Record):

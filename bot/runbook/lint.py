@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from bot.domain.ids import StepId
-from bot.domain.runbook import (
+from bot.incident.runbook import (
     ASKED_FOR,
     END,
     ActionStep,
@@ -14,6 +13,7 @@ from bot.domain.runbook import (
     ReviewStep,
     Step,
 )
+from bot.observation.ids import StepId
 from bot.runbook.parse import Parsed, Parts, read
 from bot.runbook.progress import possible_outcomes, targets
 from bot.runbook.source import Problems

@@ -16,11 +16,11 @@ from pydantic import Field as Said
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from bot.domain.errors import BadConfiguration
-from bot.domain.evidence import Task
-from bot.domain.ids import StepId
-from bot.domain.record import Record
-from bot.domain.runbook import END, DecisionStep, Runbook, Step
+from bot.incident.runbook import END, DecisionStep, Runbook, Step
+from bot.observation.errors import BadConfiguration
+from bot.observation.evidence import Task
+from bot.observation.ids import StepId
+from bot.observation.record import Record
 from bot.runbook.progress import targets
 from bot.runbook.source import SECTIONS, STEPS, Draft, Field, Line, Page, Problems, lines_of, page_of, refuse
 

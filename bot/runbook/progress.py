@@ -6,11 +6,8 @@ Also how each kind of step can end: the keys that its branches may name, and how
 from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
-from bot.domain.diagnosis import Remedy
-from bot.domain.evidence import Verdict
-from bot.domain.ids import StepId
-from bot.domain.record import Record
-from bot.domain.runbook import (
+from bot.incident.diagnosis import Remedy
+from bot.incident.runbook import (
     END,
     MENDED,
     NOT_POSSIBLE,
@@ -24,6 +21,9 @@ from bot.domain.runbook import (
     Step,
     StepOutcome,
 )
+from bot.observation.evidence import Verdict
+from bot.observation.ids import StepId
+from bot.observation.record import Record
 
 NO_MATCH = "no-match"
 _VERDICTS = {

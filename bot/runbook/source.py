@@ -12,9 +12,9 @@ import yaml
 from yaml.error import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from bot.domain.errors import BadConfiguration
-from bot.domain.runbook import Problem
-from bot.domain.sentences import counted
+from bot.incident.runbook import Problem
+from bot.observation.errors import BadConfiguration
+from bot.observation.sentences import counted
 
 SECTIONS = ("Meaning", "Impact", "Before you look", "Reading the evidence", "Repair", "Whom to call", "Steps")
 """The `##` headings of a runbook; only the first two must be there."""

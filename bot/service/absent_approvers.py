@@ -1,9 +1,9 @@
 """Whether the people whom a policy names are still there, and whether those who are left can approve."""
 
-from bot.domain.approval import ApprovalPolicy, can_be_met, ids_mentioned
-from bot.domain.errors import CouldNotLook
-from bot.domain.ids import UserId
-from bot.domain.sentences import counted
+from bot.incident.approval import ApprovalPolicy, can_be_met, ids_mentioned
+from bot.observation.errors import CouldNotLook
+from bot.observation.ids import UserId
+from bot.observation.sentences import counted
 from bot.ports import Directory
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 
 import structlog
 
-from bot.domain.ids import Severity, TableName
-from bot.domain.record import Record, Utc
-from bot.domain.setup import TableSetup
-from bot.domain.watch import ALERT, Sighted, Sign
+from bot.incident.setup import TableSetup
+from bot.incident.watch import ALERT, Sighted, Sign
+from bot.observation.ids import Severity, TableName
+from bot.observation.record import Record, Utc
 from bot.service.sightings import Sightings
 from bot.service.watching import Watch
 

@@ -5,18 +5,29 @@ Of two writers, the other one is to stay: the no to a proposal, and the proposal
 
 from collections.abc import Callable, Iterable
 
-from bot.domain.approval import People, Via
-from bot.domain.approval_refusals import NotAllowed
-from bot.domain.approval_times import NO_GROUPS, Membership
-from bot.domain.decisions import ALLOWED, Act, Approve, Begin, BreakGlass, Reject, Tick, Veto, decide
-from bot.domain.effects import StopFork
-from bot.domain.entries import Body, ExecutionEnded, OutcomeSettled
-from bot.domain.errors import CouldNotKeep, CouldNotLook, Refused, WaterlineError
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import IncidentId, JobId, ProposalId, UserId, short_job
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.unknown_outcomes import ResolveUnknown
+from bot.incident.approval import People, Via
+from bot.incident.decisions import (
+    ALLOWED,
+    NO_GROUPS,
+    Act,
+    Approve,
+    Begin,
+    BreakGlass,
+    Membership,
+    NotAllowed,
+    Reject,
+    ResolveUnknown,
+    Tick,
+    Veto,
+    decide,
+)
+from bot.incident.effects import StopFork
+from bot.incident.entries import Body, ExecutionEnded, OutcomeSettled
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import CouldNotKeep, CouldNotLook, Refused, WaterlineError
+from bot.observation.ids import IncidentId, JobId, ProposalId, UserId, short_job
 from bot.ports import Clock, Directory
 from bot.service.executing import as_far_as
 from bot.service.incident_store import IncidentStore
@@ -24,7 +35,7 @@ from bot.service.proposing import Proposals
 
 
 class Approvals:
-    """Approve, reject, veto, break the glass; remind, release, expire. The rule is `bot.domain.decisions.decide`."""
+    """Approve, reject, veto, break the glass; remind, release, expire. The rule is `bot.incident.decisions.decide`."""
 
     def __init__(
         self,

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager
 
 import structlog
 
-from bot.domain.entries import Body, NoteAdded
-from bot.domain.errors import CouldNotKeep, WaterlineError
-from bot.domain.ids import IncidentId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
+from bot.incident.entries import Body, NoteAdded
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import CouldNotKeep, WaterlineError
+from bot.observation.ids import IncidentId
 from bot.service.incident_store import IncidentStore
 from bot.service.spans import in_this_span
 

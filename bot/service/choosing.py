@@ -4,19 +4,19 @@ from collections.abc import Collection, Mapping
 
 from bot.actions._completing import ActionModule
 from bot.actions._effects.job import own_id
-from bot.domain.action import Past, StoodStill
-from bot.domain.diagnosis import Act, Diagnosis, Matches, Mode, Remedy
-from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob
-from bot.domain.entries import EffectStarted
-from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import JobId, ProposalId
-from bot.domain.incident import Incident
-from bot.domain.proposal import Proposal
-from bot.domain.runbook import ASKED_FOR
-from bot.domain.staged_repairs import stood_still
-from bot.domain.table import TableState
-from bot.domain.waterline import ASKED, applied_effects_of, has_changed
+from bot.incident.action import Past, StoodStill
+from bot.incident.diagnosis import Act, Diagnosis, Matches, Mode, Remedy
+from bot.incident.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob
+from bot.incident.entries import EffectStarted
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.proposal import Proposal
+from bot.incident.runbook import ASKED_FOR
+from bot.incident.staged_repairs import stood_still
+from bot.incident.waterline import ASKED, applied_effects_of, has_changed
+from bot.observation.errors import Refused
+from bot.observation.ids import JobId, ProposalId
+from bot.observation.table import TableState
 from bot.ports import JobPorts
 from bot.service.proposal_rules import match_for
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 
-from bot.domain.doubt import doubted_since
-from bot.domain.entries import Body, IncidentClosed, ReviewOpened
-from bot.domain.errors import CouldNotLook, Refused, UnknownTable
-from bot.domain.execution import UNFINISHED, ProposalState
-from bot.domain.ids import IncidentId, TableName, UserId
-from bot.domain.incident import Incident
-from bot.domain.planned_work import TELL, stop_for_work
-from bot.domain.promises import announced_since, next_word_due
-from bot.domain.sentences import clock_time
-from bot.domain.setup import TableSetup
-from bot.domain.staged_repairs import standing_job
-from bot.domain.unknown_outcomes import HOW_TO_SETTLE
+from bot.incident.decisions import HOW_TO_SETTLE
+from bot.incident.doubt import doubted_since
+from bot.incident.entries import Body, IncidentClosed, ReviewOpened
+from bot.incident.execution import UNFINISHED, ProposalState
+from bot.incident.incident import Incident
+from bot.incident.promises import announced_since, next_word_due
+from bot.incident.savepoints import TELL, stop_for_work
+from bot.incident.setup import TableSetup
+from bot.incident.staged_repairs import standing_job
+from bot.observation.errors import CouldNotLook, Refused, UnknownTable
+from bot.observation.ids import IncidentId, TableName, UserId
+from bot.observation.sentences import clock_time
 from bot.service.incident_store import IncidentStore, must_be_in_charge
 from bot.service.reviewing import Reviews
 

@@ -10,19 +10,20 @@ from typing import Any
 
 from bot.diagnosis._case import living
 from bot.diagnosis._examine import ModeModule, diagnose
-from bot.domain.concurrent_doubts import ConcurrentDoubts, concurrent_doubts
-from bot.domain.diagnosis import Case, Diagnosis, PlannedChange
-from bot.domain.entries import Body, Diagnosed
-from bot.domain.errors import EvidenceCancelled, Refused
-from bot.domain.evidence import Evidence, Observation, Verdict
-from bot.domain.ids import EvidenceId, IncidentId
-from bot.domain.incident import EvidenceRun, Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.setup import TableSetup
-from bot.domain.staged_repairs import is_left_down
-from bot.domain.staleness import not_covered_since
-from bot.domain.table import Window
-from bot.history.recovery_deadline import deadline_of, is_no_worse
+from bot.history.case import Case, PlannedChange
+from bot.history.staleness import not_covered_since
+from bot.incident.diagnosis import Diagnosis
+from bot.incident.entries import Body, Diagnosed
+from bot.incident.incident import EvidenceRun, Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.recovery_deadline import deadline_of, is_no_worse
+from bot.incident.setup import TableSetup
+from bot.incident.staged_repairs import is_left_down
+from bot.incident.trust_claims import ConcurrentDoubts, concurrent_doubts
+from bot.observation.errors import EvidenceCancelled, Refused
+from bot.observation.evidence import Evidence, Observation, Verdict
+from bot.observation.ids import EvidenceId, IncidentId
+from bot.observation.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.sightings import WatchFindings

@@ -4,9 +4,10 @@ import threading
 from collections import defaultdict
 from collections.abc import Collection
 
-from bot.domain.diagnosis import Diagnosis, Matches, Mode, PlannedChange, Remedy
-from bot.domain.doubt import mended_by_others
-from bot.domain.entries import (
+from bot.history.case import PlannedChange
+from bot.incident.diagnosis import Diagnosis, Matches, Mode, Remedy
+from bot.incident.doubt import mended_by_others
+from bot.incident.entries import (
     Body,
     Diagnosed,
     DiagnosisEnded,
@@ -16,13 +17,13 @@ from bot.domain.entries import (
     StepDone,
     StepSkipped,
 )
-from bot.domain.errors import CouldNotKeep, Refused, WaterlineError
-from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import NO_ACTION
-from bot.domain.runbook import ASKED_FOR, MENDED, NOT_POSSIBLE, ActionStep, DecisionStep, NoticeStep
+from bot.incident.execution import ProposalState
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import NO_ACTION
+from bot.incident.runbook import ASKED_FOR, MENDED, NOT_POSSIBLE, ActionStep, DecisionStep, NoticeStep
+from bot.observation.errors import CouldNotKeep, Refused, WaterlineError
+from bot.observation.ids import IncidentId, UserId
 from bot.service.choosing import action_of, asked_for
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open

@@ -10,7 +10,9 @@ from functools import partial
 import structlog
 from ulid import ULID
 
-from bot.domain.entries import (
+from bot.evidence import Collector
+from bot.history.staleness import JUST_NOW, Fresh, is_of, known_runs_of, staleness
+from bot.incident.entries import (
     Body,
     EvidenceEnded,
     EvidenceRecorded,
@@ -19,16 +21,14 @@ from bot.domain.entries import (
     EvidenceStopped,
     StepDone,
 )
-from bot.domain.errors import EngineEnded, EvidenceCancelled, Refused, WaterlineError
-from bot.domain.evidence import Ask, Evidence, Observation, Progress
-from bot.domain.execution import ProposalState
-from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
-from bot.domain.incident import EvidenceRun, Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.runbook import EvidenceStep
-from bot.domain.staleness import JUST_NOW, Fresh, is_of, known_runs_of, staleness
-from bot.domain.table import Window
-from bot.evidence import Collector
+from bot.incident.execution import ProposalState
+from bot.incident.incident import EvidenceRun, Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.runbook import EvidenceStep
+from bot.observation.errors import EngineEnded, EvidenceCancelled, Refused, WaterlineError
+from bot.observation.evidence import Ask, Evidence, Observation, Progress
+from bot.observation.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
+from bot.observation.table import Window
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer

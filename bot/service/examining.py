@@ -12,16 +12,17 @@ import humanize
 from ulid import ULID
 
 from bot.diagnosis._examine import ModeModule, diagnose
-from bot.domain.diagnosis import Case, Diagnosis
-from bot.domain.errors import EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
-from bot.domain.evidence import Ask, Evidence, Progress, Verdict
-from bot.domain.flink import JobRun
-from bot.domain.ids import EvidenceId, TableName
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.record import Record
-from bot.domain.table import TableState, Window
 from bot.evidence import Collector
+from bot.history.case import Case
 from bot.history.suspicion import propose_window
+from bot.incident.diagnosis import Diagnosis
+from bot.observation.errors import EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
+from bot.observation.evidence import Ask, Evidence, Progress, Verdict
+from bot.observation.flink import JobRun
+from bot.observation.ids import EvidenceId, TableName
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.record import Record
+from bot.observation.table import TableState, Window
 from bot.service.diagnosing import build_case, tasks_needed
 from bot.service.observing import Observer
 

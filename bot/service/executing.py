@@ -13,17 +13,15 @@ from datetime import datetime, timedelta
 
 from bot.actions import _effects as effects
 from bot.actions._effects import Verification, describe
-from bot.domain.approval_refusals import NotAllowed
-from bot.domain.approval_times import NO_GROUPS
-from bot.domain.decisions import Begin, decide
-from bot.domain.effects import MakeBranch, StartFromStop, StartJob, StopJob
-from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted, NoteAdded
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refused, Superseded
-from bot.domain.execution import AT_WORK, ProposalState, ProposalView
-from bot.domain.ids import IncidentId, ProposalId, UserId, short_job
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.sentences import span
+from bot.incident.decisions import NO_GROUPS, Begin, NotAllowed, decide
+from bot.incident.effects import MakeBranch, StartFromStop, StartJob, StopJob
+from bot.incident.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted, NoteAdded
+from bot.incident.execution import AT_WORK, ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Refused, Superseded
+from bot.observation.ids import IncidentId, ProposalId, UserId, short_job
+from bot.observation.sentences import span
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_times import last_approval_at
-from bot.domain.errors import CouldNotLook
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import TableName, UserId
-from bot.domain.incident import Incident
-from bot.domain.notice_fold import HeldView
-from bot.domain.promises import next_word_due, planned_end_due
-from bot.domain.review import open_items
-from bot.domain.setup import TableSetup
-from bot.domain.trust import Trust, TrustState
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.decisions import last_approval_at
+from bot.incident.delivery import HeldView
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.promises import next_word_due, planned_end_due
+from bot.incident.review import open_items
+from bot.incident.setup import TableSetup
+from bot.incident.trust import Trust, TrustState
+from bot.observation.errors import CouldNotLook
+from bot.observation.ids import TableName, UserId
 from bot.service.notifying_rules import AFTER_CLOSE
 
 Members = Callable[[Sequence[str]], frozenset[UserId]]

@@ -4,16 +4,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import structlog
 
-from bot.domain.entries import Body
-from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
-from bot.domain.fold import fold
-from bot.domain.hidden_values import veiled_body
-from bot.domain.ids import IncidentId, TableName
-from bot.domain.incident import Incident, unknown
-from bot.domain.journal import WATERLINE, Entry, Line
-from bot.domain.review import open_items
-from bot.domain.savepoints import still_tagged
-from bot.domain.setup import TableSetup
+from bot.incident.entries import Body
+from bot.incident.hidden_values import veiled_body
+from bot.incident.incident import Incident, fold, unknown
+from bot.incident.journal import WATERLINE, Entry, Line
+from bot.incident.review import open_items
+from bot.incident.savepoints import still_tagged
+from bot.incident.setup import TableSetup
+from bot.observation.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
+from bot.observation.ids import IncidentId, TableName
 from bot.ports import Clock, Journal
 
 log = structlog.get_logger(__name__)

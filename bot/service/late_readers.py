@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from bot.domain.entries import Body, LateRunsSeen, NoticeQueued, NoticesHeld, NoticesPreviewed, ReadersNoted
-from bot.domain.errors import CouldNotLook
-from bot.domain.ids import IncidentId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE, Entry
-from bot.domain.looked import NotSeen
-from bot.domain.notice import Notice, NoticeData
-from bot.domain.notice_fold import asks_to_run_again
-from bot.domain.waterline import last_taken_back
+from bot.incident.delivery import asks_to_run_again
+from bot.incident.entries import Body, LateRunsSeen, NoticeQueued, NoticesHeld, NoticesPreviewed, ReadersNoted
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE, Entry
+from bot.incident.notice import Notice, NoticeData
+from bot.incident.waterline import last_taken_back
 from bot.notices.affecting import affected_commits
 from bot.notices.reading import ManyReaders, ReadAbove, Reading, ReadThrough, reading_of
+from bot.observation.errors import CouldNotLook
+from bot.observation.ids import IncidentId
+from bot.observation.looked import NotSeen
 from bot.ports import Clock, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore

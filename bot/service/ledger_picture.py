@@ -7,6 +7,8 @@ What stands beside the marks of the ledger's picture, and the picture in words. 
 Which ledger a record shows, where its waterline is drawn, and which commits were taken back since.
 
 What a picture is made of: outlines, lines and labels, in the units of the picture.
+
+Which marks a picture of the ledger shows: commits, stretches of uneventful ones, and what is missing. Pure.
 """
 
 from collections.abc import Sequence, Set
@@ -14,18 +16,116 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from bot.domain.effects import MoveTable
-from bot.domain.evidence import Evidence
-from bot.domain.execution import ProposalState
-from bot.domain.findings import LedgerFinding
-from bot.domain.ids import DRAINED, CheckpointId, EvidenceId, SnapshotId, short, short_job
-from bot.domain.incident import Incident
-from bot.domain.ledger import Ledger, LedgerRow, Sink, SkippedCheckpoint
-from bot.domain.ledger_marks import Commit, Mark, Missing, Stretch, marks_of
-from bot.domain.record import Record
-from bot.domain.sentences import clock_time, column_times, counted
+from bot.incident.effects import MoveTable
+from bot.incident.execution import ProposalState
+from bot.incident.incident import Incident
+from bot.observation.evidence import Evidence
+from bot.observation.findings import LedgerFinding
+from bot.observation.ids import DRAINED, CheckpointId, EvidenceId, SnapshotId, short, short_job
+from bot.observation.ledger import Ledger, LedgerRow, Sink, SkippedCheckpoint
+from bot.observation.record import Record
+from bot.observation.sentences import clock_time, column_times, counted
+
+_WHOLE = 16
+"""A ledger of so many commits is shown whole."""
+
+
+_SHORTEST = 3
+"""A stretch stands for at least so many commits."""
+
+
+MOST = 30
+"""Marks that are drawn; of more the newest."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    row: LedgerRow
+    is_gone: bool
+    """Whether the table no longer contains it."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Commits of one writer in a row of which there is nothing to say."""
+
+    rows: tuple[LedgerRow, ...]
+    is_gone: bool
+
+    @property
+    def checkpoints(self) -> str:
+        """`12–46`; empty where they are not Flink's."""
+        first, last = self.rows[0].checkpoint_id, self.rows[-1].checkpoint_id
+        return "" if first is None or last is None else f"{first}–{last}"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Checkpoints whose files may be missing from the table."""
+
+    skipped: SkippedCheckpoint
+
+
+Mark = Commit | Stretch | Missing
+
+
+def marks_of(ledger: Ledger, *, gone: Set[SnapshotId], line_at: SnapshotId | None) -> tuple[tuple[Mark, ...], int]:
+    """(marks oldest first, number of older commits that are left out)."""
+    rows = ledger.rows
+    found: list[Mark] = []
+    plain: list[LedgerRow] = []
+
+    def close() -> None:
+        """Turn the plain commits collected so far into marks."""
+        is_gone = bool(plain) and plain[0].snapshot_id in gone
+        if len(plain) >= _SHORTEST:
+            found.append(Stretch(rows=tuple(plain), is_gone=is_gone))
+        else:
+            found.extend(Commit(row=row, is_gone=is_gone) for row in plain)
+        plain.clear()
+
+    for n, row in enumerate(rows):
+        if len(rows) > _WHOLE and _is_plain(rows, n, gone, line_at):
+            plain.append(row)
+            continue
+        close()
+        found += [Missing(skipped=each) for each in row.skipped if each.is_fault]
+        found.append(Commit(row=row, is_gone=row.snapshot_id in gone))
+    close()
+    found += [Missing(skipped=each) for each in ledger.trailing if each.is_fault]
+    return tuple(found[-MOST:]), sum(_commits(mark) for mark in found[:-MOST])
+
+
+def _commits(mark: Mark) -> int:
+    match mark:
+        case Commit():
+            return 1
+        case Stretch():
+            return len(mark.rows)
+        case Missing():
+            return 0
+
+
+def _is_plain(rows: tuple[LedgerRow, ...], n: int, gone: Set[SnapshotId], line_at: SnapshotId | None) -> bool:
+    """Whether commit `n` says nothing that its neighbours do not say."""
+    if n in (0, len(rows) - 1):
+        return False
+    before, row, after = rows[n - 1], rows[n], rows[n + 1]
+    is_marked = (
+        bool(row.readers) or any(ref != "main" for ref in row.refs) or line_at in (row.snapshot_id, row.parent_id)
+    )
+    is_marked = is_marked or any(each.is_fault for each in (*row.skipped, *after.skipped))
+    is_alike = _kind(before, gone) == _kind(row, gone) == _kind(after, gone)
+    return is_alike and not is_marked and row.parent_id == before.snapshot_id
+
+
+def _kind(row: LedgerRow, gone: Set[SnapshotId]) -> tuple[object, ...]:
+    return (row.engine, row.job_id, row.on_main, row.snapshot_id in gone)
+
 
 Point = tuple[float, float]
+
+
 OUTLINES: tuple[tuple[Point, ...], ...] = (
     ((1, 0), (0.92, 0.38), (0.71, 0.71), (0.38, 0.92), (0, 1), (-0.38, 0.92), (-0.71, 0.71), (-0.92, 0.38),
      (-1, 0), (-0.92, -0.38), (-0.71, -0.71), (-0.38, -0.92), (0, -1), (0.38, -0.92), (0.71, -0.71), (0.92, -0.38)),
@@ -191,12 +291,22 @@ def _writer_in_words(writer: str, rows: list[LedgerRow]) -> str:
 
 LANES = 6
 """Writers with a lane, a colour and a shape of their own; more share the last."""
+
+
 _WIDTH, _TOP, _STEP, _NOTE, _BOTTOM = 360.0, 42.0, 22.0, 16.0, 12.0
+
+
 _DAY = 18.0
 """Height of the line that says a day; the first one stands beside the names of the lanes."""
+
+
 _TIME_UNTIL, _FIRST_LANE, _LANE, _ASIDE, _BESIDE = 56.0, 76.0, 48.0, 16.0, 11.0
+
+
 _CHARACTER = 6.6
 """Width of one, at most."""
+
+
 _R = 6.0
 
 

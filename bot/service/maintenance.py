@@ -12,15 +12,15 @@ from bot.actions._maintenance import (
     stays_frozen_for,
     thaw_change,
 )
-from bot.domain.entries import MaintenanceMarked
-from bot.domain.errors import CommitRefused, CouldNotLook, Refused
-from bot.domain.execution import UNFINISHED, ProposalState
-from bot.domain.ids import IncidentId, TableName
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.sentences import clock_time
-from bot.domain.table import TableState
-from bot.domain.unknown_outcomes import HOW_TO_SETTLE
+from bot.incident.decisions import HOW_TO_SETTLE
+from bot.incident.entries import MaintenanceMarked
+from bot.incident.execution import UNFINISHED, ProposalState
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import CommitRefused, CouldNotLook, Refused
+from bot.observation.ids import IncidentId, TableName
+from bot.observation.sentences import clock_time
+from bot.observation.table import TableState
 from bot.ports import TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 

@@ -13,13 +13,13 @@ from typing import Literal
 
 import structlog
 
-from bot.domain.delivery_status import DeliveryView, NoticeView, again_after
-from bot.domain.entries import Body, DeliveryDelayed, NoticeEnded
-from bot.domain.errors import CouldNotKeep, CouldNotLook, JournalMoved, NotDelivered, Refused, UnknownIncident
-from bot.domain.ids import IncidentId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import sending_key
+from bot.incident.delivery import DeliveryView, NoticeView, again_after
+from bot.incident.entries import Body, DeliveryDelayed, NoticeEnded
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import sending_key
+from bot.observation.errors import CouldNotKeep, CouldNotLook, JournalMoved, NotDelivered, Refused, UnknownIncident
+from bot.observation.ids import IncidentId
 from bot.ports import Clock
 from bot.ports.transports import DeliveryResult, NoticeDelivery, Transport
 from bot.service.background import AloneWith

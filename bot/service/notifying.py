@@ -7,22 +7,22 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_times import NO_GROUPS
-from bot.domain.concurrent_doubts import WORDS, ConcurrentDoubts, CorrectionDue, corrections_due, refuse_other_trust
-from bot.domain.delivery_status import NoticeView
-from bot.domain.entries import Body, CorrectionDeclined, NoticeAnswered, NoticesPreviewed, ReadersNoted
-from bot.domain.errors import Refused
-from bot.domain.evidence import Observation
-from bot.domain.ids import IncidentId, StepId, UserId
-from bot.domain.incident import Incident
-from bot.domain.ledger import LedgerRow
-from bot.domain.notice import Answer, Notice, WorkState
-from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untimely
-from bot.domain.reads import Consumer
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.decisions import NO_GROUPS
+from bot.incident.delivery import NoticeView
+from bot.incident.entries import Body, CorrectionDeclined, NoticeAnswered, NoticesPreviewed, ReadersNoted
+from bot.incident.incident import Incident
+from bot.incident.notice import Answer, Notice, WorkState
+from bot.incident.savepoints import asked_state, refuse_unseen_end, refuse_untimely
+from bot.incident.trust_claims import WORDS, ConcurrentDoubts, CorrectionDue, corrections_due, refuse_other_trust
 from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
 from bot.notices.reading import FarReads
+from bot.observation.errors import Refused
+from bot.observation.evidence import Observation
+from bot.observation.ids import IncidentId, StepId, UserId
+from bot.observation.ledger import LedgerRow
+from bot.observation.readers import Consumer
 from bot.ports import Clock, Directory
 from bot.service import sending_rules
 from bot.service.approving import membership_of

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 
-from bot.domain.concurrent_doubts import ALL_CLEAR as ALL_CLEAR
-from bot.domain.delivery_status import NoticeView
-from bot.domain.diagnosis import Remedy
-from bot.domain.doubt import accusations, doubted_since, mended_by_others
-from bot.domain.effects import MoveTable, PublishBranch
-from bot.domain.entries import SeverityChanged
-from bot.domain.errors import Refused
-from bot.domain.incident import Incident
-from bot.domain.notice import HOW_TO_CORRECT, PLANNED
-from bot.domain.sentences import clock_time
-from bot.domain.waterline import last_taken_back, owed_waterline, taken_back
+from bot.incident.delivery import NoticeView
+from bot.incident.diagnosis import Remedy
+from bot.incident.doubt import accusations, doubted_since, mended_by_others
+from bot.incident.effects import MoveTable, PublishBranch
+from bot.incident.entries import SeverityChanged
+from bot.incident.incident import Incident
+from bot.incident.notice import HOW_TO_CORRECT, PLANNED
+from bot.incident.trust_claims import ALL_CLEAR as ALL_CLEAR
+from bot.incident.waterline import last_taken_back, owed_waterline, taken_back
 from bot.notices import NoticeTemplate
+from bot.observation.errors import Refused
+from bot.observation.sentences import clock_time
 
 ONCE = frozenset({"first_warning", "review_published"}) | ALL_CLEAR
 """Kinds that are sent once an incident; each of the others as often as it is asked for, as a further revision. An

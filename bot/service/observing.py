@@ -17,11 +17,17 @@ from ulid import ULID
 
 from bot.actions._effects import Clients
 from bot.actions._effects.handler import NO_REPLAYS
-from bot.domain.contract import TableContract
-from bot.domain.errors import CouldNotKeep, CouldNotLook, NotThere, UnknownTable, WaterlineError
-from bot.domain.evidence import Ask, Observation
-from bot.domain.findings import LedgerFinding
-from bot.domain.flink import (
+from bot.evidence import Collector
+from bot.history.other_jobs import began_from, known_runs, other_jobs_in
+from bot.history.starts import flink_commits
+from bot.incident.incident import Incident
+from bot.incident.setup import TableSetup
+from bot.notices.affecting import affected_commits, changes_rows, ledger_rows
+from bot.observation.contract import TableContract
+from bot.observation.errors import CouldNotKeep, CouldNotLook, NotThere, UnknownTable, WaterlineError
+from bot.observation.evidence import Ask, Observation
+from bot.observation.findings import LedgerFinding
+from bot.observation.flink import (
     CheckpointKind,
     FlinkManifest,
     JobRun,
@@ -30,21 +36,14 @@ from bot.domain.flink import (
     start_of,
     with_kinds,
 )
-from bot.domain.ids import CheckpointId, EvidenceId, JobId, TableName, short_job
-from bot.domain.incident import Incident
-from bot.domain.kafka import KafkaPartition
-from bot.domain.ledger import LedgerRow
-from bot.domain.looked import NotSeen, Seen, unread_in
-from bot.domain.other_jobs import known_runs, other_jobs_in
-from bot.domain.reads import FarRead, ReadRun
-from bot.domain.record import Utc
-from bot.domain.related_jobs import began_from
-from bot.domain.rewinds import flink_commits
-from bot.domain.setup import TableSetup
-from bot.domain.table import Snapshot, TableState, UnnamedCommit, Window
-from bot.domain.written import OF_STATE, WriterSource, WrittenSchema, writer_sources
-from bot.evidence import Collector
-from bot.notices.affecting import affected_commits, changes_rows, ledger_rows
+from bot.observation.ids import CheckpointId, EvidenceId, JobId, TableName, short_job
+from bot.observation.kafka import KafkaPartition
+from bot.observation.ledger import LedgerRow
+from bot.observation.looked import NotSeen, Seen, unread_in
+from bot.observation.readers import FarRead, ReadRun
+from bot.observation.record import Utc
+from bot.observation.table import Snapshot, TableState, UnnamedCommit, Window
+from bot.observation.written import OF_STATE, WriterSource, WrittenSchema, writer_sources
 from bot.ports import (
     CheckpointStore,
     Clock,

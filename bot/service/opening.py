@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from fnmatch import fnmatch
 
-from bot.domain.asked_window import begin_of, listed
-from bot.domain.entries import Body, EvidenceStopped, IncidentOpened, ResponderAssigned, RunbookChanged
-from bot.domain.errors import Refused
-from bot.domain.execution import UNFINISHED
-from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId, short
-from bot.domain.incident import Incident, already_open
-from bot.domain.lowering import limited, limits_of
-from bot.domain.record import Record
-from bot.domain.runbook import RUNBOOKS_OF, Runbook
-from bot.domain.sentences import counted
-from bot.domain.table import Window
 from bot.history.suspicion import propose_window
+from bot.incident.asked import begin_of, listed
+from bot.incident.entries import Body, EvidenceStopped, IncidentOpened, ResponderAssigned, RunbookChanged
+from bot.incident.execution import UNFINISHED
+from bot.incident.incident import Incident, already_open
+from bot.incident.lowering import limited, limits_of
+from bot.incident.runbook import RUNBOOKS_OF, Runbook
+from bot.observation.errors import Refused
+from bot.observation.ids import IncidentId, Severity, SnapshotId, TableName, UserId, short
+from bot.observation.record import Record
+from bot.observation.sentences import counted
+from bot.observation.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.sightings import WatchFindings

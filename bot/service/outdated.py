@@ -1,13 +1,13 @@
 """Which notices hold no more: something newer was said to the same consumer, or what they say is not so any more, by
 this incident or by what others know of the table."""
 
-from bot.domain.concurrent_doubts import ALONE, ConcurrentDoubts, refuse_comfort_in_doubt
-from bot.domain.delivery_status import DeliveryView, NoticeView
-from bot.domain.entries import DeliveryTried, NoticeEnded
-from bot.domain.errors import Refused
-from bot.domain.incident import Incident
-from bot.domain.notice import HOW_TO_CORRECT, PLANNED, Notice
-from bot.domain.waterline import last_taken_back
+from bot.incident.delivery import DeliveryView, NoticeView
+from bot.incident.entries import DeliveryTried, NoticeEnded
+from bot.incident.incident import Incident
+from bot.incident.notice import HOW_TO_CORRECT, PLANNED, Notice
+from bot.incident.trust_claims import ALONE, ConcurrentDoubts, refuse_comfort_in_doubt
+from bot.incident.waterline import last_taken_back
+from bot.observation.errors import Refused
 from bot.service.notifying_rules import ALL_CLEAR, refuse_false_comfort
 
 _FOR_NOW = frozenset({"first_warning", "update"})

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from bot.domain.entries import Body, PromiseReminded
-from bot.domain.ids import IncidentId, TableName, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.promises import Reminder, owed
-from bot.domain.review import open_items
-from bot.domain.setup import TableSetup
+from bot.incident.entries import Body, PromiseReminded
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.promises import Reminder, owed
+from bot.incident.review import open_items
+from bot.incident.setup import TableSetup
+from bot.observation.ids import IncidentId, TableName, UserId
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 

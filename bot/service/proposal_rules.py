@@ -8,17 +8,18 @@ from collections.abc import Collection
 from bot.actions import _effects as effects
 from bot.actions._completing import ActionModule
 from bot.actions._effects import Clients
-from bot.domain.action import Past
-from bot.domain.diagnosis import Case, Excluded, Matches, Mode
-from bot.domain.effects import KeepSavepoint, StartFromStop, StartJob, StopFork, StopJob
-from bot.domain.errors import NotYet, Refused, Superseded
-from bot.domain.execution import AT_WORK, UNFINISHED, ProposalState, ProposalView
-from bot.domain.ids import IncidentId
-from bot.domain.incident import Incident
-from bot.domain.proposal import Proposal
-from bot.domain.staged_repairs import rehearsal_of, standing_job
-from bot.domain.staleness import stale_reason
-from bot.domain.unknown_outcomes import HOW_TO_SETTLE
+from bot.history.case import Case
+from bot.history.staleness import stale_reason
+from bot.incident.action import Past
+from bot.incident.decisions import HOW_TO_SETTLE
+from bot.incident.diagnosis import Excluded, Matches, Mode
+from bot.incident.effects import KeepSavepoint, StartFromStop, StartJob, StopFork, StopJob
+from bot.incident.execution import AT_WORK, UNFINISHED, ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.proposal import Proposal
+from bot.incident.staged_repairs import rehearsal_of, standing_job
+from bot.observation.errors import NotYet, Refused, Superseded
+from bot.observation.ids import IncidentId
 from bot.service.incident_store import must_be_open
 
 

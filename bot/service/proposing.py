@@ -13,26 +13,25 @@ from ulid import ULID
 from bot.actions._completing import ActionModule, completed, must_be_destructive
 from bot.actions._passed import may_have_come_since
 from bot.actions._requirements import check_all
-from bot.domain.action import Past, Plan
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_refusals import NotAllowed
-from bot.domain.decisions import Supersede, decide
-from bot.domain.entries import Body, ProposalMade
-from bot.domain.errors import Refused, Superseded, WaterlineError
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.file_changes import FileSources, FileSurvey
-from bot.domain.findings import ExtraCopiesFinding
-from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.proposal import Proposal
-from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
-from bot.domain.runbook import ASKED_FOR
-from bot.domain.savepoints import beside_the_authoritative
-from bot.domain.setup import TableSetup
-from bot.domain.staged_repairs import begun, done_of, is_proven, left_by_stop, rehearsal_of, stood_still
-from bot.domain.table import TableState
-from bot.domain.waterline import UNDO
+from bot.incident.action import Past, Plan
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.decisions import NotAllowed, Supersede, decide
+from bot.incident.entries import Body, ProposalMade
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.proposal import Proposal
+from bot.incident.runbook import ASKED_FOR
+from bot.incident.savepoints import beside_the_authoritative
+from bot.incident.setup import TableSetup
+from bot.incident.staged_repairs import begun, done_of, is_proven, left_by_stop, rehearsal_of, stood_still
+from bot.incident.waterline import UNDO
+from bot.observation.errors import Refused, Superseded, WaterlineError
+from bot.observation.file_changes import FileSources, FileSurvey
+from bot.observation.findings import ExtraCopiesFinding
+from bot.observation.ids import IncidentId, ProposalId, StepId, UserId
+from bot.observation.replay import ReplayRange, ReplayRecipe, SourceSurvey
+from bot.observation.table import TableState
 from bot.ports import Clock
 from bot.service.choosing import (
     action_meant,

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from bot.domain.diagnosis import Remedy
-from bot.domain.doubt import doubted_since
-from bot.domain.entries import Body, StepDone
-from bot.domain.execution import AT_WORK, ProposalState
-from bot.domain.ids import IncidentId, ProposalId, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import NO_ACTION
-from bot.domain.waterline import owed_waterline
+from bot.incident.diagnosis import Remedy
+from bot.incident.doubt import doubted_since
+from bot.incident.entries import Body, StepDone
+from bot.incident.execution import AT_WORK, ProposalState
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import NO_ACTION
+from bot.incident.waterline import owed_waterline
+from bot.observation.ids import IncidentId, ProposalId, UserId
 from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.diagnosis_service import DiagnosisService

@@ -32,19 +32,11 @@ from markupsafe import Markup
 from pydantic import Field, ValidationError
 
 from bot.actions._effects import describe
-from bot.domain import record_account as r
-from bot.domain.contract import TableContract
-from bot.domain.errors import BadConfiguration
-from bot.domain.execution import ProposalView
-from bot.domain.fold import fold
-from bot.domain.hidden_values import withheld_from
-from bot.domain.ids import IncidentId, TableName, short, short_job, short_operator
-from bot.domain.incident import Incident
-from bot.domain.journal import Entry, Line
-from bot.domain.ledger import LedgerRow, change, event_range
-from bot.domain.record_account import Account
-from bot.domain.record_file import (
+from bot.incident import exported_record as r
+from bot.incident.execution import ProposalView
+from bot.incident.exported_record import (
     FORMAT,
+    Account,
     Carried,
     Seal,
     StoredEntry,
@@ -55,12 +47,19 @@ from bot.domain.record_file import (
     seal_of,
     withheld_in,
 )
-from bot.domain.requirements import requirement_sentence
-from bot.domain.review import metrics, review_items
-from bot.domain.sentences import MENTION, clock_time, counted, inert
-from bot.domain.setup import TableSetup
-from bot.domain.timeline import sentence
+from bot.incident.hidden_values import withheld_from
+from bot.incident.incident import Incident, fold
+from bot.incident.journal import Entry, Line
+from bot.incident.proposal import requirement_sentence
+from bot.incident.review import metrics, review_items
+from bot.incident.setup import TableSetup
+from bot.incident.timeline import sentence
 from bot.notices.forms import as_markdown
+from bot.observation.contract import TableContract
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import IncidentId, TableName, short, short_job, short_operator
+from bot.observation.ledger import LedgerRow, change, event_range
+from bot.observation.sentences import MENTION, clock_time, counted, inert
 from bot.service.ledger_picture import ledger_view
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")

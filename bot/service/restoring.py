@@ -2,14 +2,14 @@
 
 import threading
 
-from bot.domain.diagnosis import Case
-from bot.domain.errors import CouldNotLook
-from bot.domain.evidence import Observation
-from bot.domain.ids import TableName
-from bot.domain.looked import NotSeen
-from bot.domain.setup import TableSetup
-from bot.domain.table import Window
+from bot.history.case import Case
 from bot.history.prediction import RestoreCheck, RestoreVerdict, combined, predict, right_ones
+from bot.incident.setup import TableSetup
+from bot.observation.errors import CouldNotLook
+from bot.observation.evidence import Observation
+from bot.observation.ids import TableName
+from bot.observation.looked import NotSeen
+from bot.observation.table import Window
 from bot.ports import Clock
 from bot.service.observing import Observer
 

@@ -2,14 +2,14 @@
 
 from datetime import datetime, timedelta
 
-from bot.domain.concurrent_doubts import ALONE
-from bot.domain.delivery_status import DeliveryView, NoticeView, healed_after
-from bot.domain.entries import Body, NoticeRetried
-from bot.domain.errors import Refused
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import Address
+from bot.incident.delivery import DeliveryView, NoticeView, healed_after
+from bot.incident.entries import Body, NoticeRetried
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.trust_claims import ALONE
+from bot.observation.errors import Refused
+from bot.observation.ids import IncidentId, UserId
+from bot.observation.readers import Address
 from bot.ports import Clock
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
 
-from bot.domain.contract import TableContract
-from bot.domain.contract_terms import contract_snippet
-from bot.domain.entries import Body, FindingAssigned, FindingSettled, ReviewOpened, StepDone
-from bot.domain.errors import BadConfiguration, Refused
-from bot.domain.evidence import Observation
-from bot.domain.ids import IncidentId, StepId, TableName, UserId
-from bot.domain.incident import Incident
-from bot.domain.review import ReviewItem, charged, review, review_items
+from bot.incident.contract_terms import contract_snippet
+from bot.incident.entries import Body, FindingAssigned, FindingSettled, ReviewOpened, StepDone
+from bot.incident.incident import Incident
+from bot.incident.review import ReviewItem, charged, review, review_items
+from bot.observation.contract import TableContract
+from bot.observation.errors import BadConfiguration, Refused
+from bot.observation.evidence import Observation
+from bot.observation.ids import IncidentId, StepId, TableName, UserId
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer

@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from typing import cast, get_args
 
-from bot.domain.entries import Body, NoteAdded, ResponderAssigned, SeverityChanged, StepDone, StepSkipped
-from bot.domain.errors import NotYet, Refused
-from bot.domain.ids import IncidentId, Severity, StepId, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.runbook import (
+from bot.incident.entries import Body, NoteAdded, ResponderAssigned, SeverityChanged, StepDone, StepSkipped
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.runbook import (
     NOT_POSSIBLE,
     ActionStep,
     DecisionStep,
@@ -18,6 +16,8 @@ from bot.domain.runbook import (
     ReviewStep,
     Step,
 )
+from bot.observation.errors import NotYet, Refused
+from bot.observation.ids import IncidentId, Severity, StepId, UserId
 from bot.runbook.progress import Position, evidence_ahead, position
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 

@@ -10,16 +10,12 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from bot.actions._maintenance import commit_marks
-from bot.domain.effects import KeepSavepoint
-from bot.domain.entries import Body, SavepointPlanned, SavepointReleased, SavepointReleasing
-from bot.domain.errors import CouldNotLook, Refused, UnknownTable
-from bot.domain.execution import AT_WORK, UNFINISHED
-from bot.domain.flink import JobRun
-from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
-from bot.domain.incident import Incident, already_open, shown_in
-from bot.domain.journal import WATERLINE
-from bot.domain.record import Record
-from bot.domain.savepoints import (
+from bot.incident.effects import KeepSavepoint
+from bot.incident.entries import Body, SavepointPlanned, SavepointReleased, SavepointReleasing
+from bot.incident.execution import AT_WORK, UNFINISHED
+from bot.incident.incident import Incident, already_open, shown_in
+from bot.incident.journal import WATERLINE
+from bot.incident.savepoints import (
     UNPLANNED,
     KeptSavepoint,
     authoritative,
@@ -29,8 +25,12 @@ from bot.domain.savepoints import (
     still_tagged,
     why_not_now,
 )
-from bot.domain.sentences import clock_time
-from bot.domain.table import TableState
+from bot.observation.errors import CouldNotLook, Refused, UnknownTable
+from bot.observation.flink import JobRun
+from bot.observation.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
+from bot.observation.record import Record
+from bot.observation.sentences import clock_time
+from bot.observation.table import TableState
 from bot.ports import Clock, TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer

@@ -7,21 +7,21 @@ Which notices are sent by themselves, and who is left to be told.
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from bot.domain.approval import ApprovalPolicy, mentions
-from bot.domain.approval_times import Membership, is_approver
-from bot.domain.doubt import WARNS, doubted_since
-from bot.domain.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed, StepDone
-from bot.domain.errors import Refused
-from bot.domain.ids import StepId, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import HOW_TO_CORRECT, Notice, NoticeData
-from bot.domain.notice_fold import next_word_by
-from bot.domain.planned_work import refuse_untimely
-from bot.domain.reads import Consumer
-from bot.domain.sentences import clock_time
-from bot.domain.setup import TableSetup
-from bot.domain.waterline import last_taken_back
+from bot.incident.approval import ApprovalPolicy, mentions
+from bot.incident.decisions import Membership, is_approver
+from bot.incident.delivery import next_word_by
+from bot.incident.doubt import WARNS, doubted_since
+from bot.incident.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed, StepDone
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import HOW_TO_CORRECT, Notice, NoticeData
+from bot.incident.savepoints import refuse_untimely
+from bot.incident.setup import TableSetup
+from bot.incident.waterline import last_taken_back
+from bot.observation.errors import Refused
+from bot.observation.ids import StepId, UserId
+from bot.observation.readers import Consumer
+from bot.observation.sentences import clock_time
 from bot.service.notifying_rules import ALL_CLEAR, asked_to_send, refuse_after_close, refuse_false_comfort
 from bot.service.outdated import cleared, said_better
 

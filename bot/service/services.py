@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bot.domain.evidence import Task
+from bot.observation.evidence import Task
 from bot.ports import Clock
 from bot.service.approving import Approvals
 from bot.service.background import Background

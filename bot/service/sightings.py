@@ -8,14 +8,9 @@ from itertools import takewhile
 
 from ulid import ULID
 
-from bot.domain.approval import People
-from bot.domain.errors import Refused, UnknownTable
-from bot.domain.ids import IncidentId, TableName, UserId
-from bot.domain.incident import Incident
-from bot.domain.sentences import clock_time
-from bot.domain.sentences import span as span_in_words
-from bot.domain.table import TableState
-from bot.domain.watch import (
+from bot.incident.approval import People
+from bot.incident.incident import Incident
+from bot.incident.watch import (
     SILENT,
     Ended,
     Looked,
@@ -29,6 +24,11 @@ from bot.domain.watch import (
     sighting_id,
     taken_over_by,
 )
+from bot.observation.errors import Refused, UnknownTable
+from bot.observation.ids import IncidentId, TableName, UserId
+from bot.observation.sentences import clock_time
+from bot.observation.sentences import span as span_in_words
+from bot.observation.table import TableState
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 

@@ -8,16 +8,16 @@ from concurrent.futures import TimeoutError as TookTooLong
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
-from bot.domain.findings import RecoveryDeadline
-from bot.domain.ids import IncidentId, TableName
-from bot.domain.incident import Incident
-from bot.domain.journal import Line
-from bot.domain.looked import NotSeen
-from bot.domain.setup import TableSetup
-from bot.domain.table import TableState
-from bot.domain.trust import Trust, Turn
-from bot.domain.trust_claims import history_of, judge, newest_claim
+from bot.incident.incident import Incident
+from bot.incident.journal import Line
+from bot.incident.setup import TableSetup
+from bot.incident.trust import Trust, Turn
+from bot.incident.trust_claims import history_of, judge, newest_claim
+from bot.observation.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
+from bot.observation.findings import RecoveryDeadline
+from bot.observation.ids import IncidentId, TableName
+from bot.observation.looked import NotSeen
+from bot.observation.table import TableState
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer

@@ -22,23 +22,23 @@ from datetime import datetime, timedelta
 
 from bot.actions._completing import ActionModule
 from bot.actions._effects import Pending, awaited, checks
-from bot.domain.action import Action, MovesWaterline
-from bot.domain.checkpoint_pace import empty_commits_allowed
-from bot.domain.contract import TableContract
-from bot.domain.doubt import ACCUSERS, accusations, accuses
-from bot.domain.effects import ChangeFiles, MakeBranch, PublishBranch, StartFromStop, StartJob
-from bot.domain.entries import Body, Check, ExecutionEnded, NoteAdded, VerificationRequested, Verified
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.evidence import Evidence, Verdict, is_held_by_number, no_more_found
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, GapsFinding
-from bot.domain.ids import IncidentId, ProposalId, SnapshotId, UserId, short
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.proposal import Proposal
-from bot.domain.sentences import clock_time, counted
-from bot.domain.staged_repairs import done_of
-from bot.domain.table import TableState
+from bot.history.checkpoint_pace import empty_commits_allowed
+from bot.incident.action import Action, MovesWaterline
+from bot.incident.doubt import ACCUSERS, accusations, accuses
+from bot.incident.effects import ChangeFiles, MakeBranch, PublishBranch, StartFromStop, StartJob
+from bot.incident.entries import Body, Check, ExecutionEnded, NoteAdded, VerificationRequested, Verified
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.proposal import Proposal
+from bot.incident.staged_repairs import done_of
+from bot.observation.contract import TableContract
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.evidence import Evidence, Verdict, is_held_by_number, no_more_found
+from bot.observation.findings import DuplicateFilesFinding, DuplicatesFinding, GapsFinding
+from bot.observation.ids import IncidentId, ProposalId, SnapshotId, UserId, short
+from bot.observation.sentences import clock_time, counted
+from bot.observation.table import TableState
 from bot.ports import Clock
 from bot.service.evidence_service import EvidenceService
 from bot.service.incident_store import IncidentStore, must_be_open

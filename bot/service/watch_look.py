@@ -8,23 +8,23 @@ from itertools import takewhile
 from bot.diagnosis._case import living
 from bot.diagnosis._examine import ModeModule, diagnose
 from bot.diagnosis._may_commit_on import standstill
-from bot.domain.diagnosis import Case
-from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
-from bot.domain.evidence import Observation
-from bot.domain.findings import RecoveryDeadline
-from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.ids import SnapshotId, TableName, short, short_job
-from bot.domain.listed import Listed
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.other_jobs import OtherJobs
-from bot.domain.reads import ReadRun
-from bot.domain.record import Record
-from bot.domain.sentences import clock_time
-from bot.domain.setup import TableSetup
-from bot.domain.table import Snapshot, TableState
-from bot.domain.watch import Sign
-from bot.history.recovery_deadline import deadline_in_short, deadline_of
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs
 from bot.history.suspicion import LOOK_BACK, case_of_table, propose_window
+from bot.incident.recovery_deadline import deadline_in_short, deadline_of
+from bot.incident.setup import TableSetup
+from bot.incident.watch import Sign
+from bot.observation.errors import CouldNotLook, UnknownTable, WaterlineError
+from bot.observation.evidence import Observation
+from bot.observation.findings import RecoveryDeadline
+from bot.observation.flink import JobRun, StoredCheckpoint
+from bot.observation.ids import SnapshotId, TableName, short, short_job
+from bot.observation.listed import Listed
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.readers import ReadRun
+from bot.observation.record import Record
+from bot.observation.sentences import clock_time
+from bot.observation.table import Snapshot, TableState
 from bot.ports import Clock
 from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner

@@ -8,15 +8,16 @@ from bot.diagnosis._leaks import in_words
 from bot.diagnosis._other_writers import changes_by_others
 from bot.diagnosis._turns import turns, writing
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
-from bot.domain.diagnosis import Act, Case, Diagnosis, LastGoodRows, Matches, Mode, Remedy
-from bot.domain.doubt import rows_are_right
-from bot.domain.findings import LeakStanding
-from bot.domain.ids import Severity, short_job
-from bot.domain.record import Record
-from bot.domain.runbook import RUNBOOKS_OF
-from bot.domain.watch import Sign
 from bot.history.base import begun_anew
+from bot.history.case import Case
 from bot.history.rolled_back import rollbacks_of
+from bot.incident.diagnosis import Act, Diagnosis, LastGoodRows, Matches, Mode, Remedy
+from bot.incident.doubt import rows_are_right
+from bot.incident.runbook import RUNBOOKS_OF
+from bot.incident.watch import Sign
+from bot.observation.findings import LeakStanding
+from bot.observation.ids import Severity, short_job
+from bot.observation.record import Record
 from bot.service.watch_unnamed import is_looping, newest_run, silent_for, unnamed_signs
 
 CONDITIONS = frozenset(

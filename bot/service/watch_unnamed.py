@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._case import committer_ids, leaves_out_empty_ones, living, longest_silence, sinks_of, time_in
 from bot.diagnosis._may_commit_on import cause_now, may_commit_on, standstill
-from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of, usual_spacing
-from bot.domain.diagnosis import Case, Remedy
-from bot.domain.failure_causes import cause_of
-from bot.domain.flink import Failure, JobRun
-from bot.domain.ids import Severity, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.rewinds import flink_commits
-from bot.domain.sentences import clock_time
-from bot.domain.watch import Sign
+from bot.history.case import Case
+from bot.history.checkpoint_pace import completed_at, interval_of, longest_of, usual_spacing
+from bot.history.starts import flink_commits
+from bot.incident.diagnosis import Remedy
+from bot.incident.watch import Sign
+from bot.observation.flink import Failure, JobRun, cause_of
+from bot.observation.ids import Severity, short, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.sentences import clock_time
 
 RESTARTS = 5
 """So many outages within an hour are told although Flink recovered from each."""

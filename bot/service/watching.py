@@ -9,12 +9,12 @@ from functools import partial
 
 import structlog
 
-from bot.domain.doubt import is_in_doubt
-from bot.domain.errors import WaterlineError
-from bot.domain.findings import RecoveryDeadline
-from bot.domain.ids import IncidentId, TableName
-from bot.domain.incident import Incident
-from bot.domain.looked import NotSeen
+from bot.incident.doubt import is_in_doubt
+from bot.incident.incident import Incident
+from bot.observation.errors import WaterlineError
+from bot.observation.findings import RecoveryDeadline
+from bot.observation.ids import IncidentId, TableName
+from bot.observation.looked import NotSeen
 from bot.ports import Clock, Timers
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore

@@ -3,13 +3,13 @@
 from typing import Literal
 
 from bot.actions._maintenance import commit_marks
-from bot.domain.entries import Body, NoteAdded, WaterlineMoved
-from bot.domain.ids import IncidentId, SnapshotId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.lowering import lowered, owed_mark
-from bot.domain.table import TableState
-from bot.domain.waterline import owed_waterline
+from bot.incident.entries import Body, NoteAdded, WaterlineMoved
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.lowering import lowered, owed_mark
+from bot.incident.waterline import owed_waterline
+from bot.observation.ids import IncidentId, SnapshotId
+from bot.observation.table import TableState
 from bot.ports import Clock, TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore
 

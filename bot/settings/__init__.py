@@ -1,6 +1,6 @@
 """Everything that can be configured: one YAML file, and secrets from the environment or from files that it names."""
 
-from bot.domain.kafka import KafkaSettings
+from bot.observation.kafka import KafkaSettings
 from bot.settings.jobs import (
     JarStartSettings,
     JobSettings,

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
-from bot.domain.kafka import KafkaSettings
-from bot.domain.record import Record
+from bot.observation.kafka import KafkaSettings
+from bot.observation.record import Record
 
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
 Folder = Annotated[str, Field(pattern=r"^(/|[a-z0-9]+:).+")]

@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import Field, SecretStr
 
-from bot.domain.approval import People
-from bot.domain.errors import BadConfiguration
-from bot.domain.ids import TableName, UserId
-from bot.domain.record import Record
-from bot.domain.setup import TableSetup
+from bot.incident.approval import People
+from bot.incident.setup import TableSetup
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import TableName, UserId
+from bot.observation.record import Record
 from bot.settings.jobs import HttpUrl, JobSettings, LoginSettings, files_beside
 from bot.settings.reading import as_markdown, checked, yaml_of
 from bot.settings.tables import TableSettings, refuse_contradictions

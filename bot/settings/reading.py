@@ -18,8 +18,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from bot.domain.errors import BadConfiguration
-from bot.domain.record import Record
+from bot.observation.errors import BadConfiguration
+from bot.observation.record import Record
 from bot.settings.secrets import AlertSecrets, NoticeSecrets, SlackSecrets, WebSecrets
 
 

@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from bot.domain.errors import BadConfiguration
-from bot.domain.kafka import KafkaSettings
-from bot.domain.masking import Masking
+from bot.observation.errors import BadConfiguration
+from bot.observation.kafka import KafkaSettings
+from bot.observation.masking import Masking
 from bot.settings.jobs import LoginSettings
 
 

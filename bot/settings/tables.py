@@ -12,15 +12,15 @@ from typing import get_args
 from pydantic import Field
 from ruamel.yaml.comments import CommentedMap
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.contract import CopyRule, TableContract
-from bot.domain.entries import Contract
-from bot.domain.errors import BadConfiguration
-from bot.domain.ids import Severity, TableName, UserId
-from bot.domain.reads import Consumer
-from bot.domain.record import Record
-from bot.domain.replay import ReplaySettings
-from bot.domain.setup import NEXT_UPDATE_MINUTES, TableSetup
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import Contract
+from bot.incident.setup import NEXT_UPDATE_MINUTES, TableSetup
+from bot.observation.contract import CopyRule, TableContract
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import Severity, TableName, UserId
+from bot.observation.readers import Consumer
+from bot.observation.record import Record
+from bot.observation.replay import ReplaySettings
 from bot.settings.jobs import JobSettings
 from bot.settings.reading import bad, near
 

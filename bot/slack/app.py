@@ -21,9 +21,8 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from bot.domain.asked_window import is_id
-from bot.domain.errors import BadConfiguration, CouldNotKeep, Refused
-from bot.domain.said_moment import said_moment
+from bot.incident.asked import is_id, said_moment
+from bot.observation.errors import BadConfiguration, CouldNotKeep, Refused
 from bot.ports import Clock, Delivery, Inbox
 from bot.slack.directory import UNREACHABLE
 from bot.slack.form_opener import FormOpener

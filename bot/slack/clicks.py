@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from bot.domain.approval_refusals import approval_counts
-from bot.domain.errors import Refused
-from bot.domain.ids import IncidentId, ProposalId, StepId, short_job
-from bot.domain.notice import Answer
+from bot.incident.decisions import approval_counts
+from bot.incident.notice import Answer
+from bot.observation.errors import Refused
+from bot.observation.ids import IncidentId, ProposalId, StepId, short_job
 from bot.service.approving import keep_other
 from bot.service.services import Services
 from bot.slack.blocks.review import term_form

@@ -18,22 +18,22 @@ from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import get_args
 
-from bot.domain.doubt import beside_trusted, doubted_since
-from bot.domain.entries import IncidentOpened
-from bot.domain.errors import Refused, WaterlineError
-from bot.domain.freezes import said_end
-from bot.domain.ids import IncidentId, TableName, UserId, short, short_job
-from bot.domain.incident import Incident, shown_in
-from bot.domain.notice import PLANNED, WorkState
-from bot.domain.replay_bounds import typed_proposal
-from bot.domain.runbook import ASKED_FOR
-from bot.domain.sentences import clock_time, column_times, mentioned, visible
-from bot.domain.setup import TableSetup, TeamMember
-from bot.domain.table import TableState
-from bot.domain.timeline import sentence
-from bot.domain.trust import Basis, Trust
-from bot.domain.waterline import undo_left
-from bot.history.recovery_deadline import deadline_in_short
+from bot.incident.asked import typed_proposal
+from bot.incident.doubt import beside_trusted, doubted_since
+from bot.incident.entries import IncidentOpened
+from bot.incident.incident import Incident, shown_in
+from bot.incident.notice import PLANNED, WorkState
+from bot.incident.promises import said_end
+from bot.incident.recovery_deadline import deadline_in_short
+from bot.incident.runbook import ASKED_FOR
+from bot.incident.setup import TableSetup, TeamMember
+from bot.incident.timeline import sentence
+from bot.incident.trust import Basis, Trust
+from bot.incident.waterline import undo_left
+from bot.observation.errors import Refused, WaterlineError
+from bot.observation.ids import IncidentId, TableName, UserId, short, short_job
+from bot.observation.sentences import clock_time, column_times, mentioned, visible
+from bot.observation.table import TableState
 from bot.service.runbook_steps import current_step
 from bot.service.services import Services
 from bot.service.sightings import LONGEST_MUTE, Sightings

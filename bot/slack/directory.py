@@ -20,9 +20,9 @@ import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.ids import UserId
-from bot.domain.setup import TableSetup
+from bot.incident.setup import TableSetup
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.ids import UserId
 from bot.ports import Clock, Directory
 from bot.slack.requests import Asked, answers_notice
 

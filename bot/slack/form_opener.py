@@ -14,7 +14,7 @@ import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from bot.domain.errors import CouldNotKeep, CouldNotLook, Refused
+from bot.observation.errors import CouldNotKeep, CouldNotLook, Refused
 from bot.ports import Clock, Delivery, Outbox
 from bot.slack.directory import UNREACHABLE, OwnTeam
 from bot.slack.forms import form_for

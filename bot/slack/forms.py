@@ -16,9 +16,9 @@ from slack_sdk.models.blocks import (
 )
 from slack_sdk.models.views import View
 
-from bot.domain.ids import short
-from bot.domain.runbook import Runbook
-from bot.domain.sentences import visible
+from bot.incident.runbook import Runbook
+from bot.observation.ids import short
+from bot.observation.sentences import visible
 from bot.slack.ids import COMMAND, Click, Form
 from bot.slack.limits import MODAL_TITLE, MOST_OPTIONS, OPTION_TEXT, SECTION_TEXT
 from bot.slack.requests import AGAIN, Clicked, Command, MessageChosen, Request

@@ -14,11 +14,11 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 from slack_sdk.models.views import View
 
-from bot.domain.asked_window import is_id
-from bot.domain.errors import CouldNotLook, Refused, UnknownIncident, WaterlineError
-from bot.domain.ids import IncidentId, Severity, TableName
-from bot.domain.incident import Incident, already_open, shown_in, unknown
-from bot.domain.runbook import Runbook
+from bot.incident.asked import is_id
+from bot.incident.incident import Incident, already_open, shown_in, unknown
+from bot.incident.runbook import Runbook
+from bot.observation.errors import CouldNotLook, Refused, UnknownIncident, WaterlineError
+from bot.observation.ids import IncidentId, Severity, TableName
 from bot.ports import Outbox, Post
 from bot.service.alerts import tables_named
 from bot.service.incident_store import IncidentStore

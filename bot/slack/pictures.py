@@ -10,10 +10,10 @@ from functools import cache
 from PIL import Image, ImageDraw, ImageFont
 from slack_sdk import WebClient
 
-from bot.domain.evidence import Evidence
-from bot.domain.findings import LedgerFinding
-from bot.domain.ids import EvidenceId
-from bot.domain.incident import Incident
+from bot.incident.incident import Incident
+from bot.observation.evidence import Evidence
+from bot.observation.findings import LedgerFinding
+from bot.observation.ids import EvidenceId
 from bot.ports import Post
 from bot.service.incident_store import IncidentStore
 from bot.service.ledger_picture import Picture, Point, Stroke, ledger_view, not_drawn

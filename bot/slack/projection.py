@@ -5,12 +5,12 @@ Messages are views over the record. The projection may run twice over the same e
 
 import threading
 
-from bot.domain import entries as e
-from bot.domain.concurrent_doubts import corrections_due
-from bot.domain.ids import EvidenceId, IncidentId
-from bot.domain.incident import Incident
-from bot.domain.journal import Entry
-from bot.domain.suppressed_notices import first_given_up, sent_by_rule
+from bot.incident import entries as e
+from bot.incident.incident import Incident
+from bot.incident.journal import Entry
+from bot.incident.timeline import first_given_up, sent_by_rule
+from bot.incident.trust_claims import corrections_due
+from bot.observation.ids import EvidenceId, IncidentId
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
 from bot.slack.pictures import KIND as PICTURE

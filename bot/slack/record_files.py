@@ -2,9 +2,9 @@
 
 from slack_sdk import WebClient
 
-from bot.domain.fold import fold
-from bot.domain.ids import IncidentId
-from bot.domain.sentences import users_in
+from bot.incident.incident import fold
+from bot.observation.ids import IncidentId
+from bot.observation.sentences import users_in
 from bot.ports import Post
 from bot.service.incident_store import IncidentStore
 from bot.service.record import Records

@@ -4,13 +4,13 @@ import re
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.entries import Diagnosed, IncidentClosed, ReviewOpened
-from bot.domain.ids import EvidenceId, ProposalId
-from bot.domain.incident import Incident
-from bot.domain.journal import Entry
-from bot.domain.record_file import seal_of
-from bot.domain.sentences import PERSON
-from bot.domain.timeline import sentence
+from bot.incident.entries import Diagnosed, IncidentClosed, ReviewOpened
+from bot.incident.exported_record import seal_of
+from bot.incident.incident import Incident
+from bot.incident.journal import Entry
+from bot.incident.timeline import sentence
+from bot.observation.ids import EvidenceId, ProposalId
+from bot.observation.sentences import PERSON
 from bot.ports import Post
 from bot.service.services import Services
 from bot.slack.blocks.card import card_message

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bot.domain.ids import UserId
-from bot.domain.record import Record
+from bot.observation.ids import UserId
+from bot.observation.record import Record
 from bot.ports import Delivery
 from bot.slack.ids import NOTICE_ANSWERS, Form
 

@@ -16,7 +16,7 @@ import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from bot.domain.errors import CouldNotKeep, CouldNotLook
+from bot.observation.errors import CouldNotKeep, CouldNotLook
 from bot.ports import LONGEST_WAIT, Clock, Outbox, Post
 from bot.service.services import Services
 from bot.slack import pictures, record_files

@@ -1,10 +1,10 @@
 """Submitted forms: one service call each. The ids travel in the form's private metadata."""
 
-from bot.domain.approval import mentions
-from bot.domain.approval_refusals import approval_counts, settlement_counts
-from bot.domain.errors import Refused
-from bot.domain.ids import IncidentId, ProposalId, StepId, TableName, UserId
-from bot.domain.said_moment import end_of_day, said_moment
+from bot.incident.approval import mentions
+from bot.incident.asked import end_of_day, said_moment
+from bot.incident.decisions import approval_counts, settlement_counts
+from bot.observation.errors import Refused
+from bot.observation.ids import IncidentId, ProposalId, StepId, TableName, UserId
 from bot.service.reviewing import Reviews
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience

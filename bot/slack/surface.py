@@ -7,9 +7,9 @@ from typing import Literal
 
 from slack_sdk import WebClient
 
-from bot.domain.errors import UnknownIncident
-from bot.domain.ids import IncidentId
-from bot.domain.incident import shown_in
+from bot.incident.incident import shown_in
+from bot.observation.errors import UnknownIncident
+from bot.observation.ids import IncidentId
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
 from bot.service.services import Services

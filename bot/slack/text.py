@@ -14,8 +14,8 @@ from datetime import UTC, date, datetime, time
 
 from slack_sdk.models.blocks import MarkdownTextObject
 
-from bot.domain.ids import UserId
-from bot.domain.sentences import PERSON, inert, visible, without_emoji
+from bot.observation.ids import UserId
+from bot.observation.sentences import PERSON, inert, visible, without_emoji
 from bot.ports import Delivery, Post
 from bot.slack.requests import Clicked, Command, Mentioned, MessageChosen, Request, Submitted
 

@@ -12,10 +12,10 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 from slack_sdk.models.views import View
 
-from bot.domain.errors import Refused, WaterlineError
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.incident import Incident
-from bot.domain.notice import Notice
+from bot.incident.incident import Incident
+from bot.incident.notice import Notice
+from bot.observation.errors import Refused, WaterlineError
+from bot.observation.ids import IncidentId, UserId
 from bot.ports import Outbox
 from bot.service.services import Services
 from bot.slack.blocks.notices import untold_of

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import structlog
 from opentelemetry import trace
 
-from bot.domain.errors import CouldNotKeep, WaterlineError
+from bot.observation.errors import CouldNotKeep, WaterlineError
 from bot.ports import Clock, Delivery, Inbox, Outbox
 from bot.slack.form_opener import MAY_BE_LOST
 from bot.slack.forms import form_for

@@ -12,11 +12,11 @@ from typing import Any, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter
 
-from bot.domain import errors
-from bot.domain.errors import BadConfiguration, WaterlineError
-from bot.domain.evidence import Ask, Task
-from bot.domain.record import Record, Utc
-from bot.domain.written import WriterSource
+from bot.observation import errors
+from bot.observation.errors import BadConfiguration, WaterlineError
+from bot.observation.evidence import Ask, Task
+from bot.observation.record import Record, Utc
+from bot.observation.written import WriterSource
 from bot.ports import CheckpointStore, EvidenceRunner, FlinkJobs, ReadEvents, TableCatalog, TableFiles
 
 FOLDER = Path(__file__).parent / "recordings"

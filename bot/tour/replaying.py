@@ -12,8 +12,8 @@ from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from bot.bootstrap.outside import Outside
-from bot.domain.errors import CommitRefused, CouldNotLook, EvidenceCancelled, EvidenceFailed
-from bot.domain.ids import short_job
+from bot.observation.errors import CommitRefused, CouldNotLook, EvidenceCancelled, EvidenceFailed
+from bot.observation.ids import short_job
 from bot.ports import (
     CheckpointStore,
     Clock,

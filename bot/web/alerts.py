@@ -21,8 +21,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.domain.errors import CouldNotKeep, CouldNotLook
-from bot.domain.ids import Severity
+from bot.observation.errors import CouldNotKeep, CouldNotLook
+from bot.observation.ids import Severity
 from bot.service.alerts import Alert, AlertService, Taken
 from bot.web.access import ALERTS
 from bot.web.responses import body_of, problem, problem_of

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.domain.errors import WaterlineError
+from bot.observation.errors import WaterlineError
 from bot.service.record import Records
 from bot.service.restoring import RestoreService
 from bot.service.trust import TrustService

@@ -9,9 +9,9 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 from starlette.applications import Starlette
 
-from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable
-from bot.domain.ids import IncidentId, TableName
-from bot.domain.trust import Trust
+from bot.incident.trust import Trust
+from bot.observation.errors import CouldNotLook, UnknownIncident, UnknownTable
+from bot.observation.ids import IncidentId, TableName
 from bot.service.trust import TrustService
 from bot.web.trust_api import IncidentView, Tables, incident_view
 

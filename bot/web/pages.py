@@ -9,12 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
-from bot.domain.ids import IncidentId, SnapshotId, TableName, short, short_job
-from bot.domain.incident import Incident
-from bot.domain.ledger import recent_ledger
-from bot.domain.sentences import counted, users_in
-from bot.domain.table import TableState
+from bot.incident.incident import Incident
+from bot.observation.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
+from bot.observation.ids import IncidentId, SnapshotId, TableName, short, short_job
+from bot.observation.ledger import recent_ledger
+from bot.observation.sentences import counted, users_in
+from bot.observation.table import TableState
 from bot.service.ledger_picture import Picture, picture
 from bot.service.record import Records, moment
 from bot.service.trust import TrustService

@@ -17,11 +17,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.domain.errors import CouldNotKeep, CouldNotLook
-from bot.domain.execution import UNDECIDED
-from bot.domain.findings import RecoveryDeadline
-from bot.domain.incident import Incident
-from bot.domain.trust import TrustState
+from bot.incident.execution import UNDECIDED
+from bot.incident.incident import Incident
+from bot.incident.trust import TrustState
+from bot.observation.errors import CouldNotKeep, CouldNotLook
+from bot.observation.findings import RecoveryDeadline
 from bot.service.trust import TrustService
 from bot.web.serving import lives
 

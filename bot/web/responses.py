@@ -7,8 +7,8 @@ from pydantic.main import IncEx
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bot.domain.errors import WaterlineError
-from bot.domain.record import Record
+from bot.observation.errors import WaterlineError
+from bot.observation.record import Record
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 from bot.settings import WebSecrets, WebSettings, refuse_open_house
 
 _START_S = 10.0

@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable
-from bot.domain.ids import IncidentId, Severity, TableName, short_job
-from bot.domain.incident import Incident
-from bot.domain.record import Record, Utc
-from bot.domain.trust import ExactId, Trust, TrustState
 from bot.history.prediction import RestoreCheck
+from bot.incident.incident import Incident
+from bot.incident.trust import Trust, TrustState
+from bot.observation.errors import CouldNotLook, UnknownIncident, UnknownTable
+from bot.observation.ids import ExactId, IncidentId, Severity, TableName, short_job
+from bot.observation.record import Record, Utc
 from bot.service.restoring import RestoreService
 from bot.service.trust import TrustService
 from bot.web.alerts import alert_models, alert_paths, alert_schemes

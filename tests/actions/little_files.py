@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from bot.domain.errors import Refused
-from bot.domain.file_changes import FileList, FileSources, FileSurvey, Some
-from bot.domain.snapshot import REPAIR
+from bot.observation.errors import Refused
+from bot.observation.file_changes import FileList, FileSources, FileSurvey, Some
+from bot.observation.snapshot import REPAIR
 from tests.diagnosis.little_world import World
 
 

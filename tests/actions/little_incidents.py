@@ -13,14 +13,15 @@ import bot.actions
 import bot.diagnosis
 from bot.actions._completing import scan as scan_actions
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.action import Plan
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.diagnosis import Case, Matches, Mode, Remedy
-from bot.domain.effects import StopJob
-from bot.domain.errors import WaterlineError
-from bot.domain.findings import DuplicateCommitsFinding, GapsFinding
-from bot.domain.ids import IncidentId, ProposalId, SnapshotId
-from bot.domain.proposal import Proposal
+from bot.history.case import Case
+from bot.incident.action import Plan
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.diagnosis import Matches, Mode, Remedy
+from bot.incident.effects import StopJob
+from bot.incident.proposal import Proposal
+from bot.observation.errors import WaterlineError
+from bot.observation.findings import DuplicateCommitsFinding, GapsFinding
+from bot.observation.ids import IncidentId, ProposalId, SnapshotId
 from tests.actions.little_files import survey
 from tests.actions.little_points import case_with_points
 from tests.actions.little_recovery import Stuck, carry_out, starts

@@ -1,15 +1,15 @@
 """What storage has to restore from in the little world, and what evidence says of it: by the real rules, from records
 alone."""
 
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Ask, Observation
-from bot.domain.findings import LeakedManifest, LeakStanding, PairingFinding, RecoveryExtentFinding
-from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId
-from bot.domain.looked import Seen
+from bot.history.case import Case
 from bot.history.ranking import recovering
 from bot.history.restore import pairings
 from bot.history.uncommitted import standing
+from bot.observation.evidence import Ask, Observation
+from bot.observation.findings import LeakedManifest, LeakStanding, PairingFinding, RecoveryExtentFinding
+from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.observation.ids import CheckpointId
+from bot.observation.looked import Seen
 from spark_tasks.recovery_extent import reach_of_point
 from tests.actions.little_files import live_files, name_of
 from tests.cases import OPERATOR, job_id

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from bot.actions._current_state import CurrentState as Looked
 from bot.actions._restore_points import newest_that_pairs
-from bot.domain.effects import ChangeFiles, Effect, MakeBranch, MoveTable, StartFromStop, StartJob, StopJob
-from bot.domain.file_changes import FileList
-from bot.domain.ids import JobId, OperatorId, SnapshotId
-from bot.domain.proposal import Proposal
+from bot.incident.effects import ChangeFiles, Effect, MakeBranch, MoveTable, StartFromStop, StartJob, StopJob
+from bot.incident.proposal import Proposal
+from bot.observation.file_changes import FileList
+from bot.observation.ids import JobId, OperatorId, SnapshotId
 from bot.ports import JobPorts
 from tests.actions.little_files import name_of, repairs
 from tests.actions.little_points import FOLDER, point_at, stored

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from bot.domain.action import Plan
-from bot.domain.evidence import Ask
-from bot.domain.findings import RecoveryExtentFinding
 from bot.history.ranking import recovering
+from bot.incident.action import Plan
+from bot.observation.evidence import Ask
+from bot.observation.findings import RecoveryExtentFinding
 from spark_tasks.recovery_extent import reach_of_point
 from tests.actions.scene import Scene
 from tests.tables import CONTRACT, OPERATOR, job

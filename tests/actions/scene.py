@@ -16,19 +16,20 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.action import Plan
-from bot.domain.approval import Approval, ApprovalPolicy
-from bot.domain.diagnosis import Case, Matches, Mode, Remedy
-from bot.domain.effects import StartJob
-from bot.domain.entries import Check, IncidentOpened, ProposalApproved, ProposalMade
-from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.findings import PairingFinding
-from bot.domain.ids import IncidentId, JobId, ProposalId, SnapshotId, UserId
-from bot.domain.proposal import Proposal
-from bot.domain.setup import TableSetup
-from bot.domain.table import TableState, Window
+from bot.history.case import Case
 from bot.history.restore import pairings
+from bot.incident.action import Plan
+from bot.incident.approval import Approval, ApprovalPolicy
+from bot.incident.diagnosis import Matches, Mode, Remedy
+from bot.incident.effects import StartJob
+from bot.incident.entries import Check, IncidentOpened, ProposalApproved, ProposalMade
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.proposal import Proposal
+from bot.incident.setup import TableSetup
+from bot.observation.errors import Refused
+from bot.observation.findings import PairingFinding
+from bot.observation.ids import IncidentId, JobId, ProposalId, SnapshotId, UserId
+from bot.observation.table import TableState, Window
 from bot.ports import JobPorts, Journal
 from bot.service.choosing import past_of
 from bot.service.executing import Executions

@@ -13,15 +13,16 @@ import pytest
 
 from bot.actions import deduplicate_rows, drop_duplicated_commit
 from bot.actions._passed import may_have_come_since, must_have_passed
-from bot.domain.action import Plan
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.contract import CopyRule
-from bot.domain.diagnosis import Case, Matches, Mode, Remedy
-from bot.domain.errors import Refused
-from bot.domain.file_changes import RowsOfFile
-from bot.domain.findings import CopiesOfCommit, DuplicateFilesFinding, ExtraCopiesFinding
-from bot.domain.ids import IncidentId, OperatorId, ProposalId, SnapshotId
-from bot.domain.ledger import Ledger, SourceRange
+from bot.history.case import Case
+from bot.incident.action import Plan
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.diagnosis import Matches, Mode, Remedy
+from bot.observation.contract import CopyRule
+from bot.observation.errors import Refused
+from bot.observation.file_changes import RowsOfFile
+from bot.observation.findings import CopiesOfCommit, DuplicateFilesFinding, ExtraCopiesFinding
+from bot.observation.ids import IncidentId, OperatorId, ProposalId, SnapshotId
+from bot.observation.ledger import Ledger, SourceRange
 from tests.cases import Tale
 from tests.rewound import ANA, BEN
 

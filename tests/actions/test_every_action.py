@@ -14,17 +14,17 @@ from bot.actions._effects import HANDLERS
 from bot.actions._requirements import CurrentState, check_all
 from bot.actions._staging import every, listed, within
 from bot.adapters.clock import SystemClock
-from bot.domain.action import Action, Plan
-from bot.domain.diagnosis import Case
-from bot.domain.effects import ChangeFiles, DropBranch, Effect, MarkTable, StopFork
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import MissingFilesFinding, UnreadableFile
-from bot.domain.ids import EvidenceId, JobId, SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.proposal import Proposal
-from bot.domain.replay import PositionRange, ReplayRange
 from bot.evidence import find_tasks
+from bot.history.case import Case
+from bot.incident.action import Action, Plan
+from bot.incident.effects import ChangeFiles, DropBranch, Effect, MarkTable, StopFork
+from bot.incident.proposal import Proposal
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import MissingFilesFinding, UnreadableFile
+from bot.observation.ids import EvidenceId, JobId, SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.replay import PositionRange, ReplayRange
 from bot.service.proposing import Proposals
 from tests import orders_table as orders
 from tests.actions.scene import Scene, refusal

@@ -15,15 +15,15 @@ from bot.actions._completing import ActionModule, completed, must_be_destructive
 from bot.actions._effects import HANDLERS
 from bot.actions._requirements import CurrentState, check_all
 from bot.adapters.clock import SystemClock
-from bot.domain.action import Plan
-from bot.domain.approval import Approval
-from bot.domain.diagnosis import Case
-from bot.domain.effects import StopJob
-from bot.domain.entries import ExecutionStarted, ProposalApproved, ProposalMade
-from bot.domain.errors import CouldNotLook, NotYet, Refused, Superseded
-from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, ProposalId, StepId
-from bot.domain.proposal import FINAL, Proposal
+from bot.history.case import Case
+from bot.incident.action import Plan
+from bot.incident.approval import Approval
+from bot.incident.effects import StopJob
+from bot.incident.entries import ExecutionStarted, ProposalApproved, ProposalMade
+from bot.incident.execution import ProposalState
+from bot.incident.proposal import FINAL, Proposal
+from bot.observation.errors import CouldNotLook, NotYet, Refused, Superseded
+from bot.observation.ids import IncidentId, ProposalId, StepId
 from bot.service.proposal_rules import must_end_no_repair, must_have_the_job_alone
 from bot.service.proposing import Proposals
 from tests.actions.scene import Scene, carry_out, savepoint_of

@@ -12,12 +12,12 @@ from bot.actions import (
     roll_back_table_and_restore_job,
     take_savepoint,
 )
-from bot.domain.action import Plan
-from bot.domain.decisions import Reject, decide
-from bot.domain.effects import StopFork
-from bot.domain.errors import CouldNotLook, Refused, Superseded
-from bot.domain.execution import ProposalState
-from bot.domain.flink import JobRun
+from bot.incident.action import Plan
+from bot.incident.decisions import Reject, decide
+from bot.incident.effects import StopFork
+from bot.incident.execution import ProposalState
+from bot.observation.errors import CouldNotLook, Refused, Superseded
+from bot.observation.flink import JobRun
 from bot.ports import JobPorts
 from bot.service.observing import Observer
 from tests.actions.scene import Scene, refusal

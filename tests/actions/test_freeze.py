@@ -8,10 +8,10 @@ import pytest
 
 from bot.actions import take_savepoint
 from bot.actions._completing import FREEZES, NOT_STOPPED, STAYS_FROZEN
-from bot.domain.entries import IncidentClosed, MaintenanceMarked
-from bot.domain.errors import CommitRefused, OutcomeUnknown, Refused
-from bot.domain.journal import WATERLINE
-from bot.domain.table import TableState
+from bot.incident.entries import IncidentClosed, MaintenanceMarked
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import CommitRefused, OutcomeUnknown, Refused
+from bot.observation.table import TableState
 from bot.ports import TableChange
 from tests.actions.scene import Scene
 from tests.little_flink import open_catalog

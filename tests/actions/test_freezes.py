@@ -10,13 +10,13 @@ import pytest
 from bot.actions import _foreseen, restart_from_stop_savepoint, take_savepoint
 from bot.actions._current_state import CurrentState
 from bot.adapters.clock import SystemClock
-from bot.domain.entries import IncidentClosed, NoteAdded, WaterlineMoved
-from bot.domain.errors import CouldNotLook, OutcomeUnknown, UnknownTable
-from bot.domain.execution import ProposalState
-from bot.domain.ids import JobId, OperatorId, ProposalId, SnapshotId
-from bot.domain.journal import WATERLINE
-from bot.domain.requirements import HeadDescends
-from bot.domain.table import TableState
+from bot.incident.entries import IncidentClosed, NoteAdded, WaterlineMoved
+from bot.incident.execution import ProposalState
+from bot.incident.journal import WATERLINE
+from bot.incident.proposal import HeadDescends
+from bot.observation.errors import CouldNotLook, OutcomeUnknown, UnknownTable
+from bot.observation.ids import JobId, OperatorId, ProposalId, SnapshotId
+from bot.observation.table import TableState
 from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.executing import Executions

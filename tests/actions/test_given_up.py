@@ -10,19 +10,20 @@ from bot.actions import drop_repair_branch, protect_last_commit, publish_repair,
 from bot.actions._completing import ActionModule
 from bot.actions._staging import branch_for, rehearsal_of
 from bot.adapters.clock import SystemClock
-from bot.domain.action import Plan
-from bot.domain.diagnosis import CannotTell, Case, Diagnosis, Examined, Excluded, ModeResult
-from bot.domain.effects import DeleteRows, MarkTable, StartJob
-from bot.domain.entries import Diagnosed
-from bot.domain.errors import CouldNotLook, NotYet, Refused, Superseded
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.file_changes import RowsOfFile
-from bot.domain.ids import ProposalId, StepId
-from bot.domain.journal import WATERLINE
-from bot.domain.looked import NotSeen
-from bot.domain.proposal import Proposal
-from bot.domain.runbook import NOT_POSSIBLE
-from bot.domain.staged_repairs import standing_job
+from bot.history.case import Case
+from bot.incident.action import Plan
+from bot.incident.diagnosis import CannotTell, Diagnosis, Examined, Excluded, ModeResult
+from bot.incident.effects import DeleteRows, MarkTable, StartJob
+from bot.incident.entries import Diagnosed
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.journal import WATERLINE
+from bot.incident.proposal import Proposal
+from bot.incident.runbook import NOT_POSSIBLE
+from bot.incident.staged_repairs import standing_job
+from bot.observation.errors import CouldNotLook, NotYet, Refused, Superseded
+from bot.observation.file_changes import RowsOfFile
+from bot.observation.ids import ProposalId, StepId
+from bot.observation.looked import NotSeen
 from bot.service.proposing import Proposals, branches_begun, past_of_rehearsal
 from tests.actions.scene import MODE, Scene
 from tests.little_flink import JOB, open_catalog

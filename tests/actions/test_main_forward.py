@@ -11,22 +11,22 @@ from bot.actions import restart_with_new_job_id, restore_job_at_head, restore_jo
 from bot.actions._restore_points import newest_pair, newest_that_pairs
 from bot.actions._staging import said_of_rows
 from bot.actions.restore_lost_commits import not_read_again
-from bot.domain.action import Plan
-from bot.domain.diagnosis import Case
-from bot.domain.effects import ChangeFiles, MoveTable, StartJob, StopJob
-from bot.domain.errors import Refused
-from bot.domain.evidence import Observation
-from bot.domain.file_changes import FileList, FileSources, FileSurvey
-from bot.domain.findings import PairVerdict
-from bot.domain.flink import CheckpointKind, CheckpointSettings
-from bot.domain.ids import CheckpointId, short
-from bot.domain.ledger import Ledger, LedgerRow, Sink, SourceRange
-from bot.domain.looked import NotSeen
-from bot.domain.other_jobs import without_put_back
-from bot.domain.proposal import Proposal
-from bot.domain.snapshot import REPAIR
-from bot.domain.table import Snapshot, TableState, Window
+from bot.history.case import Case
+from bot.history.other_jobs import without_put_back
 from bot.history.restore import Restores
+from bot.incident.action import Plan
+from bot.incident.effects import ChangeFiles, MoveTable, StartJob, StopJob
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused
+from bot.observation.evidence import Observation
+from bot.observation.file_changes import FileList, FileSources, FileSurvey
+from bot.observation.findings import PairVerdict
+from bot.observation.flink import CheckpointKind, CheckpointSettings
+from bot.observation.ids import CheckpointId, short
+from bot.observation.ledger import Ledger, LedgerRow, Sink, SourceRange
+from bot.observation.looked import NotSeen
+from bot.observation.snapshot import REPAIR
+from bot.observation.table import Snapshot, TableState, Window
 from tests import orders_table
 from tests.actions.scene import ProposalState, Scene, savepoint_of, starts_from
 from tests.little_flink import JOB, open_catalog

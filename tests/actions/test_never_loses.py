@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from bot.domain.effects import MoveTable
-from bot.domain.ids import SnapshotId
-from bot.domain.proposal import Proposal
+from bot.incident.effects import MoveTable
+from bot.incident.proposal import Proposal
+from bot.observation.ids import SnapshotId
 from tests.actions.little_incidents import (
     STARTS,
     expires,

@@ -12,13 +12,13 @@ from bot.actions import restart_from_stop_savepoint, restore_job_at_head, take_s
 from bot.actions._completing import completed
 from bot.actions._foreseen import unforeseen
 from bot.adapters.checkpoint_files import CheckpointFiles
-from bot.domain.entries import Check
-from bot.domain.errors import CouldNotLook
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId
-from bot.domain.requirements import HeadDescends, requirement_sentence
-from bot.domain.table import TableState
+from bot.incident.entries import Check
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.proposal import HeadDescends, requirement_sentence
+from bot.observation.errors import CouldNotLook
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId
+from bot.observation.table import TableState
 from bot.ports import JobPorts
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, LittleFlink, open_catalog

@@ -11,21 +11,20 @@ from bot.actions._requirements import check_all
 from bot.actions._restore_points import newest_pair, pair_with_head
 from bot.actions._staging import branch_for, rehearsal_of
 from bot.actions.deduplicate_rows import ACTION
-from bot.domain.action import Plan
-from bot.domain.contract_terms import observed_terms
-from bot.domain.effects import DeleteRows
-from bot.domain.errors import Refused, Superseded
-from bot.domain.execution import ProposalState
-from bot.domain.file_changes import RowsOfFile
-from bot.domain.findings import PairVerdict
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import OperatorId, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, requirement_sentence
-from bot.domain.table import TableState
 from bot.history.ranking import for_start
 from bot.history.restore import Restores
+from bot.incident.action import Plan
+from bot.incident.contract_terms import observed_terms
+from bot.incident.effects import DeleteRows
+from bot.incident.execution import ProposalState
+from bot.incident.proposal import HeadDescends, Proposal, requirement_sentence
+from bot.observation.errors import Refused, Superseded
+from bot.observation.file_changes import RowsOfFile
+from bot.observation.findings import PairVerdict
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import OperatorId, short_job
+from bot.observation.looked import NotSeen
+from bot.observation.table import TableState
 from tests.actions.other_jobs import GUEST, declared, forgotten, guest, guest_commits
 from tests.actions.scene import Scene, refusal
 from tests.actions.test_other_jobs import commits

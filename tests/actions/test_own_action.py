@@ -12,7 +12,7 @@ import pytest
 
 from bot import actions
 from bot.actions._completing import scan
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 
 pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
@@ -21,9 +21,9 @@ OWN = '''
 """Tag the head under a name of ours."""
 
 from bot.actions._draft import drafted
-from bot.domain.action import Action, Plan
-from bot.domain.effects import MarkTable
-from bot.domain.proposal import Proposal
+from bot.incident.action import Action, Plan
+from bot.incident.effects import MarkTable
+from bot.incident.proposal import Proposal
 
 ACTION = Action(
     name="tag_the_head",
@@ -53,10 +53,10 @@ BRANCHES = '''
 """Drop every branch but main."""
 
 from bot.actions._draft import drafted
-from bot.domain.action import Action, Plan
-from bot.domain.effects import DropBranch
-from bot.domain.errors import Refused
-from bot.domain.proposal import Proposal
+from bot.incident.action import Action, Plan
+from bot.incident.effects import DropBranch
+from bot.observation.errors import Refused
+from bot.incident.proposal import Proposal
 
 ACTION = Action(
     name="drop_branches",
@@ -90,7 +90,7 @@ BRANCHED = '''
 
 from contextlib import closing
 
-from bot.domain.action import Plan
+from bot.incident.action import Plan
 from tests.actions.scene import Scene
 from tests.little_flink import open_catalog
 from tests.tables import ORDERS

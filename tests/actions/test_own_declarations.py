@@ -12,11 +12,11 @@ import spark_tasks
 from bot import actions
 from bot.actions._completing import TASKS, scan
 from bot.cli import app
-from bot.domain.errors import BadConfiguration
 from bot.evidence import find_tasks
+from bot.observation.errors import BadConfiguration
 
 OURS = """
-from bot.domain.action import Action
+from bot.incident.action import Action
 
 ACTION = Action(
     name="ours", title="Ours", promise="It is ours.", needs=("ledger",), proofs=(), on_request=True,

@@ -10,15 +10,15 @@ import pytest
 from bot.actions import drop_repair_branch, publish_repair, undo_proposal
 from bot.actions._staging import branch_for, rehearsal_of
 from bot.actions.deduplicate_rows import ACTION
-from bot.domain.action import Plan
-from bot.domain.effects import DeleteRows, StartFromStop, StartJob, StopJob
-from bot.domain.entries import Verified
-from bot.domain.execution import ProposalView
-from bot.domain.file_changes import RowsOfFile
-from bot.domain.ids import ProposalId
-from bot.domain.looked import NotSeen
-from bot.domain.proposal import Proposal
-from bot.domain.staged_repairs import left_by_stop, standing_job
+from bot.incident.action import Plan
+from bot.incident.effects import DeleteRows, StartFromStop, StartJob, StopJob
+from bot.incident.entries import Verified
+from bot.incident.execution import ProposalView
+from bot.incident.proposal import Proposal
+from bot.incident.staged_repairs import left_by_stop, standing_job
+from bot.observation.file_changes import RowsOfFile
+from bot.observation.ids import ProposalId
+from bot.observation.looked import NotSeen
 from bot.service.proposing import branches_begun, past_of_rehearsal
 from tests.actions.scene import ProposalState, Scene, savepoint_of
 from tests.little_flink import JOB, open_catalog

@@ -7,10 +7,10 @@ import pytest
 
 from bot.actions import restore_job_at_head, restore_job_only, restore_lost_commits, roll_back_table_and_restore_job
 from bot.actions._staging import said_of_rows
-from bot.domain.action import Action, Plan
-from bot.domain.effects import ChangeFiles
-from bot.domain.errors import Refused
-from bot.domain.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
+from bot.incident.action import Action, Plan
+from bot.incident.effects import ChangeFiles
+from bot.observation.errors import Refused
+from bot.observation.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
 from tests.actions.scene import ProposalState, Scene, refusal
 from tests.actions.test_main_forward import carried, with_ledger
 from tests.actions.test_rewinds import goes_to

@@ -12,10 +12,10 @@ from bot.actions import (
     restore_job_at_head,
     restore_job_only,
 )
-from bot.domain.action import Plan
-from bot.domain.errors import Refused, Superseded
-from bot.domain.execution import ProposalState
-from bot.domain.proposal import Proposal
+from bot.incident.action import Plan
+from bot.incident.execution import ProposalState
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused, Superseded
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, open_catalog
 from tests.tables import ORDERS, job, of_flink, rows

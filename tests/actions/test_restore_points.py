@@ -17,17 +17,17 @@ from bot.actions import (
 )
 from bot.actions._restore_points import newest_pair, newest_that_pairs
 from bot.diagnosis._restoring import can_rewind_to
-from bot.domain.action import Plan
-from bot.domain.effects import StopJob
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.execution import ProposalState
-from bot.domain.findings import PairingFinding, PairVerdict
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId, JobId, SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.proposal import Proposal
-from bot.domain.unread_points import beside
 from bot.history.restore import pairings
+from bot.history.unread_points import beside
+from bot.incident.action import Plan
+from bot.incident.effects import StopJob
+from bot.incident.execution import ProposalState
+from bot.incident.proposal import Proposal
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.findings import PairingFinding, PairVerdict
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun, StoredCheckpoint
+from bot.observation.ids import CheckpointId, JobId, SnapshotId
+from bot.observation.looked import Seen
 from bot.ports import NamedSavepoint
 from tests.actions.scene import Scene, refusal
 from tests.little_flink import JOB

@@ -9,17 +9,17 @@ from pyiceberg.expressions import GreaterThanOrEqual, LessThan
 from bot.actions import deduplicate_rows, roll_back_table_and_restore_job
 from bot.actions._completing import completed
 from bot.adapters.clock import SystemClock
-from bot.domain.action import Plan
-from bot.domain.contract import CopyRule
-from bot.domain.effects import MoveTable
-from bot.domain.errors import Refused
-from bot.domain.file_changes import RowsOfFile
-from bot.domain.findings import CopiesOfCommit, DuplicatePair, DuplicatesFinding, ExtraCopiesFinding
-from bot.domain.ids import OperatorId, SnapshotId
-from bot.domain.other_writers import keeps_its_rows
-from bot.domain.proposal import Proposal
-from bot.domain.snapshot import REPAIR, TOOK_OUT
-from bot.domain.table import Snapshot
+from bot.history.other_writers import keeps_its_rows
+from bot.incident.action import Plan
+from bot.incident.effects import MoveTable
+from bot.incident.proposal import Proposal
+from bot.observation.contract import CopyRule
+from bot.observation.errors import Refused
+from bot.observation.file_changes import RowsOfFile
+from bot.observation.findings import CopiesOfCommit, DuplicatePair, DuplicatesFinding, ExtraCopiesFinding
+from bot.observation.ids import OperatorId, SnapshotId
+from bot.observation.snapshot import REPAIR, TOOK_OUT
+from bot.observation.table import Snapshot
 from bot.service.verifying import Verifier
 from tests.actions.other_jobs import declared, forgotten, guest, guest_commits
 from tests.actions.owing import extent

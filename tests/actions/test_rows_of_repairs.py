@@ -23,14 +23,14 @@ from bot.actions._staging import said_of_rows
 from bot.actions.recover_leaked_manifests import ACTION, propose
 from bot.diagnosis._leaks import can_be_appended
 from bot.diagnosis._restoring import pair_with_head
-from bot.domain.action import Plan
-from bot.domain.errors import Refused
-from bot.domain.file_changes import FileSurvey
-from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
-from bot.domain.ids import CheckpointId, JobId, SnapshotId
-from bot.domain.snapshot import REPAIR
-from bot.domain.unread_points import some_are_live
 from bot.history.ranking import for_start
+from bot.history.unread_points import some_are_live
+from bot.incident.action import Plan
+from bot.observation.errors import Refused
+from bot.observation.file_changes import FileSurvey
+from bot.observation.findings import GapsFinding, LeakStanding, PositionGap
+from bot.observation.ids import CheckpointId, JobId, SnapshotId
+from bot.observation.snapshot import REPAIR
 from tests.actions.owing import extent, owes_the_next_checkpoint, with_extent
 from tests.actions.scene import ProposalState, Scene, refusal, savepoint_of, starts_from
 from tests.cases import Tale

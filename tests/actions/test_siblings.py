@@ -22,18 +22,18 @@ from bot.actions import (
 )
 from bot.actions._completing import ActionModule, completed
 from bot.adapters.clock import SystemClock
-from bot.domain.action import Plan
-from bot.domain.approval import Approval
-from bot.domain.diagnosis import Case
-from bot.domain.effects import StartJob
-from bot.domain.entries import ExecutionEnded, ExecutionStarted, ProposalApproved, ProposalMade
-from bot.domain.errors import Refused, Superseded
-from bot.domain.evidence import Observation
-from bot.domain.execution import ProposalState
-from bot.domain.flink import RememberedStart
-from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, short
-from bot.domain.proposal import Proposal
-from bot.domain.table import TableState
+from bot.history.case import Case
+from bot.incident.action import Plan
+from bot.incident.approval import Approval
+from bot.incident.effects import StartJob
+from bot.incident.entries import ExecutionEnded, ExecutionStarted, ProposalApproved, ProposalMade
+from bot.incident.execution import ProposalState
+from bot.incident.proposal import Proposal
+from bot.observation.errors import Refused, Superseded
+from bot.observation.evidence import Observation
+from bot.observation.flink import RememberedStart
+from bot.observation.ids import IncidentId, ProposalId, SnapshotId, TableName, short
+from bot.observation.table import TableState
 from bot.service.observing import siblings_of
 from bot.service.proposing import Proposals
 from tests.actions.other_jobs import guest_commits

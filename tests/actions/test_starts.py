@@ -15,16 +15,15 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._effects import checks
-from bot.domain.action import Plan
-from bot.domain.errors import CouldNotLook, Refused, Superseded
-from bot.domain.evidence import Observation
-from bot.domain.findings import PairingFinding
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import JobId
-from bot.domain.looked import NotSeen
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import RunIsCurrent, StartPossible, requirement_sentence
 from bot.history.restore import Restores, pairings
+from bot.incident.action import Plan
+from bot.incident.proposal import Proposal, RunIsCurrent, StartPossible, requirement_sentence
+from bot.observation.errors import CouldNotLook, Refused, Superseded
+from bot.observation.evidence import Observation
+from bot.observation.findings import PairingFinding
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import JobId
+from bot.observation.looked import NotSeen
 from bot.ports import Stopped
 from tests.actions.owing import extent, manifest_of, owes_the_next_checkpoint, with_extent
 from tests.actions.scene import ProposalState, Scene, starts_from

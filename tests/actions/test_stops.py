@@ -16,16 +16,15 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._draft import state_at_risk, stop_sentences
-from bot.domain.action import Plan
-from bot.domain.effects import KeepSavepoint, StartJob
-from bot.domain.errors import Refused, Superseded
-from bot.domain.execution import ProposalState
-from bot.domain.flink import CheckpointKind, CheckpointSettings
-from bot.domain.ids import short
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import SavepointNameFree
 from bot.history.ranking import on_main, ranked
 from bot.history.restore import RestorePoint, Restores, pair_of
+from bot.incident.action import Plan
+from bot.incident.effects import KeepSavepoint, StartJob
+from bot.incident.execution import ProposalState
+from bot.incident.proposal import Proposal, SavepointNameFree
+from bot.observation.errors import Refused, Superseded
+from bot.observation.flink import CheckpointKind, CheckpointSettings
+from bot.observation.ids import short
 from tests.actions.scene import Scene, savepoint_of
 from tests.little_flink import JOB, open_catalog
 from tests.rewound import ANA

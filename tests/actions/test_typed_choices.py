@@ -9,12 +9,12 @@ import pytest
 from bot.actions import roll_back_table_and_restore_job, take_savepoint
 from bot.actions._draft import job_and_head
 from bot.actions.recover_leaked_manifests import _lost, propose
-from bot.domain.contract import TableContract
-from bot.domain.errors import Refused
-from bot.domain.file_changes import FileSurvey
-from bot.domain.findings import LeakStanding
-from bot.domain.replay import PositionRange, ReplayRange
-from bot.domain.replay_bounds import bounds_of, typed_proposal
+from bot.incident.asked import bounds_of, typed_proposal
+from bot.observation.contract import TableContract
+from bot.observation.errors import Refused
+from bot.observation.file_changes import FileSurvey
+from bot.observation.findings import LeakStanding
+from bot.observation.replay import PositionRange, ReplayRange
 from bot.service.choosing import may_say
 from tests.actions.scene import Scene
 from tests.cases import Tale

@@ -10,19 +10,19 @@ import pytest
 
 from bot.actions import change_operator_uid, roll_back_table_and_restore_job
 from bot.adapters.saved_case import read_case
-from bot.domain.action import Plan
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.diagnosis import Matches, Remedy
-from bot.domain.errors import Refused
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.execution import ProposalState
-from bot.domain.findings import GapsFinding, PairingFinding
-from bot.domain.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
-from bot.domain.ids import EvidenceId, IncidentId, ProposalId
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.snapshot import Snapshot
-from bot.domain.table import TableState, Window
 from bot.history.restore import pairings
+from bot.incident.action import Plan
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.diagnosis import Matches, Remedy
+from bot.incident.execution import ProposalState
+from bot.observation.errors import Refused
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import GapsFinding, PairingFinding
+from bot.observation.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
+from bot.observation.ids import EvidenceId, IncidentId, ProposalId
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.snapshot import Snapshot
+from bot.observation.table import TableState, Window
 from tests.actions.other_jobs import declared, guest
 from tests.actions.scene import MODE, Scene, refusal, savepoint_of
 from tests.actions.test_other_jobs import commits

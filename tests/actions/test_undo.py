@@ -18,14 +18,14 @@ from bot.actions import (
     verify_current_state,
 )
 from bot.adapters.clock import SystemClock
-from bot.domain.action import Plan
-from bot.domain.entries import NoteAdded
-from bot.domain.errors import Refused
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import EvidenceId, JobId
-from bot.domain.trust import TrustState
-from bot.domain.trust_claims import disagreements, judge, newest_claim
+from bot.incident.action import Plan
+from bot.incident.entries import NoteAdded
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.trust import TrustState
+from bot.incident.trust_claims import disagreements, judge, newest_claim
+from bot.observation.errors import Refused
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.ids import EvidenceId, JobId
 from bot.ports import Stopped
 from bot.service.waterline import TAG, Waterline
 from tests.actions.scene import Scene

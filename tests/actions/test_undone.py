@@ -12,13 +12,13 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._completing import completed
-from bot.domain.action import Plan
-from bot.domain.effects import MarkTable
-from bot.domain.errors import CouldNotLook, Refused, Superseded
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, ProposalId, SnapshotId
-from bot.domain.requirements import HeadDescends, RestorePointIntact, SnapshotPresent
+from bot.incident.action import Plan
+from bot.incident.effects import MarkTable
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.proposal import HeadDescends, RestorePointIntact, SnapshotPresent
+from bot.observation.errors import CouldNotLook, Refused, Superseded
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, ProposalId, SnapshotId
 from bot.ports import TableChange
 from bot.service.choosing import newest_that_did_anything
 from tests.actions.scene import Scene

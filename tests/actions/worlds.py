@@ -9,8 +9,8 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from bot.domain.action import Plan
-from bot.domain.ids import ProposalId
+from bot.incident.action import Plan
+from bot.observation.ids import ProposalId
 from tests.actions.scene import Scene
 from tests.little_flink import JOB
 from tests.tables import job

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bot.domain.ids import JobId
+from bot.observation.ids import JobId
 
 ENDED = JobId("c1090702533ba71f3c7d52dfd8cb5d03")
 ARCHIVE = Path(__file__).parent / "fixtures" / "flink_history_2_1"

@@ -9,7 +9,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField, StringType
 
-from bot.domain.ids import SnapshotId, TableName
+from bot.observation.ids import SnapshotId, TableName
 
 ORDERS = TableName("sales.orders")
 _ROWS = pa.schema([pa.field("order_id", pa.string(), nullable=False), pa.field("position", pa.int64())])

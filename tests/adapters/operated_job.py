@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.kubernetes import flink_resource
-from bot.domain.ids import JobId
+from bot.observation.ids import JobId
 from tests.adapters.flink_wire import FIXTURES, Wire, tell_run
 from tests.adapters.kubernetes import Kubernetes
 from tests.adapters.operator_hand import NAMESPACE, OperatorHand

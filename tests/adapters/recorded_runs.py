@@ -1,8 +1,8 @@
 """Runs of Flink 1.20 and 2.1 whose pages real clusters answered."""
 
 from bot.adapters.flink_rest import FlinkRest
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId
 
 F120 = "flink_rest_1_20"
 F21 = "flink_rest_2_1"

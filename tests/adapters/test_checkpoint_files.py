@@ -17,13 +17,13 @@ from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.checkpoint_parsing import Handle, ParsedMetadata, told_by
 from bot.adapters.storage import opened, opened_with
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.errors import CouldNotLook
-from bot.domain.findings import PairVerdict
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, StoredCheckpoint, with_kinds
-from bot.domain.ids import CheckpointId, JobId
-from bot.domain.looked import Seen
-from bot.domain.paths import plain
 from bot.history.restore import pairings
+from bot.observation.errors import CouldNotLook
+from bot.observation.findings import PairVerdict
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun, StoredCheckpoint, with_kinds
+from bot.observation.ids import CheckpointId, JobId
+from bot.observation.looked import Seen
+from bot.observation.paths import plain
 from tests.adapters.serving import unused_address
 from tests.adapters.test_checkpoint_parsing import COMMITTER_V1_21, V1_21, V1_21_RESTORED, V1_120, recorded
 from tests.adapters.test_lineage import TABLE

@@ -25,8 +25,8 @@ from bot.adapters.checkpoint_parsing import (
     stream,
     told_by,
 )
-from bot.domain.flink import CheckpointKind, SourcePosition
-from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.observation.flink import CheckpointKind, SourcePosition
+from bot.observation.ids import CheckpointId, JobId, OperatorId
 
 FOLDER = Path(__file__).parent / "fixtures" / "checkpoint_metadata"
 

@@ -15,14 +15,13 @@ from bot.adapters import checkpoint_files
 from bot.adapters.checkpoint_files import CheckpointFiles, StateFiles
 from bot.adapters.checkpoint_parsing import Handle, ParsedMetadata, StateFile, told_by
 from bot.adapters.iceberg.streaming_metadata import table_state
-from bot.domain.errors import NotThere
-from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import StoredCheckpoint
-from bot.domain.ids import JobId
-from bot.domain.looked import NotSeen
-from bot.domain.pending_manifests import folder_of_manifests, owed_to
-from bot.domain.table import TableState
 from bot.history.restore import pairing
+from bot.observation.errors import NotThere
+from bot.observation.findings import Pairing, PairVerdict
+from bot.observation.flink import StoredCheckpoint, folder_of_manifests, owed_to
+from bot.observation.ids import JobId
+from bot.observation.looked import NotSeen
+from bot.observation.table import TableState
 from tests.adapters.test_checkpoint_parsing import COMMITTER_V1_120, V1_120, recorded
 from tests.evidence.restore_points import FIXTURES, NOON
 from tests.tables import ORDERS

@@ -8,10 +8,10 @@ import pytest
 from bot.adapters.contracts import contract_of, merged, team_of
 from bot.bootstrap import setups_of
 from bot.cli.doctor import teams
-from bot.domain.contract import ContractColumn, TableContract
-from bot.domain.errors import BadConfiguration
-from bot.domain.ids import TableName, UserId
-from bot.domain.setup import Team, TeamMember
+from bot.incident.setup import Team, TeamMember
+from bot.observation.contract import ContractColumn, TableContract
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import TableName, UserId
 from bot.settings import Settings
 
 ORDERS = TableName("sales.orders")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bot.adapters.flink_rest import MAX_RUNS, FlinkHistory, FlinkRest
-from bot.domain.errors import CouldNotLook
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import JobId
+from bot.observation.errors import CouldNotLook
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import JobId
 from tests.adapters.flink_wire import Wire, body, tell_run
 from tests.adapters.history_archive import ENDED, archived_pages
 from tests.adapters.recorded_runs import F21, RUN_21

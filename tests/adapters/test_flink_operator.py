@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_resource import nonce_of
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from tests.adapters.flink_wire import Wire, tell_run
 from tests.adapters.kubernetes import Kubernetes
 from tests.adapters.operated_job import (

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from bot.adapters.kubernetes import KubernetesResource, Login, as_pod, by_kubeconfig
-from bot.domain.errors import BadConfiguration, CouldNotLook
+from bot.observation.errors import BadConfiguration, CouldNotLook
 from tests.adapters.kubernetes import ADMIN, Kubernetes, kubernetes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]

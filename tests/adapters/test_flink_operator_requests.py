@@ -17,8 +17,8 @@ from bot.adapters.flink_operator_resource import FlinkResource, resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import digest_of
 from bot.adapters.kubernetes import Login, flink_resource
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
-from bot.domain.ids import JobId
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
+from bot.observation.ids import JobId
 from bot.service.observing import with_named
 from tests.adapters.flink_wire import Wire
 from tests.adapters.passing_time import PassingTime

@@ -15,10 +15,10 @@ from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_resource import nonce_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.kubernetes import Login, flink_resource
-from bot.domain.effects import StartJob
-from bot.domain.entries import EffectStarted
-from bot.domain.errors import CommitRefused, CouldNotLook, Superseded
-from bot.domain.ids import CheckpointId, ProposalId
+from bot.incident.effects import StartJob
+from bot.incident.entries import EffectStarted
+from bot.observation.errors import CommitRefused, CouldNotLook, Superseded
+from bot.observation.ids import CheckpointId, ProposalId
 from bot.ports import Stopped
 from tests.adapters.flink_wire import Wire, body, tell_run
 from tests.adapters.passing_time import PassingTime

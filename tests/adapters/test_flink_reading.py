@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest
-from bot.domain.flink import CheckpointKind, CheckpointSettings
-from bot.domain.ids import CheckpointId, JobId
+from bot.observation.flink import CheckpointKind, CheckpointSettings
+from bot.observation.ids import CheckpointId, JobId
 from tests.adapters.flink_wire import Wire, body, tell_run
 from tests.adapters.recorded_runs import F21, F120, RUN_21, RUN_120, told
 

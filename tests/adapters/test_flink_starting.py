@@ -10,7 +10,7 @@ import pytest
 from bot.adapters.flink_operator_resource import resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart, SqlGatewayStart, Starter, digest_of
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body
 from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.serving import unused_address

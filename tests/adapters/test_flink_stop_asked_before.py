@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest, trigger_of
-from bot.domain.errors import OutcomeUnknown
+from bot.observation.errors import OutcomeUnknown
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body, tell_run
 from tests.adapters.passing_time import PassingTime
 from tests.adapters.test_flink_reading import F21, RUN_21

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest, trigger_of
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
-from bot.domain.ids import JobId
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
+from bot.observation.ids import JobId
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body, tell_run
 from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import F21, RUN_21

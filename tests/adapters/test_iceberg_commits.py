@@ -18,10 +18,10 @@ import pytest
 from pyiceberg.table.refs import MAIN_BRANCH
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable
-from bot.domain.file_changes import FileSources
-from bot.domain.ids import SnapshotId
-from bot.domain.table import TableState
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable
+from bot.observation.file_changes import FileSources
+from bot.observation.ids import SnapshotId
+from bot.observation.table import TableState
 from bot.ports import FileChange, TableChange
 from tests.adapters.conftest import StandingClock
 from tests.adapters.flink_wire import Wire

@@ -17,16 +17,17 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.format_v3 import places_in, puffin_of, vector_of
 from bot.adapters.table_files import FolderOfTable
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Case, Excluded, Remedy
-from bot.domain.errors import CommitRefused, CouldNotLook
-from bot.domain.evidence import Observation
-from bot.domain.flink import CheckpointKind, with_kinds
-from bot.domain.ids import CheckpointId
-from bot.domain.looked import NotSeen
-from bot.domain.paths import ByPath, below, may_be_same, one_of, plain
-from bot.domain.table import TableState, Window
-from bot.domain.written import WriterSource
+from bot.history.case import Case
+from bot.incident.diagnosis import Excluded, Remedy
+from bot.observation.contract import TableContract
+from bot.observation.errors import CommitRefused, CouldNotLook
+from bot.observation.evidence import Observation
+from bot.observation.flink import CheckpointKind, with_kinds
+from bot.observation.ids import CheckpointId
+from bot.observation.looked import NotSeen
+from bot.observation.paths import ByPath, below, may_be_same, one_of, plain
+from bot.observation.table import TableState, Window
+from bot.observation.written import WriterSource
 from bot.ports import TableChange
 from tests.adapters.lake import ORDERS, Lake
 from tests.adapters.test_checkpoint_files import STORED, run_that_took

@@ -19,14 +19,13 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.io import load_file_io
 from pyiceberg.serializers import FromInputFile
 
-from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.iceberg import PyIcebergCatalog, packing
 from bot.adapters.iceberg.streaming_metadata import LeanFileIO, catching, lean, read_split, table_state
-from bot.domain import listed, packing
-from bot.domain.columns import Lazy
-from bot.domain.errors import CouldNotLook, UnknownTable
-from bot.domain.ids import SnapshotId, TableName
-from bot.domain.listed import at_checkpoints, first_by, jobs_of
-from bot.domain.table import Snapshot, TableState, Window
+from bot.observation import listed
+from bot.observation.errors import CouldNotLook, UnknownTable
+from bot.observation.ids import SnapshotId, TableName
+from bot.observation.listed import Lazy, at_checkpoints, first_by, jobs_of
+from bot.observation.table import Snapshot, TableState, Window
 from spark_tasks._window import line_of
 from tests.adapters.conftest import NOON, StandingClock
 from tests.adapters.lake import ORDERS, Lake

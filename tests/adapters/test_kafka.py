@@ -21,11 +21,11 @@ from confluent_kafka.admin import (
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.kafka import Kafka
-from bot.domain.errors import CouldNotLook
-from bot.domain.kafka import KafkaPartition
 from bot.lab.home import Home, free_ports
 from bot.lab.kafka_stack import broker_command
 from bot.lab.topic import Topic
+from bot.observation.errors import CouldNotLook
+from bot.observation.kafka import KafkaPartition
 from bot.settings import KafkaSettings
 from tests.adapters.test_logins import certificate
 

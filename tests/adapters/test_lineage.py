@@ -12,9 +12,9 @@ import pytest
 from bot.adapters import lineage
 from bot.adapters.lineage import MOST_STEPS, AllLineage, OpenLineageFile
 from bot.bootstrap import outside
-from bot.domain.errors import CouldNotLook
-from bot.domain.looked import unread_in
-from bot.domain.table import TableState
+from bot.observation.errors import CouldNotLook
+from bot.observation.looked import unread_in
+from bot.observation.table import TableState
 from bot.settings import Settings
 from tests.adapters.conftest import NOON
 

@@ -20,8 +20,8 @@ from starlette.routing import Route
 
 from bot.adapters import lineage
 from bot.adapters.lineage import Marquez
-from bot.domain.errors import CouldNotLook
-from bot.domain.looked import unread_in
+from bot.observation.errors import CouldNotLook
+from bot.observation.looked import unread_in
 from tests.adapters.conftest import NOON
 from tests.adapters.serving import served, unused_address
 from tests.adapters.test_lineage import AGES_AGO, ANOTHER, BY_NAME, TABLE, event, scanned

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.lineage import OpenLineageFile
-from bot.domain.ids import SnapshotId
-from bot.domain.reads import ReadRun
-from bot.domain.table import Snapshot, TableState
+from bot.observation.ids import SnapshotId
+from bot.observation.readers import ReadRun
+from bot.observation.table import Snapshot, TableState
 from tests.adapters.test_lineage import AGES_AGO, TABLE
 
 EVENTS = Path(__file__).parents[1] / "data" / "lineage" / "spark.jsonl"

@@ -19,7 +19,7 @@ from bot.adapters import http
 from bot.adapters.flink_http import FlinkHttp
 from bot.adapters.http import Logins
 from bot.adapters.kubernetes import KubernetesResource, by_kubeconfig
-from bot.domain.errors import BadConfiguration, CouldNotLook
+from bot.observation.errors import BadConfiguration, CouldNotLook
 from bot.settings import LoginSettings
 from tests.adapters.serving import served
 

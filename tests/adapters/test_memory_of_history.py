@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from bot.adapters.iceberg.streaming_metadata import read_split
-from bot.domain.ids import SnapshotId, TableName
-from bot.domain.snapshot import Summaries, unpacked
-from bot.domain.table import Snapshot, TableState
+from bot.observation.ids import SnapshotId, TableName
+from bot.observation.snapshot import Summaries, unpacked
+from bot.observation.table import Snapshot, TableState
 from tests.tables import of_flink
 
 pytestmark = pytest.mark.slow

@@ -12,14 +12,14 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql import open_store
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Observation
-from bot.domain.flink import JobRun
-from bot.domain.ids import SnapshotId, TableName, UserId
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.setup import TableSetup
-from bot.domain.table import Window
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.setup import TableSetup
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Observation
+from bot.observation.flink import JobRun
+from bot.observation.ids import SnapshotId, TableName, UserId
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import Window
 from bot.ports import JobPorts, SeenStarts
 from bot.service.observing import Observer, Starts, readers_since
 from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run

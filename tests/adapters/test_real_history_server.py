@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from bot.adapters.flink_rest import FlinkHistory
-from bot.domain.flink import CheckpointKind
 from bot.lab.jars import flink_jars
+from bot.observation.flink import CheckpointKind
 from bot.pinned_jars import LEAN, OPENS, Jar, java, present
 from tests.adapters.history_archive import ARCHIVE, ENDED
 

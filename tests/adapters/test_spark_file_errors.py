@@ -3,7 +3,7 @@
 import pytest
 
 from bot.adapters.spark import file_trouble
-from bot.domain.errors import FileDamaged, FileNotOpened
+from bot.observation.errors import FileDamaged, FileNotOpened
 
 WHERE = "Encountered error while reading file s3a://lake/orders/a%20b%253A.parquet."
 

@@ -3,17 +3,15 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from bot.domain import entries as e
-from bot.domain.approval import ApprovalPolicy, GlassRule, People, VetoRule
-from bot.domain.approval_refusals import NotAllowed
-from bot.domain.approval_times import Membership
-from bot.domain.decisions import Act, decide
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.fold import fold
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.journal import Entry
-from bot.domain.proposal import Proposal
-from bot.domain.table import Window
+from bot.incident import entries as e
+from bot.incident.approval import ApprovalPolicy, GlassRule, People, VetoRule
+from bot.incident.decisions import Act, Membership, NotAllowed, decide
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import fold
+from bot.incident.journal import Entry
+from bot.incident.proposal import Proposal
+from bot.observation.ids import IncidentId, UserId
+from bot.observation.table import Window
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, RUNBOOK, rewind
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.adapters.journal_sql.store import Store
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import ProposalMade
-from bot.domain.errors import Refused, Superseded
-from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import ProposalMade
+from bot.incident.execution import ProposalState
+from bot.observation.errors import Refused, Superseded
+from bot.observation.ids import IncidentId, ProposalId, UserId
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
 from bot.settings import refuse_unknown_actions

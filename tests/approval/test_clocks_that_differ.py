@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.adapters.journal_sql.store import Store
-from bot.domain.approval import VetoRule
-from bot.domain.entries import NoteAdded, ProposalMade
-from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import IncidentId
-from bot.domain.journal import WATERLINE
+from bot.incident.approval import VetoRule
+from bot.incident.entries import NoteAdded, ProposalMade
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import Refused
+from bot.observation.ids import IncidentId
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
 from tests.approval.desk import ANA, DANA

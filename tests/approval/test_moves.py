@@ -4,12 +4,22 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.domain import entries as e
-from bot.domain.approval_refusals import NotAllowed, Why
-from bot.domain.decisions import Act, Approve, Begin, BreakGlass, Reject, Supersede, Tick, Veto
-from bot.domain.execution import MOVES, ProposalState
-from bot.domain.journal import WATERLINE
-from bot.domain.unknown_outcomes import ResolveUnknown
+from bot.incident import entries as e
+from bot.incident.decisions import (
+    Act,
+    Approve,
+    Begin,
+    BreakGlass,
+    NotAllowed,
+    Reject,
+    ResolveUnknown,
+    Supersede,
+    Tick,
+    Veto,
+    Why,
+)
+from bot.incident.execution import MOVES, ProposalState
+from bot.incident.journal import WATERLINE
 from tests.approval.desk import BEN, CLEO, DANA, EVE, HELD, Desk
 
 S = ProposalState

@@ -7,11 +7,17 @@ import pytest
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store
-from bot.domain.approval import Approval, ApprovalPolicy, People, missing, missing_in_words, teams_covered, whom_to_ask
-from bot.domain.approval_refusals import NotAllowed
-from bot.domain.contract import TableContract
-from bot.domain.decisions import Approve, Begin, BreakGlass, Reject, Tick, Veto
-from bot.domain.entries import (
+from bot.incident.approval import (
+    Approval,
+    ApprovalPolicy,
+    People,
+    missing,
+    missing_in_words,
+    teams_covered,
+    whom_to_ask,
+)
+from bot.incident.decisions import Approve, Begin, BreakGlass, NotAllowed, Reject, Tick, Veto
+from bot.incident.entries import (
     ApprovalReminded,
     GlassBroken,
     ProposalApproved,
@@ -19,11 +25,12 @@ from bot.domain.entries import (
     SeverityChanged,
     VetoTimeEnded,
 )
-from bot.domain.errors import Refused
-from bot.domain.execution import MOVES, ProposalState
-from bot.domain.ids import UserId
-from bot.domain.journal import WATERLINE
-from bot.domain.setup import TableSetup
+from bot.incident.execution import MOVES, ProposalState
+from bot.incident.journal import WATERLINE
+from bot.incident.setup import TableSetup
+from bot.observation.contract import TableContract
+from bot.observation.errors import Refused
+from bot.observation.ids import UserId
 from bot.service.incident_store import IncidentStore
 from bot.service.runbook_steps import RunbookSteps
 from tests import orders_table as orders

@@ -9,10 +9,21 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from bot.domain.approval import ApprovalPolicy, GlassRule, People, VetoRule
-from bot.domain.approval_refusals import NotAllowed
-from bot.domain.decisions import Act, Approve, Begin, BreakGlass, Reject, Supersede, Tick, Veto
-from bot.domain.entries import (
+from bot.incident.approval import ApprovalPolicy, GlassRule, People, VetoRule
+from bot.incident.decisions import (
+    LEFT_TO_PEOPLE,
+    Act,
+    Approve,
+    Begin,
+    BreakGlass,
+    NotAllowed,
+    Reject,
+    ResolveUnknown,
+    Supersede,
+    Tick,
+    Veto,
+)
+from bot.incident.entries import (
     Body,
     EffectEnded,
     EffectStarted,
@@ -23,12 +34,10 @@ from bot.domain.entries import (
     ProposalApproved,
     ProposalEnded,
 )
-from bot.domain.execution import AT_WORK, MOVES, ProposalState
-from bot.domain.fold import fold
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.unknown_outcomes import LEFT_TO_PEOPLE, ResolveUnknown
+from bot.incident.execution import AT_WORK, MOVES, ProposalState
+from bot.incident.incident import Incident, fold
+from bot.incident.journal import WATERLINE
+from bot.observation.ids import IncidentId, UserId
 from bot.service.executing import EffectExecution, ExecutionRecord
 from tests.approval.desk import ANA, BEN, EVERYONE, ID, OWNERS, POLICY, Desk
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from bot.domain.approval_refusals import NotAllowed
-from bot.domain.decisions import Act, Approve, BreakGlass
-from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState
+from bot.incident.decisions import Act, Approve, BreakGlass, NotAllowed
+from bot.incident.execution import ProposalState
+from bot.observation.errors import Refused
 from tests.approval.desk import BEN, EVE, FINN, Desk
 from tests.approval.test_at_once import CROWD, PROPOSAL, Scene, scene
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
-from bot.domain.ids import SnapshotId
+from bot.observation.ids import SnapshotId
 from tests.tables import ORDERS, of_flink, rows
 
 WINDOW = 20

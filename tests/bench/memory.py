@@ -44,8 +44,8 @@ def _measure(home: Path, spark: str) -> Held:
     from bot.adapters.clock import SystemClock
     from bot.adapters.iceberg import PyIcebergCatalog
     from bot.adapters.spark import SparkEvidenceRunner
-    from bot.domain.ids import TableName
     from bot.evidence import find_tasks
+    from bot.observation.ids import TableName
 
     process = psutil.Process()
     catalog = PyIcebergCatalog("lake", {"type": "sql", "uri": f"sqlite:///{home}/catalog.db"}, SystemClock())

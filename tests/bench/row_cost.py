@@ -9,10 +9,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Ask, Observation
-from bot.domain.looked import Seen
-from bot.domain.table import Window
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Ask, Observation
+from bot.observation.looked import Seen
+from bot.observation.table import Window
 from spark_tasks import duplicate_rows
 from tests.bench.rows_table import WINDOW, rows_table
 from tests.bench.window_cost import best_of

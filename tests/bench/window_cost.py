@@ -27,11 +27,11 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.spark_repairs import spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import open_session
-from bot.domain.evidence import Answer, Ask, Observation
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.table import TableState, Window
 from bot.evidence import find_tasks
+from bot.observation.evidence import Answer, Ask, Observation
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import Seen
+from bot.observation.table import TableState, Window
 from tests.bench.entries_commits import REPLAYED, WINDOW
 from tests.bench.entries_table import Size, entries_table
 from tests.tables import CONTRACT, ORDERS

@@ -11,8 +11,8 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.storage import Opened, manifests_in
-from bot.domain.ids import SnapshotId, TableName
-from bot.domain.table import Snapshot
+from bot.observation.ids import SnapshotId, TableName
+from bot.observation.table import Snapshot
 from tests.adapters.conftest import StandingClock
 
 _ROWS = pa.schema([pa.field("order_id", pa.string(), nullable=False), pa.field("position", pa.int64())])

@@ -9,7 +9,7 @@ from pyarrow.fs import S3FileSystem
 
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.observation.errors import CouldNotLook, OutcomeUnknown
 from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
 from tests.catalogs.conftest import glue_properties
 from tests.catalogs.orders import Orders, orders_in, own_manifests

@@ -13,12 +13,12 @@ from pyiceberg.table.update import UpgradeFormatVersionUpdate
 from bot.actions._effects import Clients
 from bot.actions._effects.table import PublishingBranch
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.effects import PublishBranch
-from bot.domain.entries import EffectStarted
-from bot.domain.errors import CommitRefused, CouldNotLook, UnknownTable
-from bot.domain.file_changes import FileSources, RowsOfFile
-from bot.domain.ids import ProposalId, SnapshotId, TableName
-from bot.domain.table import TableState
+from bot.incident.effects import PublishBranch
+from bot.incident.entries import EffectStarted
+from bot.observation.errors import CommitRefused, CouldNotLook, UnknownTable
+from bot.observation.file_changes import FileSources, RowsOfFile
+from bot.observation.ids import ProposalId, SnapshotId, TableName
+from bot.observation.table import TableState
 from bot.ports import FileChange, RowChange, TableChange
 from tests.catalogs.orders import Orders
 

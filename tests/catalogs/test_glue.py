@@ -12,8 +12,8 @@ from botocore.awsrequest import AWSResponse
 from pyiceberg.catalog.glue import GlueCatalog
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from bot.domain.ids import TableName
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.observation.ids import TableName
 from tests.adapters.conftest import StandingClock
 from tests.adapters.serving import unused_address
 from tests.catalogs.conftest import glue_properties

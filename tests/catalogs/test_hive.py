@@ -13,8 +13,8 @@ from hive_metastore.ttypes import UnlockRequest
 from pyiceberg.catalog.hive import HiveCatalog
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.errors import CouldNotLook, OutcomeUnknown
-from bot.domain.ids import TableName
+from bot.observation.errors import CouldNotLook, OutcomeUnknown
+from bot.observation.ids import TableName
 from bot.ports import TableChange
 from tests.adapters.conftest import StandingClock
 from tests.adapters.serving import unused_address

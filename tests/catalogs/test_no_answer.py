@@ -11,8 +11,8 @@ from bot.adapters import storage
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.storage import opened_with
-from bot.domain.errors import CouldNotLook
-from bot.domain.ids import TableName
+from bot.observation.errors import CouldNotLook
+from bot.observation.ids import TableName
 from tests.adapters.conftest import StandingClock
 
 LIMIT_S = 0.2

@@ -8,8 +8,8 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.backends import refuse_unlocked
 from bot.cli.doctor import client_of, promise_of
-from bot.domain.errors import CommitRefused, CouldNotLook
-from bot.domain.ids import TableName
+from bot.observation.errors import CommitRefused, CouldNotLook
+from bot.observation.ids import TableName
 
 pytestmark = pytest.mark.smoke
 

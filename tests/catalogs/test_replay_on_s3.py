@@ -9,11 +9,11 @@ import pytest
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark
-from bot.domain.evidence import Verdict
-from bot.domain.ids import TableName
 from bot.evidence import find_tasks
 from bot.lab import rest_catalog
 from bot.lab.jars import rest_server_jars
+from bot.observation.evidence import Verdict
+from bot.observation.ids import TableName
 from tests.little_flink import open_catalog
 from tests.repairs.recipes import declared
 from tests.repairs.scene import RUN, RepairScene

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.errors import CommitRefused, OutcomeUnknown
-from bot.domain.file_changes import FileSources, RowsOfFile
-from bot.domain.ids import SnapshotId
+from bot.observation.errors import CommitRefused, OutcomeUnknown
+from bot.observation.file_changes import FileSources, RowsOfFile
+from bot.observation.ids import SnapshotId
 from bot.ports import RowChange
 from tests.catalogs.losing_proxy import LosingProxy, Loss
 from tests.catalogs.orders import Orders

@@ -6,12 +6,12 @@ import pytest
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import spark_catalog
-from bot.domain.contract import TableContract
-from bot.domain.errors import CommitRefused
-from bot.domain.evidence import Ask, Observation, Verdict
-from bot.domain.looked import NotSeen
-from bot.domain.table import Window
 from bot.evidence import find_tasks
+from bot.observation.contract import TableContract
+from bot.observation.errors import CommitRefused
+from bot.observation.evidence import Ask, Observation, Verdict
+from bot.observation.looked import NotSeen
+from bot.observation.table import Window
 from tests.catalogs.orders import Orders
 from tests.catalogs.test_every_catalog import rewind
 

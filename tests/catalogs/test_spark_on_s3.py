@@ -8,12 +8,12 @@ import pytest
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark
-from bot.domain.contract import TableContract
-from bot.domain.errors import EvidenceFailed
-from bot.domain.evidence import Answer, Ask, Observation, Verdict
-from bot.domain.looked import NotSeen
-from bot.domain.table import Window
 from bot.evidence import find_tasks
+from bot.observation.contract import TableContract
+from bot.observation.errors import EvidenceFailed
+from bot.observation.evidence import Answer, Ask, Observation, Verdict
+from bot.observation.looked import NotSeen
+from bot.observation.table import Window
 from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
 from tests.catalogs.orders import Orders, orders_in
 

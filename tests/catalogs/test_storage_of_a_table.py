@@ -11,7 +11,7 @@ import pytest
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.errors import CouldNotLook
+from bot.observation.errors import CouldNotLook
 from tests.adapters.conftest import StandingClock
 from tests.adapters.flink_wire import Wire, flink_wire
 from tests.adapters.serving import unused_address

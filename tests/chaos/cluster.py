@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from pyiceberg.exceptions import CommitFailedException
 from sqlalchemy.exc import OperationalError
 
-from bot.domain.ids import JobId
+from bot.observation.ids import JobId
 from tests.little_flink import LittleFlink, open_catalog
 from tests.tables import ORDERS
 

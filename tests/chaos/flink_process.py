@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from bot.domain.ids import JobId
+from bot.observation.ids import JobId
 from tests.chaos.cluster import COMMIT_EVERY_S, Cluster
 from tests.chaos.parent import end_with_parent
 from tests.little_flink import JOB

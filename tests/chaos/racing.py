@@ -25,12 +25,12 @@ from pyiceberg.exceptions import CommitFailedException
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
-from bot.domain.effects import MoveTable
-from bot.domain.entries import IncidentOpened, ProposalMade
-from bot.domain.errors import Refused, Superseded
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import IncidentId, JobId
-from bot.domain.table import Window
+from bot.incident.effects import MoveTable
+from bot.incident.entries import IncidentOpened, ProposalMade
+from bot.incident.execution import ProposalState, ProposalView
+from bot.observation.errors import Refused, Superseded
+from bot.observation.ids import IncidentId, JobId
+from bot.observation.table import Window
 from bot.ports import Stopped
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bot.domain.table import REPAIR
+from bot.observation.table import REPAIR
 from tests.little_flink import open_catalog
 from tests.tables import ORDERS
 

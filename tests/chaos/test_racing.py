@@ -6,8 +6,8 @@ import pytest
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.evidence import Ask
 from bot.evidence import find_tasks
+from bot.observation.evidence import Ask
 from bot.service.evidence_service import ask_of
 from tests.chaos.cluster import commit_newest_again
 from tests.chaos.racing import Raced, lost, race, stage

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 from slack_sdk.models.blocks import ActionsBlock
 
-from bot.domain.execution import ProposalState
-from bot.domain.fold import fold
-from bot.domain.table import REPAIR
+from bot.incident.execution import ProposalState
+from bot.incident.incident import fold
+from bot.observation.table import REPAIR
 from bot.slack.blocks.proposal import proposal_message
 from tests.approval.desk import Desk
 from tests.chaos import deeds, invariants, spoiling

@@ -15,9 +15,9 @@ import httpx
 import pytest
 import yaml
 
-from bot.domain.entries import EvidenceRecorded, EvidenceRequested
-from bot.domain.findings import Limit, RecoveryDeadline
-from bot.domain.ids import EvidenceId
+from bot.incident.entries import EvidenceRecorded, EvidenceRequested
+from bot.observation.findings import Limit, RecoveryDeadline
+from bot.observation.ids import EvidenceId
 from bot.service.record import Records
 from bot.settings import WebSettings
 from bot.web.access import Access

@@ -15,14 +15,14 @@ from typing import Any
 import spark_tasks
 from bot.adapters.saved_case import read_case
 from bot.diagnosis._asked import _FIELDS as FIELDS
-from bot.domain.contract import why_by_key
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import DuplicatesFinding, GapsFinding
-from bot.domain.ids import CheckpointId, SnapshotId
-from bot.domain.looked import NotSeen
-from bot.domain.table import HeadMove, Snapshot, TableState
 from bot.evidence import find_tasks
+from bot.history.case import Case
+from bot.observation.contract import why_by_key
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import DuplicatesFinding, GapsFinding
+from bot.observation.ids import CheckpointId, SnapshotId
+from bot.observation.looked import NotSeen
+from bot.observation.table import HeadMove, Snapshot, TableState
 from tests.found import ledger_of
 from tests.matrix.asking import CASES, name_of
 from tests.matrix.told import kept

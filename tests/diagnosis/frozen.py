@@ -26,8 +26,8 @@ from zlib import crc32
 from pydantic import BaseModel, TypeAdapter
 
 from bot.diagnosis._examine import diagnose
-from bot.domain.diagnosis import HEALTHY, Diagnosis
-from bot.domain.ids import short
+from bot.incident.diagnosis import HEALTHY, Diagnosis
+from bot.observation.ids import short
 from tests.diagnosis.changed_cases import NAMES, case_named, is_wrong
 from tests.diagnosis.histories import held, test_found_histories
 from tests.diagnosis.histories.drawn import Drawn, Plan, plan_of, played

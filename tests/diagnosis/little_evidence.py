@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import (
+from bot.history.case import Case
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import (
     CompactedRows,
     CorrectedRowsFinding,
     DuplicateCommitsFinding,
@@ -19,9 +19,9 @@ from bot.domain.findings import (
     LeakStanding,
     RepeatedCommit,
 )
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import Ledger, LedgerRow
-from bot.domain.table import Snapshot, Window
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import Ledger, LedgerRow
+from bot.observation.table import Snapshot, Window
 from tests.diagnosis.little_silences import has_passed, is_overdue, owed_now
 from tests.diagnosis.little_world import World
 from tests.found import evidence, leaks, ledger_of, orphans, unreadable

@@ -4,8 +4,8 @@ beside the act."""
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.ids import OperatorId
-from bot.domain.table import Ref
+from bot.observation.ids import OperatorId
+from bot.observation.table import Ref
 from tests.diagnosis.little_world import World
 
 SECOND = OperatorId("dd" * 16)

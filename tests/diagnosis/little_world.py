@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from bot.domain.ids import JobId, OperatorId, SnapshotId
-from bot.domain.table import HeadMove, Snapshot
+from bot.observation.ids import JobId, OperatorId, SnapshotId
+from bot.observation.table import HeadMove, Snapshot
 from tests.cases import NOON, OPERATOR, Tale, job_id
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from hypothesis import note
 from hypothesis import strategies as st
 
-from bot.domain.diagnosis import CannotTell, Examined
-from bot.domain.ids import DRAINED, SnapshotId
-from bot.domain.table import Ref, Snapshot
+from bot.incident.diagnosis import CannotTell, Examined
+from bot.observation.ids import DRAINED, SnapshotId
+from bot.observation.table import Ref, Snapshot
 from tests.diagnosis.little_evidence import Looked, look
 from tests.diagnosis.little_silences import (
     SECOND,

@@ -17,18 +17,19 @@ from bot.adapters.clock import SystemClock
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis._asked import _FIELDS
 from bot.diagnosis._examine import scan
-from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Diagnosis, Matches
-from bot.domain.entries import EvidenceEnded, EvidenceRecorded, EvidenceRequested
-from bot.domain.errors import EvidenceCancelled, EvidenceFailed, Refused
-from bot.domain.evidence import Answer, Ask, Evidence, Observation, Task, Verdict
-from bot.domain.findings import LedgerFinding, ReplayedRowsFinding
-from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, SnapshotId, StepId, TableName
-from bot.domain.incident import EvidenceRun
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.runbook import END, ManualStep
-from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
+from bot.history.case import Case
+from bot.incident.diagnosis import HEALTHY, CannotTell, Diagnosis, Matches
+from bot.incident.entries import EvidenceEnded, EvidenceRecorded, EvidenceRequested
+from bot.incident.incident import EvidenceRun
+from bot.incident.runbook import END, ManualStep
+from bot.incident.setup import TableSetup
+from bot.observation.errors import EvidenceCancelled, EvidenceFailed, Refused
+from bot.observation.evidence import Answer, Ask, Evidence, Observation, Task, Verdict
+from bot.observation.findings import LedgerFinding, ReplayedRowsFinding
+from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.observation.ids import CheckpointId, EvidenceId, IncidentId, SnapshotId, StepId, TableName
+from bot.observation.looked import NotSeen, Seen
 from bot.service.diagnosing import Diagnostician
 from bot.service.evidence_service import EvidenceService
 from bot.service.examining import Examiner

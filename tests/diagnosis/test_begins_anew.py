@@ -6,9 +6,10 @@ import pytest
 
 from bot.diagnosis import metadata_file_lost as mode
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.findings import COMMITS_TOLD, GapsFinding, PositionGap, UnreadableFile
-from bot.domain.table import Ref
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.observation.findings import COMMITS_TOLD, GapsFinding, PositionGap, UnreadableFile
+from bot.observation.table import Ref
 from tests.cases import Tale
 from tests.found import orphans, unreadable
 

@@ -18,11 +18,11 @@ import bot.diagnosis
 from bot.diagnosis import checkpoints_failed, event_time_stuck, recovered_by_itself
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._examine import ModeModule, diagnose, scan
-from bot.domain.diagnosis import (
+from bot.history.case import Case
+from bot.incident.diagnosis import (
     HEALTHY,
     Act,
     CannotTell,
-    Case,
     Diagnosis,
     Examined,
     Excluded,
@@ -31,12 +31,12 @@ from bot.domain.diagnosis import (
     ModeResult,
     Remedy,
 )
-from bot.domain.errors import BadConfiguration
-from bot.domain.findings import LeakStanding, RepeatedCommit, UnreadableFile
-from bot.domain.flink import JobRun, Restored
-from bot.domain.ids import DRAINED, CheckpointId
-from bot.domain.looked import Seen
-from bot.domain.table import TableState
+from bot.observation.errors import BadConfiguration
+from bot.observation.findings import LeakStanding, RepeatedCommit, UnreadableFile
+from bot.observation.flink import JobRun, Restored
+from bot.observation.ids import DRAINED, CheckpointId
+from bot.observation.looked import Seen
+from bot.observation.table import TableState
 from tests.cases import FLINK_DOWN, NOON, Tale, job_id
 from tests.found import hole, leaks, repeats, twice, unreadable
 
@@ -233,7 +233,7 @@ def test_titles_are_their_own() -> None:
 
 
 GOOD = """
-from bot.domain.diagnosis import Mode
+from bot.incident.diagnosis import Mode
 MODE = Mode(code={code!r}, name={name!r}, title="t", needs=(), false_positives=(), neighbours={{}})
 def examine(case):
     raise NotImplementedError

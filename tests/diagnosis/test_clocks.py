@@ -8,20 +8,21 @@ from io import BytesIO
 
 import pytest
 
+from bot.adapters.iceberg import packing
 from bot.adapters.iceberg.streaming_metadata import read_split
 from bot.diagnosis import commit_not_made_yet, commits_withheld, recovered_by_itself, rolled_back_while_running
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis._restoring import newer_than_head, restore_in_words
-from bot.domain import packing
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.findings import PairingFinding
-from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import DRAINED, SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.review import _wrong_rows
-from bot.domain.table import HeadMove
+from bot.history.case import Case
 from bot.history.ranking import where_files_wait
 from bot.history.restore import Restores
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.incident.review import _wrong_rows
+from bot.observation.findings import PairingFinding
+from bot.observation.flink import CheckpointKind, StoredCheckpoint
+from bot.observation.ids import DRAINED, SnapshotId
+from bot.observation.looked import Seen
+from bot.observation.table import HeadMove
 from tests.cases import Tale, job_id
 from tests.evidence.restore_points import stored
 

@@ -4,10 +4,11 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.contract import why_by_key
-from bot.domain.diagnosis import HEALTHY, Case, Diagnosis
-from bot.domain.rollbacks import rollbacks
+from bot.history.case import Case
+from bot.history.rollbacks import rollbacks
 from bot.history.without_ids import who_went_on
+from bot.incident.diagnosis import HEALTHY, Diagnosis
+from bot.observation.contract import why_by_key
 from tests.cases import Tale
 from tests.job_tale import job_id
 

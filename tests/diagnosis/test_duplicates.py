@@ -14,11 +14,12 @@ from bot.diagnosis import (
 from bot.diagnosis import upsert_duplicates_across_writers as across
 from bot.diagnosis import upsert_duplicates_in_one_commit as within
 from bot.diagnosis._examine import diagnose
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.findings import DuplicatePair, RepeatedCommit
-from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
-from bot.domain.snapshot import REPAIR
-from bot.domain.table import Snapshot
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.observation.findings import DuplicatePair, RepeatedCommit
+from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
+from bot.observation.snapshot import REPAIR
+from bot.observation.table import Snapshot
 from tests.cases import Tale, job_id, placed
 from tests.diagnosis.histories.held import MODES
 from tests.found import files_twice, point, points, repeats, twice

@@ -9,10 +9,11 @@ from bot.diagnosis import commits_dropped_after_empty_start as mode
 from bot.diagnosis import job_id_reused, restarted_from_empty
 from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis.recovered_by_itself import examine
-from bot.domain.diagnosis import CannotTell, Case, Diagnosis, Excluded, Matches, Remedy
-from bot.domain.errors import Refused
-from bot.domain.findings import GapsFinding, LeakStanding, RepeatedCommit
-from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Remedy
+from bot.observation.errors import Refused
+from bot.observation.findings import GapsFinding, LeakStanding, RepeatedCommit
+from bot.observation.ids import CheckpointId, JobId, OperatorId
 from tests.cases import Tale, job_id, placed
 from tests.diagnosis.test_asked_for import Asked, diagnosed
 from tests.found import hole, leaks, point, points, repeats

@@ -6,10 +6,11 @@ from datetime import timedelta
 import pytest
 
 from bot.diagnosis import _lost_and_expired, no_snapshot_advanced, recovered_by_itself, rolled_back_while_running
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
-from bot.domain.findings import GapsFinding
-from bot.domain.ids import OperatorId, short
-from bot.domain.table import HeadMove, Ref
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell, Excluded, Matches
+from bot.observation.findings import GapsFinding
+from bot.observation.ids import OperatorId, short
+from bot.observation.table import HeadMove, Ref
 from spark_tasks import _tails
 from tests.cases import Tale
 from tests.diagnosis.test_clocks import in_format_v1

@@ -16,12 +16,13 @@ from bot.diagnosis import commits_withheld as f3
 from bot.diagnosis import sink_lost_its_state as f12
 from bot.diagnosis._case import may_be_missing
 from bot.diagnosis._leaks import came_again, can_be_appended, in_words
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.evidence import Verdict
-from bot.domain.findings import GapsFinding, LastCommit, LeakedManifestsFinding, LeakStanding, PositionGap
-from bot.domain.ids import CheckpointId
-from bot.domain.looked import NotSeen
-from bot.domain.unread_points import rows_told
+from bot.history.case import Case
+from bot.history.unread_points import rows_told
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.observation.evidence import Verdict
+from bot.observation.findings import GapsFinding, LastCommit, LeakedManifestsFinding, LeakStanding, PositionGap
+from bot.observation.ids import CheckpointId
+from bot.observation.looked import NotSeen
 from bot.service.watch_signs import leaked
 from tests.cases import OPERATOR, Tale, job_id
 from tests.diagnosis.test_health import pinned

@@ -9,13 +9,13 @@ from bot.diagnosis import checkpoint_committed_twice, commit_not_made_yet, recov
 from bot.diagnosis import two_jobs_write_the_table as mode
 from bot.diagnosis._examine import diagnose, scan
 from bot.diagnosis._may_commit_on import may_commit_on
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.findings import RepeatedCommit
-from bot.domain.flink import JobRun, Restored
-from bot.domain.ids import CheckpointId, OperatorId
-from bot.domain.looked import Seen
-from bot.domain.other_jobs import OtherJobs, commits_of_job
-from bot.domain.related_jobs import related_runs
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs, commits_of_job, related_runs
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.observation.findings import RepeatedCommit
+from bot.observation.flink import JobRun, Restored
+from bot.observation.ids import CheckpointId, OperatorId
+from bot.observation.looked import Seen
 from tests.cases import NOON, Tale, job_id
 from tests.found import leaks, orphans, point, points, repeats, twice
 

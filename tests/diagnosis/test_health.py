@@ -9,11 +9,12 @@ from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, two_jobs_wr
 from bot.diagnosis._arrivals import read_past_main, unaccounted
 from bot.diagnosis._case import living
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
-from bot.domain.findings import GapsFinding, RepeatedCommit, ReplayedRowsFinding
-from bot.domain.flink import CheckpointSettings, SourcePosition
-from bot.domain.ids import CheckpointId, SnapshotId
-from bot.domain.ledger import BesideMain
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell, Excluded, Matches
+from bot.observation.findings import GapsFinding, RepeatedCommit, ReplayedRowsFinding
+from bot.observation.flink import CheckpointSettings, SourcePosition
+from bot.observation.ids import CheckpointId, SnapshotId
+from bot.observation.ledger import BesideMain
 from tests.cases import NOON, OPERATOR, Tale, job_id, placed
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_silences import commits_nothing

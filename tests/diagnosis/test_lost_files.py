@@ -10,12 +10,13 @@ import bot.diagnosis
 from bot.diagnosis import cleanup_deleted_files as f9
 from bot.diagnosis import commits_withheld, recovered_by_itself
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import GapsFinding, LeakStanding, MissingFilesFinding, UnreadableFile
-from bot.domain.ids import EvidenceId, SnapshotId, short
-from bot.domain.looked import NotSeen
-from bot.domain.table import Window
+from bot.history.case import Case
+from bot.incident.diagnosis import HEALTHY, CannotTell, Excluded, Matches, Remedy
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import GapsFinding, LeakStanding, MissingFilesFinding, UnreadableFile
+from bot.observation.ids import EvidenceId, SnapshotId, short
+from bot.observation.looked import NotSeen
+from bot.observation.table import Window
 from tests.cases import Tale
 from tests.diagnosis.changed_cases import NAMES, case_named
 from tests.diagnosis.little_evidence import case_of

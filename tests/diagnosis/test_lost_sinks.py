@@ -4,9 +4,9 @@ import pytest
 
 from bot.diagnosis import job_was_drained, recovered_by_itself
 from bot.diagnosis import sink_lost_its_state as mode
-from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
-from bot.domain.ids import DRAINED, OperatorId
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.observation.findings import GapsFinding, LeakStanding, PositionGap
+from bot.observation.ids import DRAINED, OperatorId
 from tests.cases import OPERATOR, Tale, job_id
 from tests.found import leaks, point, points
 

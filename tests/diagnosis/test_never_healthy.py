@@ -11,9 +11,10 @@ from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis import recovered_by_itself
 from bot.diagnosis._examine import diagnose, scan
 from bot.diagnosis._last_good import rows_up_to
-from bot.domain.diagnosis import Case, LastGoodRows, Matches, called
-from bot.domain.findings import DuplicatePair, DuplicatesFinding, GapsFinding, PositionGap
-from bot.domain.ids import SnapshotId
+from bot.history.case import Case
+from bot.incident.diagnosis import LastGoodRows, Matches, called
+from bot.observation.findings import DuplicatePair, DuplicatesFinding, GapsFinding, PositionGap
+from bot.observation.ids import SnapshotId
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import TASKS, case_of, look
 from tests.diagnosis.little_silences import owes, should_have_arrived, stands_still, writes_by_two_sinks

@@ -9,14 +9,15 @@ import bot.diagnosis
 from bot.diagnosis import checkpoint_folder_taken, checkpoints_failed, recovered_by_itself
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.evidence import Evidence
-from bot.domain.findings import PairingFinding, PairVerdict
-from bot.domain.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId
-from bot.domain.looked import Seen
-from bot.domain.table import Window
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Evidence
+from bot.observation.findings import PairingFinding, PairVerdict
+from bot.observation.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
+from bot.observation.ids import DRAINED, CheckpointId
+from bot.observation.looked import Seen
+from bot.observation.table import Window
 from tests.cases import NOON, Tale, job_id
 from tests.found import evidence, point, points
 

@@ -15,10 +15,10 @@ from bot.diagnosis import (
     source_positions_skipped,
     two_jobs_write_the_table,
 )
-from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.flink import JobRun
-from bot.domain.ids import DRAINED, OperatorId
 from bot.history.suspicion import propose_window
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.observation.flink import JobRun
+from bot.observation.ids import DRAINED, OperatorId
 from tests.cases import OPERATOR, Tale, job_id
 from tests.found import twice
 

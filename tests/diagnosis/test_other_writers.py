@@ -11,10 +11,11 @@ from bot.diagnosis import (
     recovered_by_itself,
     source_positions_skipped,
 )
-from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Remedy
-from bot.domain.findings import CompactedRows, CorrectedRowsFinding
-from bot.domain.ids import OperatorId, SnapshotId
-from bot.domain.table import Ref
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell, Examined, Excluded, Matches, Remedy
+from bot.observation.findings import CompactedRows, CorrectedRowsFinding
+from bot.observation.ids import OperatorId, SnapshotId
+from bot.observation.table import Ref
 from tests.cases import Tale
 
 

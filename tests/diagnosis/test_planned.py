@@ -6,9 +6,10 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.diagnosis import Case, Diagnosis, Matches, PlannedChange, Remedy
-from bot.domain.doubt import rows_are_right
-from bot.domain.ids import UserId
+from bot.history.case import Case, PlannedChange
+from bot.incident.diagnosis import Diagnosis, Matches, Remedy
+from bot.incident.doubt import rows_are_right
+from bot.observation.ids import UserId
 from tests.cases import Tale
 
 MODES = scan(bot.diagnosis)

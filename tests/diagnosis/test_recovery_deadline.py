@@ -6,15 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Case
-from bot.domain.findings import GapsFinding, PositionGap, RecoveryDeadline
-from bot.domain.flink import CheckpointKind, CheckpointSettings, FlinkManifest, SourcePosition, StoredCheckpoint
-from bot.domain.ids import CheckpointId, OperatorId
-from bot.domain.kafka import KafkaPartition, OffsetTime
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.table import Ref, Window
-from bot.history.recovery_deadline import (
+from bot.history.case import Case
+from bot.history.source_records import records_lost
+from bot.incident.recovery_deadline import (
     SOON,
     deadline_in_short,
     deadline_in_words,
@@ -22,7 +16,13 @@ from bot.history.recovery_deadline import (
     is_soon,
     recovery_deadline,
 )
-from bot.history.source_records import records_lost
+from bot.observation.contract import TableContract
+from bot.observation.findings import GapsFinding, PositionGap, RecoveryDeadline
+from bot.observation.flink import CheckpointKind, CheckpointSettings, FlinkManifest, SourcePosition, StoredCheckpoint
+from bot.observation.ids import CheckpointId, OperatorId
+from bot.observation.kafka import KafkaPartition, OffsetTime
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import Ref, Window
 from tests import orders_table as orders
 from tests.tables import with_fields
 

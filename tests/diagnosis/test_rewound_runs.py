@@ -18,12 +18,13 @@ from bot.diagnosis import (
 )
 from bot.diagnosis import source_positions_skipped as skipped
 from bot.diagnosis._overdue import overdue_of_run
-from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Remedy
-from bot.domain.evidence import Evidence
-from bot.domain.findings import GapsFinding, LeakStanding, PositionGap, RepeatedCommit
-from bot.domain.ids import SnapshotId
+from bot.history.case import Case
 from bot.history.rolled_back import Outcome, rollbacks_of
 from bot.history.suspicion import propose_window
+from bot.incident.diagnosis import CannotTell, Examined, Excluded, Matches, Remedy
+from bot.observation.evidence import Evidence
+from bot.observation.findings import GapsFinding, LeakStanding, PositionGap, RepeatedCommit
+from bot.observation.ids import SnapshotId
 from tests.cases import Tale, job_id
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_world import Point, World

@@ -7,13 +7,14 @@ import pytest
 
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
 from bot.diagnosis._asked import lacking
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.evidence import Ask
-from bot.domain.findings import GapsFinding, PositionGap
-from bot.domain.ids import SnapshotId
-from bot.domain.table import Window
+from bot.history.case import Case
 from bot.history.rolled_back import Outcome, rollbacks_of
 from bot.history.suspicion import propose_window
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.observation.evidence import Ask
+from bot.observation.findings import GapsFinding, PositionGap
+from bot.observation.ids import SnapshotId
+from bot.observation.table import Window
 from bot.service.observing import readers_since
 from tests.cases import Tale, job_id
 from tests.diagnosis.little_evidence import Looked, case_of, look

@@ -7,16 +7,17 @@ import pytest
 from bot.cli.doctor import broker_line
 from bot.diagnosis import commit_overwritten, recovered_by_itself, source_positions_skipped
 from bot.diagnosis._last_good import rows_up_to
-from bot.domain.broker_gaps import on_broker, on_broker_in_words
-from bot.domain.diagnosis import CannotTell, Case, Excluded, LastGoodRows, Matches, Remedy
-from bot.domain.findings import GapsFinding, GapsOnBroker, LeakStanding, PositionGap
-from bot.domain.flink import SourcePosition
-from bot.domain.hidden_values import outgoing_case
-from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
-from bot.domain.kafka import KafkaPartition, OffsetTime, in_words
-from bot.domain.ledger import Ledger
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.table import UnnamedCommit
+from bot.history.case import Case
+from bot.history.source_records import on_broker, on_broker_in_words
+from bot.incident.diagnosis import CannotTell, Excluded, LastGoodRows, Matches, Remedy
+from bot.incident.hidden_values import outgoing_case
+from bot.observation.findings import GapsFinding, GapsOnBroker, LeakStanding, PositionGap
+from bot.observation.flink import SourcePosition
+from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
+from bot.observation.kafka import KafkaPartition, OffsetTime, in_words
+from bot.observation.ledger import Ledger
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import UnnamedCommit
 from tests.cases import Tale
 from tests.found import leaks, orphans
 

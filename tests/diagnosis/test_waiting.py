@@ -13,10 +13,10 @@ from bot.diagnosis import checkpoints_failed, flink_is_recovering, no_snapshot_a
 from bot.diagnosis import commit_not_made_yet as mode
 from bot.diagnosis._asked import answers
 from bot.diagnosis._examine import diagnose
-from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.effects import StartJob
-from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Vertex
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.incident.effects import StartJob
+from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Vertex
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId
 from bot.service.watch_unnamed import silent_for, unnamed_signs
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import Looked, case_of, look

@@ -6,12 +6,12 @@ import pytest
 
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty, restored_from_older_savepoint
 from bot.diagnosis._asked import answers
-from bot.domain.asked_window import asked_window
-from bot.domain.diagnosis import Case, Matches, Remedy
-from bot.domain.ids import DRAINED, OperatorId, short
-from bot.domain.suspicion import Suspicion
-from bot.domain.table import Window
-from bot.history.suspicion import propose_window
+from bot.history.case import Case
+from bot.history.suspicion import Suspicion, propose_window
+from bot.incident.asked import asked_window
+from bot.incident.diagnosis import Matches, Remedy
+from bot.observation.ids import DRAINED, OperatorId, short
+from bot.observation.table import Window
 from tests.cases import Tale, placed
 from tests.diagnosis.test_health import pinned
 from tests.found import ledger_of, orphans, points

@@ -17,13 +17,14 @@ from bot.diagnosis import (
     schema_changed_under_the_job,
 )
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Act, CannotTell, Case, Excluded, Matches, Remedy
-from bot.domain.findings import SchemaDifference
-from bot.domain.flink import CheckpointSettings
-from bot.domain.looked import Seen
-from bot.domain.table import Column
-from bot.domain.written import WrittenSchema
+from bot.history.case import Case
+from bot.incident.diagnosis import Act, CannotTell, Excluded, Matches, Remedy
+from bot.observation.contract import TableContract
+from bot.observation.findings import SchemaDifference
+from bot.observation.flink import CheckpointSettings
+from bot.observation.looked import Seen
+from bot.observation.table import Column
+from bot.observation.written import WrittenSchema
 from tests.cases import Tale, job_id
 from tests.diagnosis.test_no_advance import looping
 from tests.found import hole, newest_event, orphans, point, points, schema

@@ -10,8 +10,8 @@ import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
-from bot.domain.evidence import Answer, Ask
 from bot.evidence import check_answer, find_tasks
+from bot.observation.evidence import Answer, Ask
 from spark_tasks import _commit_files, _data_files, _reading, duplicate_commits, table_health
 from tests.evidence import manifests
 from tests.tables import OrdersTable

@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import spark_tasks
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Answer, Ask, Evidence, Observation
-from bot.domain.flink import StoredCheckpoint
-from bot.domain.ids import EvidenceId
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.setup import TableSetup
-from bot.domain.table import EMPTY
 from bot.evidence import find_tasks
+from bot.history.case import Case
 from bot.history.suspicion import propose_window
+from bot.incident.setup import TableSetup
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Ask, Evidence, Observation
+from bot.observation.flink import StoredCheckpoint
+from bot.observation.ids import EvidenceId
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import EMPTY
 from bot.service.diagnosing import build_case
 from tests.cases import JOB, Tale
 from tests.found import leaks

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, FlinkManifest, JobRun, Restored, Vertex
-from bot.domain.ids import CheckpointId, OperatorId
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint, FlinkManifest, JobRun, Restored, Vertex
+from bot.observation.ids import CheckpointId, OperatorId
 from tests.tables import OPERATOR, job
 
 V1 = "orders-IcebergFilesCommitter -> orders-IcebergSink lake.sales.orders: Writer"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from bot.domain.ids import SnapshotId
+from bot.observation.ids import SnapshotId
 from tests.tables import OrdersTable, of_flink, rows
 
 _COMMIT = re.compile(r"([a-z]|\+)(\d*)(\[.*)")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.evidence import Answer, Ask
-from bot.domain.findings import TableHealthFinding
-from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId
+from bot.observation.evidence import Answer, Ask
+from bot.observation.findings import TableHealthFinding
+from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.observation.ids import CheckpointId
 from tests.evidence.test_ledger import run_of
 from tests.tables import OrdersTable, job, with_fields
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import ManifestFile, read_manifest_list
 
-from bot.domain.table import Column, Snapshot
+from bot.observation.table import Column, Snapshot
 from spark_tasks._few_entries import Edges, Entry, Parted
 from spark_tasks._window import Reach
 

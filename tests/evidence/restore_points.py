@@ -6,12 +6,12 @@ from pathlib import Path
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from bot.adapters.iceberg.streaming_metadata import table_state
-from bot.domain.findings import Pairing
-from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.table import TableState
 from bot.history.restore import pairing
+from bot.observation.findings import Pairing
+from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.observation.looked import Seen
+from bot.observation.table import TableState
 from tests.tables import OPERATOR, ORDERS
 
 FIXTURES = Path(__file__).with_name("fixtures")

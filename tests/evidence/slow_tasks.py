@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.errors import EvidenceCancelled, EvidenceFailed
-from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
 from bot.evidence import TaskModule
+from bot.observation.errors import EvidenceCancelled, EvidenceFailed
+from bot.observation.evidence import Answer, Ask, Progress, Task, Verdict
 from tests.tables import OrdersTable
 
 SLOW = Task(

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Ask, Observation, Verdict
-from bot.domain.findings import CheckpointHealthFinding
-from bot.domain.flink import V1_COMMITTER, CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, Vertex
-from bot.domain.ids import CheckpointId, OperatorId
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.table import Window
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Ask, Observation, Verdict
+from bot.observation.findings import CheckpointHealthFinding
+from bot.observation.flink import V1_COMMITTER, CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, Vertex
+from bot.observation.ids import CheckpointId, OperatorId
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import Window
 from spark_tasks.checkpoint_health import answer as answer_of
 from tests.adapters.flink_wire import flink_wire
 from tests.adapters.history_archive import ENDED, archived_pages

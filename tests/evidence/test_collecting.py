@@ -17,14 +17,14 @@ from pyspark.sql.connect.shell.progress import StageInfo
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner, SparkRun
 from bot.adapters.spark_server import SparkServer
-from bot.domain.errors import BadConfiguration, EvidenceCancelled, EvidenceFailed, FileNotOpened, Refused
-from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict
-from bot.domain.findings import GapsFinding
-from bot.domain.flink import JobRun
-from bot.domain.ids import EvidenceId, SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.staleness import Fresh, Stale, known_runs_of, staleness
 from bot.evidence import Collector, TaskModule, find_tasks, tag_of
+from bot.history.staleness import Fresh, Stale, known_runs_of, staleness
+from bot.observation.errors import BadConfiguration, EvidenceCancelled, EvidenceFailed, FileNotOpened, Refused
+from bot.observation.evidence import Answer, Ask, Evidence, Progress, Task, Verdict
+from bot.observation.findings import GapsFinding
+from bot.observation.flink import JobRun
+from bot.observation.ids import EvidenceId, SnapshotId
+from bot.observation.looked import Seen
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, failing, in_thread, with_task
 from tests.evidence.test_ledger import run_of
 from tests.tables import OrdersTable, job, rows, unseen
@@ -35,7 +35,7 @@ __all__ = ["ask", "with_task"]
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 NOTHING = GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
 GOOD = """
-from bot.domain.evidence import Answer, Ask, Task, Verdict
+from bot.observation.evidence import Answer, Ask, Task, Verdict
 TASK = Task(name="late_rows", title="Late rows", question="Are rows late?", confirmed_means="some are",
             ruled_out_means="none is", needs=("table",), cost="nothing")
 def answer(spark, ask):

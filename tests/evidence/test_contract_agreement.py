@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.contract import ContractColumn, TableContract
-from bot.domain.evidence import Answer, Verdict
-from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId
+from bot.observation.contract import ContractColumn, TableContract
+from bot.observation.evidence import Answer, Verdict
+from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, StoredCheckpoint
+from bot.observation.ids import CheckpointId
 from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable, job, unseen, with_fields
 

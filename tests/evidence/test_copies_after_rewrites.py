@@ -11,8 +11,8 @@ import pytest
 from pyiceberg.types import DoubleType, UUIDType
 from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Verdict
-from bot.domain.ids import SnapshotId
+from bot.observation.evidence import Verdict
+from bot.observation.ids import SnapshotId
 from spark_tasks import _before_compaction
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_rows import BY_TEXT, duplicates_of, extra_of, pairs_of

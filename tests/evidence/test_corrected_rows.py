@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import BackfillFinding, CorrectedRowsFinding
-from bot.domain.ids import SnapshotId
-from bot.domain.other_writers import rows_lost_by_replacing
+from bot.history.other_writers import rows_lost_by_replacing
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Verdict
+from bot.observation.findings import BackfillFinding, CorrectedRowsFinding
+from bot.observation.ids import SnapshotId
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.merges import MergedTable

@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_tasks
-from bot.domain.evidence import Ask, Verdict
-from bot.domain.findings import PositionGap, ReplayedRowsFinding
-from bot.domain.table import Window
 from bot.evidence import find_tasks
+from bot.observation.evidence import Ask, Verdict
+from bot.observation.findings import PositionGap, ReplayedRowsFinding
+from bot.observation.table import Window
 from spark_tasks import _few_entries, _manifests, missing_positions, replayed_rows
 from spark_tasks._coverage import Edge, Part, Partition, is_apart, spans_of
 from spark_tasks._positions import Edges, Positions, by_ranges

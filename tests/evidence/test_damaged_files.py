@@ -14,14 +14,15 @@ from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import spark_catalog
 from bot.diagnosis import cleanup_deleted_files as f9
-from bot.domain.diagnosis import CannotTell, Case, Examined
-from bot.domain.errors import FileDamaged
-from bot.domain.evidence import Ask, Observation, Verdict
-from bot.domain.findings import MissingFilesFinding, UnreadableFilesFinding
-from bot.domain.ids import SnapshotId
-from bot.domain.paths import may_be_same, place_of, plain
-from bot.domain.table import Window
 from bot.evidence import find_tasks
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell, Examined
+from bot.observation.errors import FileDamaged
+from bot.observation.evidence import Ask, Observation, Verdict
+from bot.observation.findings import MissingFilesFinding, UnreadableFilesFinding
+from bot.observation.ids import SnapshotId
+from bot.observation.paths import may_be_same, place_of, plain
+from bot.observation.table import Window
 from spark_tasks import missing_files, orphan_files
 from spark_tasks._storage import agree, inside_of, plain_column, sizes_of
 from tests.adapters.test_iceberg_files import MAY_BE, OTHERS, SAME

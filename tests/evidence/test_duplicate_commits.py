@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import CommitRanges, DuplicateCommitsFinding, DuplicateFilesFinding, RepeatedCommit
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import SourceRange
-from bot.domain.looked import NotSeen
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Verdict
+from bot.observation.findings import CommitRanges, DuplicateCommitsFinding, DuplicateFilesFinding, RepeatedCommit
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import SourceRange
+from bot.observation.looked import NotSeen
 from spark_tasks import duplicate_commits
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import table_of, write

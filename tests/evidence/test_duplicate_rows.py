@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from pyiceberg.types import DoubleType
 
-from bot.domain.contract import CopyRule, TableContract
-from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import DuplicatesFinding, ExtraCopiesFinding
-from bot.domain.ids import SnapshotId, short
+from bot.observation.contract import CopyRule, TableContract
+from bot.observation.evidence import Answer, Verdict
+from bot.observation.findings import DuplicatesFinding, ExtraCopiesFinding
+from bot.observation.ids import SnapshotId, short
 from spark_tasks import _copies, _reading, extra_copies
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write

@@ -9,21 +9,21 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.asked_window import asked_window
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import CannotTell, Diagnosis, Matches
-from bot.domain.errors import Refused
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import ReadsFinding
-from bot.domain.flink import JobRun
-from bot.domain.gone_commits import Sinks
-from bot.domain.ids import JobId, OperatorId, SnapshotId
-from bot.domain.ledger import Sink
-from bot.domain.looked import NotSeen
-from bot.domain.reads import ReadRun
-from bot.domain.table import EMPTY, Snapshot, TableState, Window
 from bot.evidence import check_answer
+from bot.history.rollbacks import Sinks
 from bot.history.suspicion import propose_window
+from bot.incident.asked import asked_window
+from bot.incident.diagnosis import CannotTell, Diagnosis, Matches
+from bot.observation.contract import TableContract
+from bot.observation.errors import Refused
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import ReadsFinding
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, OperatorId, SnapshotId
+from bot.observation.ledger import Sink
+from bot.observation.looked import NotSeen
+from bot.observation.readers import ReadRun
+from bot.observation.table import EMPTY, Snapshot, TableState, Window
 from spark_tasks import _reading, duplicate_commits
 from spark_tasks._reading import renamed
 from tests.cases import Tale

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from pyiceberg.types import DateType
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import FreshnessFinding, LateRowsFinding
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import FreshnessFinding, LateRowsFinding
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.evidence.test_contract_agreement import terms_of

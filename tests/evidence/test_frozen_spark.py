@@ -14,9 +14,9 @@ import pytest
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import RemoteSpark, SparkConnection
-from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
-from bot.domain.evidence import Ask
 from bot.evidence import TaskModule
+from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
+from bot.observation.evidence import Ask
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
 from tests.slack.people import eventually
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.errors import EvidenceFailed
-from bot.domain.kafka import KafkaPartition, KafkaSettings
-from bot.domain.replay import PositionRange, ReplaySettings
+from bot.observation.errors import EvidenceFailed
+from bot.observation.kafka import KafkaPartition, KafkaSettings
+from bot.observation.replay import PositionRange, ReplaySettings
 from spark_tasks._kafka import held, login, offsets, topic_trouble
 
 BROKER = KafkaSettings(servers="kafka-1:9092,kafka-2:9092", topics=("orders",))

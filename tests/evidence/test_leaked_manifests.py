@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.table import StaticTable
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
-from bot.domain.flink import CheckpointKind, JobRun, Restored, StoredCheckpoint, Vertex
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short
-from bot.domain.ledger import FileWriter, SourceRange
-from bot.domain.looked import NotSeen
-from bot.domain.table import Snapshot, TableState
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
+from bot.observation.flink import CheckpointKind, JobRun, Restored, StoredCheckpoint, Vertex
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short
+from bot.observation.ledger import FileWriter, SourceRange
+from bot.observation.looked import NotSeen
+from bot.observation.table import Snapshot, TableState
 from spark_tasks import leaked_manifests
 from spark_tasks._few_entries import Edges
 from spark_tasks._leaked_files import Listed

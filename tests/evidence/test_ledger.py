@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.evidence import Answer, Verdict
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
-from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
-from bot.domain.ledger import Ledger, LedgerRow, Sink
-from bot.domain.reads import ReadRun
+from bot.observation.evidence import Answer, Verdict
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun
+from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
+from bot.observation.ledger import Ledger, LedgerRow, Sink
+from bot.observation.readers import ReadRun
 from spark_tasks._storage import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
 from spark_tasks.ledger import COLUMNS, lines_of, telling
 from tests.evidence.conftest import Asks

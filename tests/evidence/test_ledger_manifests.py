@@ -20,14 +20,14 @@ from pyiceberg.transforms import (
     YearTransform,
 )
 
-from bot.domain.contract import TableContract
-from bot.domain.errors import EvidenceFailed
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import DuplicateFilesFinding
-from bot.domain.flink import JobRun
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import FileWriter, Ledger, LedgerRow, Sink, SourceRange
-from bot.domain.table import Column, PartitionField, Ref, TouchedPartitions
+from bot.observation.contract import TableContract
+from bot.observation.errors import EvidenceFailed
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import DuplicateFilesFinding
+from bot.observation.flink import JobRun
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import FileWriter, Ledger, LedgerRow, Sink, SourceRange
+from bot.observation.table import Column, PartitionField, Ref, TouchedPartitions
 from spark_tasks import _commit_files, _reading
 from spark_tasks._commit_files import moment_of, word_of
 from spark_tasks._few_entries import NULL, parted_by

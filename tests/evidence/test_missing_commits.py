@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import ForkedWritersFinding
-from bot.domain.flink import CheckpointKind, FlinkManifest, JobRun, Restored
-from bot.domain.gone_commits import Sinks
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId, short, short_job
-from bot.domain.ledger import SkippedCheckpoint, SkipReason
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.table import Snapshot
+from bot.history.rollbacks import Sinks
 from bot.history.skipped_checkpoints import missing_before
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import ForkedWritersFinding
+from bot.observation.flink import CheckpointKind, FlinkManifest, JobRun, Restored
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId, short, short_job
+from bot.observation.ledger import SkippedCheckpoint, SkipReason
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import Snapshot
 from spark_tasks.ledger import missing_after
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, V2, done, manifest, run

@@ -7,8 +7,8 @@ from pyiceberg.transforms import DayTransform, IdentityTransform
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import MissingFilesFinding, UnreadableFile, UnreadableFilesFinding
+from bot.observation.evidence import Answer, Verdict
+from bot.observation.findings import MissingFilesFinding, UnreadableFile, UnreadableFilesFinding
 from spark_tasks import missing_files
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import GapsFinding, PositionGap
-from bot.domain.ids import SnapshotId
-from bot.domain.kafka import KafkaPartition
-from bot.domain.listed import Mark, highest_of, marks_of
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.table import Snapshot
 from bot.history import skipped_checkpoints
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Verdict
+from bot.observation.findings import GapsFinding, PositionGap
+from bot.observation.ids import SnapshotId
+from bot.observation.kafka import KafkaPartition
+from bot.observation.listed import Mark, highest_of, marks_of
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import Snapshot
 from tests.adapters.test_iceberg_history import commit, histories, packed_from, state
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write

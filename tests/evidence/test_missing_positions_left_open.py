@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from bot.domain.evidence import Ask, Verdict
-from bot.domain.findings import PositionGap
-from bot.domain.flink import CheckpointSettings
-from bot.domain.ids import SnapshotId
-from bot.domain.kafka import KafkaPartition
-from bot.domain.looked import Seen
+from bot.observation.evidence import Ask, Verdict
+from bot.observation.findings import PositionGap
+from bot.observation.flink import CheckpointSettings
+from bot.observation.ids import SnapshotId
+from bot.observation.kafka import KafkaPartition
+from bot.observation.looked import Seen
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, run
 from tests.evidence.histories import write

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.domain.errors import EvidenceFailed
-from bot.domain.evidence import Verdict
+from bot.observation.errors import EvidenceFailed
+from bot.observation.evidence import Verdict
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.evidence.test_updates_in_place import ask

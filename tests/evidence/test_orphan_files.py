@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.errors import EvidenceFailed
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import OrphanFilesFinding
-from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import Seen
+from bot.observation.errors import EvidenceFailed
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import OrphanFilesFinding
+from bot.observation.flink import CheckpointKind, JobRun
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import Seen
 from spark_tasks._beside import begin_of
 from spark_tasks._window import Reach, reach_of
 from tests.evidence.conftest import Asks

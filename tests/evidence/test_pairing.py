@@ -7,16 +7,16 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.domain.columns import Lazy
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import PairVerdict, RecoveryExtentFinding
-from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.table import Snapshot, TableState
 from bot.history.restore import pairing, pairings
 from bot.history.run_commits import RunCommits
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import PairVerdict, RecoveryExtentFinding
+from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId
+from bot.observation.listed import Lazy
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import Snapshot, TableState
 from spark_tasks import checkpoint_pairing, recovery_extent
 from tests.cases import Tale, job_id
 from tests.evidence.conftest import Asks

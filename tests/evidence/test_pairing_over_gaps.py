@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.contract_terms import kept_for, least_kept
-from bot.domain.findings import PairVerdict
-from bot.domain.flink import CheckpointKind
-from bot.domain.gone_commits import gone_since
-from bot.domain.ids import OperatorId, SnapshotId
-from bot.domain.table import HeadMove, Ref, TableState
+from bot.history.rollbacks import gone_since
+from bot.incident.contract_terms import kept_for, least_kept
+from bot.observation.findings import PairVerdict
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import OperatorId, SnapshotId
+from bot.observation.table import HeadMove, Ref, TableState
 from spark_tasks.table_health import last_commits
 from tests.cases import OPERATOR, Tale, job_id
 from tests.evidence.histories import write

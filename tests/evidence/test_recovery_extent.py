@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import ReplayableFinding, RestoreReach
-from bot.domain.flink import CheckpointKind, FlinkManifest, SourcePosition, StoredCheckpoint, Vertex
-from bot.domain.ids import CheckpointId, JobId, OperatorId
-from bot.domain.kafka import KafkaPartition, OffsetTime
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.replay import PositionRange, ReplayRecipe
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import ReplayableFinding, RestoreReach
+from bot.observation.flink import CheckpointKind, FlinkManifest, SourcePosition, StoredCheckpoint, Vertex
+from bot.observation.ids import CheckpointId, JobId, OperatorId
+from bot.observation.kafka import KafkaPartition, OffsetTime
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.replay import PositionRange, ReplayRecipe
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import NOON, stored
 from tests.evidence.test_ledger import run_of

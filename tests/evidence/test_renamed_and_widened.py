@@ -24,11 +24,11 @@ from pyiceberg.types import (
 from pyspark.sql import SparkSession
 
 from bot.adapters.iceberg.streaming_metadata import table_state
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Ask, Verdict
-from bot.domain.findings import PositionGap
-from bot.domain.ids import SnapshotId, TableName
-from bot.domain.table import Window
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Ask, Verdict
+from bot.observation.findings import PositionGap
+from bot.observation.ids import SnapshotId, TableName
+from bot.observation.table import Window
 from spark_tasks._reading import may_become
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_commits import of_shops

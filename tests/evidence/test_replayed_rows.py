@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.saved_case import read_case
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import ReplayedRowsFinding
-from bot.domain.ids import OperatorId, SnapshotId
-from bot.domain.table import Snapshot
 from bot.history.ranking import recovering
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import ReplayedRowsFinding
+from bot.observation.ids import OperatorId, SnapshotId
+from bot.observation.table import Snapshot
 from spark_tasks._data_files import DataFile
 from spark_tasks._source_ranges import Range, by_two_runs, read_twice
 from spark_tasks.recovery_extent import RowsAgain, commits_above, reach_of_point, rows_again

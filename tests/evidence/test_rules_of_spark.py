@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.evidence import Ask
-from bot.domain.ids import SnapshotId
-from bot.domain.table import Window
+from bot.observation.evidence import Ask
+from bot.observation.ids import SnapshotId
+from bot.observation.table import Window
 from spark_tasks import _few_entries, _reading
 from spark_tasks._commit_files import Written, written_by_commits
 from spark_tasks._data_files import files_of

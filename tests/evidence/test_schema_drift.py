@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.contract import ContractColumn
-from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import SchemaDriftFinding
-from bot.domain.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
-from bot.domain.ids import CheckpointId
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.table import Column, Ref
-from bot.domain.written import WriterSource, WrittenSchema, writer_sources
+from bot.observation.contract import ContractColumn
+from bot.observation.evidence import Answer, Verdict
+from bot.observation.findings import SchemaDriftFinding
+from bot.observation.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
+from bot.observation.ids import CheckpointId
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.table import Column, Ref
+from bot.observation.written import WriterSource, WrittenSchema, writer_sources
 from tests.cases import NOON, OPERATOR, Tale, job_id
 from tests.evidence.conftest import Asks
 from tests.evidence.kept_tables import DAY, HOUR_MS, at, brief, completed, ended, finding_of, savepoint

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from bot.adapters.spark_server import SparkServer
 from bot.cli import app
-from bot.domain.evidence import Verdict
-from bot.domain.ids import SnapshotId, short
+from bot.observation.evidence import Verdict
+from bot.observation.ids import SnapshotId, short
 from spark_tasks import _unlisted
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import stored

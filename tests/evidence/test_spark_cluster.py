@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
-from bot.domain.evidence import Answer, Ask, Progress
-from bot.domain.table import Window
 from bot.evidence import TaskModule, find_tasks
+from bot.observation.evidence import Answer, Ask, Progress
+from bot.observation.table import Window
 from bot.pinned_jars import LEAN, java, pyspark_jars
 from tests.actions.worlds import closed, made
 from tests.evidence.slow_tasks import PATIENCE_S, SLOW

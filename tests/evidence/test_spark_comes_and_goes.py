@@ -20,10 +20,10 @@ import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import KEEPER, EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import SparkConnection
-from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
-from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.table import TableState
 from bot.evidence import TaskModule, find_tasks
+from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
+from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.table import TableState
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
 from tests.slack.people import eventually
 

@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark
-from bot.domain.entries import EvidenceRunAgain
-from bot.domain.errors import Refused
-from bot.domain.evidence import Answer, Ask
 from bot.evidence import find_tasks
+from bot.incident.entries import EvidenceRunAgain
+from bot.observation.errors import Refused
+from bot.observation.evidence import Answer, Ask
 from bot.ports import Post
 from bot.slack.render import render
 from tests.repairs.scene import ANA, RUN, RepairScene

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.domain.findings import LeakStanding
-from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId
-from bot.domain.looked import Seen
 from bot.history.uncommitted import standing
+from bot.observation.findings import LeakStanding
+from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId
+from bot.observation.looked import Seen
 from tests.cases import Tale, job_id
 
 NEW = OperatorId("ee" * 16)

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.findings import LeakStanding
-from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.looked import Seen
 from bot.history.uncommitted import standing
+from bot.observation.findings import LeakStanding
+from bot.observation.flink import JobRun, StoredCheckpoint
+from bot.observation.looked import Seen
 from tests.cases import Tale, job_id
 from tests.evidence.test_standing_manifests import DROPPED, GIVEN_UP, NEW, UNTOLD, chk, dropped, of_two_jobs, stand
 

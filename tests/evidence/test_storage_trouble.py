@@ -5,7 +5,14 @@ import pytest
 from bot.adapters.spark import storage_trouble
 from bot.cli import exit_code_after
 from bot.cli.doctor import Line, exit_code_of, trouble
-from bot.domain.errors import BadConfiguration, CouldNotLook, EvidenceFailed, FileNotOpened, Refused, WaterlineError
+from bot.observation.errors import (
+    BadConfiguration,
+    CouldNotLook,
+    EvidenceFailed,
+    FileNotOpened,
+    Refused,
+    WaterlineError,
+)
 
 TRACES = {
     'UnsupportedFileSystemException: No FileSystem for scheme "s3"': "no file system",

@@ -9,10 +9,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
 from bot.adapters.iceberg.streaming_metadata import table_state
-from bot.domain.contract import TableContract
-from bot.domain.evidence import Ask, Observation, Verdict
-from bot.domain.ids import SnapshotId
-from bot.domain.table import Window
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Ask, Observation, Verdict
+from bot.observation.ids import SnapshotId
+from bot.observation.table import Window
 from tests.evidence.conftest import Asks
 from tests.format_3 import NAME, OrdersOfFormat3
 from tests.tables import CONTRACT, ORDERS, unseen

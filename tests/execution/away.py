@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.adapters.clock import SystemClock
-from bot.domain.entries import EffectStarted, NoteAdded
-from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.incident.entries import EffectStarted, NoteAdded
+from bot.observation.errors import CommitRefused, CouldNotLook
 from tests.execution.scene import Scene
 
 LATE = CommitRefused("Table sales.orders was not changed: somebody was first.", "", "")

@@ -7,10 +7,10 @@ import pytest
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store
-from bot.domain.errors import OutcomeUnknown
-from bot.domain.execution import ProposalView
-from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, UserId
+from bot.incident.execution import ProposalView
+from bot.observation.errors import OutcomeUnknown
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, UserId
 from bot.ports import Stopped
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store
-from bot.domain.execution import ProposalView
+from bot.incident.execution import ProposalView
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from tests.little_flink import open_catalog

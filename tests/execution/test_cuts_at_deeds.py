@@ -13,8 +13,8 @@ from bot import actions
 from bot.actions._completing import scan
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
-from bot.domain.execution import ProposalState
-from bot.domain.ids import ProposalId
+from bot.incident.execution import ProposalState
+from bot.observation.ids import ProposalId
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from tests.actions.scene import Scene

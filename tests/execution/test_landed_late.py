@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.approval import Approval
-from bot.domain.entries import ExecutionStarted, NoteAdded, ProposalApproved, ProposalMade
-from bot.domain.execution import ProposalState
-from bot.domain.ids import ProposalId
+from bot.incident.approval import Approval
+from bot.incident.entries import ExecutionStarted, NoteAdded, ProposalApproved, ProposalMade
+from bot.incident.execution import ProposalState
+from bot.observation.ids import ProposalId
 from tests.execution.test_settling import Archive, Scene
 from tests.rewound import BEN
 

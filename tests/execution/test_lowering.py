@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
-from bot.domain.doubt import beside_trusted
-from bot.domain.effects import MarkTable, StartJob
-from bot.domain.entries import (
+from bot.incident.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
+from bot.incident.doubt import beside_trusted
+from bot.incident.effects import MarkTable, StartJob
+from bot.incident.entries import (
     Body,
     Diagnosed,
     EffectEnded,
@@ -19,12 +19,18 @@ from bot.domain.entries import (
     Verified,
     WaterlineMoved,
 )
-from bot.domain.evidence import Verdict
-from bot.domain.findings import DuplicateFilesFinding, DuplicatePair, DuplicatesFinding, Finding, MissingFilesFinding
-from bot.domain.ids import CheckpointId, SnapshotId
-from bot.domain.lowering import owed_mark
-from bot.domain.waterline import owed_waterline
+from bot.incident.lowering import owed_mark
+from bot.incident.waterline import owed_waterline
 from bot.notices.affecting import affected_commits
+from bot.observation.evidence import Verdict
+from bot.observation.findings import (
+    DuplicateFilesFinding,
+    DuplicatePair,
+    DuplicatesFinding,
+    Finding,
+    MissingFilesFinding,
+)
+from bot.observation.ids import CheckpointId, SnapshotId
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, F2, F13
 from tests.incidents import Story, healthy

@@ -8,12 +8,12 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.diagnosis._examine import diagnose
-from bot.domain.diagnosis import Diagnosis, LastGoodRows
-from bot.domain.doubt import beside_trusted, faults_in
-from bot.domain.entries import Diagnosed, WaterlineMoved
-from bot.domain.findings import PAIRS_TOLD, DuplicatePair, DuplicatesFinding, Finding
-from bot.domain.ids import SnapshotId
-from bot.domain.lowering import owed_mark
+from bot.incident.diagnosis import Diagnosis, LastGoodRows
+from bot.incident.doubt import beside_trusted, faults_in
+from bot.incident.entries import Diagnosed, WaterlineMoved
+from bot.incident.lowering import owed_mark
+from bot.observation.findings import PAIRS_TOLD, DuplicatePair, DuplicatesFinding, Finding
+from bot.observation.ids import SnapshotId
 from tests import orders_table as orders
 from tests.cases import Tale
 from tests.diagnosis.test_never_healthy import MODES, placed, restarted

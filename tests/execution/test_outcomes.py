@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from bot.domain.errors import CouldNotLook, OutcomeUnknown, Refused, Superseded
-from bot.domain.execution import AT_WORK, ProposalState
-from bot.domain.ids import JobId
-from bot.domain.table import TableState
-from bot.domain.unknown_outcomes import unknown_effect
+from bot.incident.decisions import unknown_effect
+from bot.incident.execution import AT_WORK, ProposalState
+from bot.observation.errors import CouldNotLook, OutcomeUnknown, Refused, Superseded
+from bot.observation.ids import JobId
+from bot.observation.table import TableState
 from bot.ports import Stopped, TableChange
 from tests.execution.away import AWAY, LATE, Later, away, intents, notes
 from tests.execution.scene import Scene

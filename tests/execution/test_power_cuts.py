@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
-from bot.domain.execution import ProposalState
+from bot.incident.execution import ProposalState
 from bot.service.incident_store import IncidentStore
 from tests.little_flink import open_catalog
 from tests.power_cut import killed

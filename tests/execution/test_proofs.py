@@ -16,13 +16,15 @@ from bot.actions._completing import scan
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store
 from bot.adapters.journal_sql.store import open_store
-from bot.domain.action import MovesWaterline
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.doubt import ACCUSERS, accusations
-from bot.domain.effects import DropBranch, PublishBranch, StartJob
-from bot.domain.entries import Check, EvidenceRecorded, EvidenceRequested, Verified
-from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict, no_more_found
-from bot.domain.findings import (
+from bot.evidence import Collector, find_tasks
+from bot.incident.action import MovesWaterline
+from bot.incident.doubt import ACCUSERS, accusations
+from bot.incident.effects import DropBranch, PublishBranch, StartJob
+from bot.incident.entries import Check, EvidenceRecorded, EvidenceRequested, Verified
+from bot.incident.hidden_values import kept
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.evidence import Answer, Ask, Evidence, Progress, Task, Verdict, no_more_found
+from bot.observation.findings import (
     DuplicateFile,
     DuplicateFilesFinding,
     DuplicatePair,
@@ -34,11 +36,9 @@ from bot.domain.findings import (
     UnreadableFile,
     UnreadableFilesFinding,
 )
-from bot.domain.hidden_values import kept
-from bot.domain.ids import CheckpointId, EvidenceId, SnapshotId, TableName
-from bot.domain.looked import NotSeen
-from bot.domain.table import TableState, Window
-from bot.evidence import Collector, find_tasks
+from bot.observation.ids import CheckpointId, EvidenceId, SnapshotId, TableName
+from bot.observation.looked import NotSeen
+from bot.observation.table import TableState, Window
 from bot.ports import TableChange
 from bot.service.evidence_service import EvidenceService
 from bot.service.incident_store import IncidentStore

@@ -8,8 +8,8 @@ import pytest
 
 from bot.actions._effects import checks
 from bot.adapters.journal_sql import Store
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint
-from bot.domain.ids import CheckpointId
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint
+from bot.observation.ids import CheckpointId
 from bot.service.verifying import Verifier
 from tests.execution.away import notes
 from tests.execution.scene import Scene

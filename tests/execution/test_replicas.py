@@ -11,13 +11,13 @@ import pytest
 import spark_tasks
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store
-from bot.domain.entries import EffectEnded, EvidenceRequested, NoteAdded, StepDone
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from bot.domain.evidence import Observation
-from bot.domain.execution import ProposalState
-from bot.domain.ids import EvidenceId, IncidentId, JobId, StepId
-from bot.domain.table import TableState
 from bot.evidence import Collector, find_tasks
+from bot.incident.entries import EffectEnded, EvidenceRequested, NoteAdded, StepDone
+from bot.incident.execution import ProposalState
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.observation.evidence import Observation
+from bot.observation.ids import EvidenceId, IncidentId, JobId, StepId
+from bot.observation.table import TableState
 from bot.ports import TableChange
 from bot.service.background import Background
 from bot.service.evidence_service import EvidenceService

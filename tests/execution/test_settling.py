@@ -2,13 +2,13 @@
 
 import pytest
 
-from bot.domain.entries import ExecutionEnded, NoteAdded
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.execution import ProposalState
-from bot.domain.ids import JobId, TableName, UserId
-from bot.domain.review import review
-from bot.domain.table import TableState
-from bot.domain.timeline import sentence
+from bot.incident.entries import ExecutionEnded, NoteAdded
+from bot.incident.execution import ProposalState
+from bot.incident.review import review
+from bot.incident.timeline import sentence
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.ids import JobId, TableName, UserId
+from bot.observation.table import TableState
 from bot.ports import Stopped, TableChange
 from bot.service.closing import Closing
 from bot.service.maintenance import Maintenance

@@ -7,12 +7,13 @@ import pytest
 
 from bot.adapters.clock import SystemClock
 from bot.diagnosis._examine import ModeModule
-from bot.domain.diagnosis import Case, Matches, Remedy
-from bot.domain.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, WaterlineMoved
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import DuplicatePair, DuplicatesFinding
-from bot.domain.ids import EvidenceId
-from bot.domain.table import Window
+from bot.history.case import Case
+from bot.incident.diagnosis import Matches, Remedy
+from bot.incident.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, WaterlineMoved
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import DuplicatePair, DuplicatesFinding
+from bot.observation.ids import EvidenceId
+from bot.observation.table import Window
 from bot.service.diagnosing import Diagnostician
 from bot.service.waterline import TAG, Waterline
 from tests.actions.conftest import scene

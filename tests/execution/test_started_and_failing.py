@@ -6,11 +6,11 @@ import pytest
 
 from bot.actions import restore_job_only
 from bot.actions._recipes import started_on_head
-from bot.domain.entries import Check
-from bot.domain.execution import ProposalView
-from bot.domain.flink import Failure
-from bot.domain.ids import CheckpointId, JobId
 from bot.history.restore import RestorePoint
+from bot.incident.entries import Check
+from bot.incident.execution import ProposalView
+from bot.observation.flink import Failure
+from bot.observation.ids import CheckpointId, JobId
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, ROWS_A_CHECKPOINT
 from tests.tables import job

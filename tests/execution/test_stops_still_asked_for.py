@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from bot.domain.errors import OutcomeUnknown
-from bot.domain.execution import ProposalState
+from bot.incident.execution import ProposalState
+from bot.observation.errors import OutcomeUnknown
 from tests.execution.away import Later, notes
 from tests.execution.scene import Scene
 

@@ -3,9 +3,9 @@
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
-from bot.domain.effects import Effect, MarkTable, MoveTable, StopFork
-from bot.domain.entries import (
+from bot.incident.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.incident.effects import Effect, MarkTable, MoveTable, StopFork
+from bot.incident.entries import (
     Diagnosed,
     EffectEnded,
     EffectStarted,
@@ -16,9 +16,9 @@ from bot.domain.entries import (
     Verified,
     WaterlineMoved,
 )
-from bot.domain.evidence import Verdict
-from bot.domain.ids import JobId
-from bot.domain.waterline import ASKED, owed_waterline
+from bot.incident.waterline import ASKED, owed_waterline
+from bot.observation.evidence import Verdict
+from bot.observation.ids import JobId
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, F2, F13
 from tests.incidents import PROVEN_BY, Story

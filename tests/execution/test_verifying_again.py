@@ -9,9 +9,9 @@ import pytest
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store
-from bot.domain.entries import VerificationRequested
-from bot.domain.errors import Refused
-from bot.domain.journal import WATERLINE
+from bot.incident.entries import VerificationRequested
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import Refused
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
 from bot.service.reconciler import Reconciler

@@ -3,11 +3,12 @@
 import pytest
 
 from bot.diagnosis import recovered_by_itself, source_positions_skipped
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
-from bot.domain.evidence import Verdict
-from bot.domain.findings import PositionGap
-from bot.domain.looked import NotSeen
+from bot.history.case import Case
 from bot.history.proof import Right, Unproven, prove
+from bot.incident.diagnosis import CannotTell, Excluded, Matches
+from bot.observation.evidence import Verdict
+from bot.observation.findings import PositionGap
+from bot.observation.looked import NotSeen
 from tests.cases import Tale
 from tests.found import ruled_out
 from tests.history.test_proof import TEN, placed, running, upgraded

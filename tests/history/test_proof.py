@@ -5,14 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from bot.diagnosis import recovered_by_itself, source_positions_skipped, two_jobs_write_the_table
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
-from bot.domain.evidence import Verdict
-from bot.domain.findings import GapsFinding, PositionGap, RepeatedCommit, ReplayedRowsFinding
-from bot.domain.flink import JobRun, RememberedStart
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId
-from bot.domain.ledger import SourceRange
-from bot.domain.looked import Seen
+from bot.history.case import Case
 from bot.history.proof import ROWS, Right, Unproven, Wrong, is_exact, prove, root
+from bot.incident.diagnosis import CannotTell, Excluded, Matches
+from bot.observation.evidence import Verdict
+from bot.observation.findings import GapsFinding, PositionGap, RepeatedCommit, ReplayedRowsFinding
+from bot.observation.flink import JobRun, RememberedStart
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId, SnapshotId
+from bot.observation.ledger import SourceRange
+from bot.observation.looked import Seen
 from tests.cases import NOON, Tale, job_id
 from tests.found import repeats, ruled_out
 

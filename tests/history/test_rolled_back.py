@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.domain.ids import DRAINED, OperatorId
 from bot.history.rolled_back import Outcome, rollbacks_of
+from bot.observation.ids import DRAINED, OperatorId
 from tests.cases import Tale, job_id
 
 GUEST, NEW_UID = OperatorId("ee" * 16), OperatorId("dd" * 16)

@@ -3,10 +3,10 @@
 import pytest
 
 from bot.diagnosis import restarted_from_empty
-from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.flink import SourcePosition
-from bot.domain.ids import OperatorId
 from bot.history.source_starts import source_starts, went_back
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.observation.flink import SourcePosition
+from bot.observation.ids import OperatorId
 from tests.cases import Tale, job_id
 from tests.history.test_proof import upgraded
 

@@ -6,11 +6,12 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis._examine import scan
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
-from bot.domain.evidence import Verdict
-from bot.domain.flink import CheckpointSettings
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import Seen
+from bot.history.case import Case
+from bot.incident.diagnosis import CannotTell, Excluded, Matches
+from bot.observation.evidence import Verdict
+from bot.observation.flink import CheckpointSettings
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import Seen
 from tests.cases import Tale
 from tests.diagnosis.histories.drawn import Event, Plan, plan_of, played
 from tests.diagnosis.histories.held import (

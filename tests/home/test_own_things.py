@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import Store, open_store
-from bot.domain.approval import ApprovalPolicy, People, VetoRule
-from bot.domain.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, ProposalMade, ReadersNoted
-from bot.domain.errors import CouldNotLook
-from bot.domain.ids import TableName, UserId
-from bot.domain.notice import PLANNED, Notice, NoticeData
-from bot.domain.notice_entries import ObservedReader
-from bot.domain.reads import Consumer
-from bot.domain.setup import TableSetup, Team, TeamMember
-from bot.domain.trust import Basis, Trust, TrustState
+from bot.incident.approval import ApprovalPolicy, People, VetoRule
+from bot.incident.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, ProposalMade, ReadersNoted
+from bot.incident.notice import PLANNED, Notice, NoticeData, ObservedReader
+from bot.incident.setup import TableSetup, Team, TeamMember
+from bot.incident.trust import Basis, Trust, TrustState
+from bot.observation.errors import CouldNotLook
+from bot.observation.ids import TableName, UserId
+from bot.observation.readers import Consumer
 from bot.service.home import HomeFacts, home_facts
 from bot.slack.blocks.home import home_view
 from bot.slack.directory import RecentMembers

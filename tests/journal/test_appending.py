@@ -18,11 +18,11 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.migrating import migrate, migrate_down
 from bot.adapters.journal_sql.schema import METADATA, MIGRATIONS, is_newest, newest
-from bot.domain.entries import Body, ExecutionStarted, NoteAdded, NoticeQueued
-from bot.domain.errors import BadConfiguration, CouldNotLook, JournalMoved, Refused, UnknownIncident
-from bot.domain.ids import IncidentId, ProposalId, TableName
-from bot.domain.journal import GENESIS, Line
-from bot.domain.notice import Notice
+from bot.incident.entries import Body, ExecutionStarted, NoteAdded, NoticeQueued
+from bot.incident.journal import GENESIS, Line
+from bot.incident.notice import Notice
+from bot.observation.errors import BadConfiguration, CouldNotLook, JournalMoved, Refused, UnknownIncident
+from bot.observation.ids import IncidentId, ProposalId, TableName
 from bot.service.incident_store import IncidentStore
 from tests.decisions import ANA
 from tests.incidents import Story

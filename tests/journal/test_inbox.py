@@ -10,9 +10,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from bot.adapters.journal_sql import Store, open_store
-from bot.domain.entries import NoteAdded
-from bot.domain.errors import CouldNotKeep, JournalMoved
-from bot.domain.journal import WATERLINE
+from bot.incident.entries import NoteAdded
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import CouldNotKeep, JournalMoved
 from bot.ports import Delivery
 from tests.decisions import ANA
 from tests.incidents import Story

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.ids import IncidentId
+from bot.observation.ids import IncidentId
 from tests.incidents import Story
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from bot.adapters.journal_sql import Store, open_store
-from bot.domain.ids import IncidentId, UserId
+from bot.observation.ids import IncidentId, UserId
 from bot.ports import Post
 from tests.orders_table import NINE
 

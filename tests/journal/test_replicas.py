@@ -20,11 +20,11 @@ from bot.adapters.journal_sql.membership import give_back
 from bot.bootstrap import build
 from bot.cli.doctor import clock_beside_record
 from bot.cli.options import NobodyThere
-from bot.domain.approval import VetoRule
-from bot.domain.entries import NoteAdded, ProposalMade
-from bot.domain.errors import BadConfiguration, CouldNotKeep, Refused
-from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId
+from bot.incident.approval import VetoRule
+from bot.incident.entries import NoteAdded, ProposalMade
+from bot.incident.execution import ProposalState
+from bot.observation.errors import BadConfiguration, CouldNotKeep, Refused
+from bot.observation.ids import IncidentId
 from bot.ports import Delivery, Post
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore

@@ -8,9 +8,9 @@ from sqlalchemy import text
 
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql import store as store_module
-from bot.domain.errors import CouldNotKeep
-from bot.domain.flink import JobRun, RememberedStart, Restored, start_of
-from bot.domain.ids import CheckpointId, OperatorId
+from bot.observation.errors import CouldNotKeep
+from bot.observation.flink import JobRun, RememberedStart, Restored, start_of
+from bot.observation.ids import CheckpointId, OperatorId
 from bot.service.observing import Starts
 from tests.orders_table import run_b
 from tests.web.scene import StandingClock

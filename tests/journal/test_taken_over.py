@@ -9,9 +9,9 @@ from sqlalchemy.exc import TimeoutError as NoneFree
 
 from bot.adapters.journal_sql import Store
 from bot.adapters.journal_sql.engine import create, reading, writing
-from bot.domain.entries import NoteAdded
-from bot.domain.errors import CouldNotKeep
-from bot.domain.journal import WATERLINE
+from bot.incident.entries import NoteAdded
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import CouldNotKeep
 from tests.decisions import ANA
 from tests.incidents import Story
 from tests.journal.test_replicas import _fill, on_postgresql, pair

@@ -3,9 +3,9 @@
 import sys
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.entries import ExecutionStarted, NoteAdded
-from bot.domain.errors import JournalMoved, Refused
-from bot.domain.ids import IncidentId, ProposalId
+from bot.incident.entries import ExecutionStarted, NoteAdded
+from bot.observation.errors import JournalMoved, Refused
+from bot.observation.ids import IncidentId, ProposalId
 from bot.ports import Delivery
 from tests.orders_table import NINE
 

@@ -6,8 +6,8 @@ import pytest
 
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.flink_rest import FlinkRest
-from bot.domain.ids import JobId
 from bot.lab.world import World
+from bot.observation.ids import JobId
 from tests.lab_fixtures import FreshLab
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]

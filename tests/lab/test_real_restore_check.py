@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from bot.bootstrap import restore_desk
-from bot.domain.ids import TableName
 from bot.history.prediction import RestoreVerdict
 from bot.lab.lab import Lab
 from bot.lab.proof import prove
 from bot.lab.world import World
+from bot.observation.ids import TableName
 from bot.settings import Settings
 from tests.lab_fixtures import FreshLab
 from tests.matrix.asking import configured

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest
-from bot.domain.ids import JobId
 from bot.lab.home import local
 from bot.lab.world import World
+from bot.observation.ids import JobId
 from tests.lab_fixtures import FreshLab
 from tests.slack.people import eventually
 

@@ -9,9 +9,10 @@ import bot.diagnosis
 from bot.actions._completing import scan as scan_actions
 from bot.adapters.saved_case import read_case
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.diagnosis import Case, Matches, Mode, Remedy
-from bot.domain.errors import WaterlineError
-from bot.domain.file_changes import FileList, FileSources, FileSurvey
+from bot.history.case import Case
+from bot.incident.diagnosis import Matches, Mode, Remedy
+from bot.observation.errors import WaterlineError
+from bot.observation.file_changes import FileList, FileSources, FileSurvey
 from tests.actions.little_incidents import plan_of
 from tests.matrix.asking import CASES
 

@@ -6,22 +6,22 @@ A record in memory, for many generated incidents: entries as the journal gives t
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from bot.domain import entries as e
-from bot.domain.approval import Approval
-from bot.domain.diagnosis import CannotTell, Diagnosis, ModeResult
-from bot.domain.effects import Effect, KeepSavepoint, MoveTable, PublishBranch
-from bot.domain.entries import Body
-from bot.domain.errors import Refused
-from bot.domain.evidence import Verdict
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.findings import DuplicatesFinding, GapsFinding
-from bot.domain.ids import IncidentId, ProposalId
-from bot.domain.incident import Incident
-from bot.domain.journal import GENESIS, Entry, Line
-from bot.domain.notice import Notice, NoticeData
-from bot.domain.planned_work import asked_state
-from bot.domain.table import HeadMove, PartitionField, TableState
-from bot.domain.waterline import owed_waterline
+from bot.incident import entries as e
+from bot.incident.approval import Approval
+from bot.incident.diagnosis import CannotTell, Diagnosis, ModeResult
+from bot.incident.effects import Effect, KeepSavepoint, MoveTable, PublishBranch
+from bot.incident.entries import Body
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.journal import GENESIS, Entry, Line
+from bot.incident.notice import Notice, NoticeData
+from bot.incident.savepoints import asked_state
+from bot.incident.waterline import owed_waterline
+from bot.observation.errors import Refused
+from bot.observation.evidence import Verdict
+from bot.observation.findings import DuplicatesFinding, GapsFinding
+from bot.observation.ids import IncidentId, ProposalId
+from bot.observation.table import HeadMove, PartitionField, TableState
 from bot.service.notifying_rules import is_said_already
 from bot.service.sending_rules import refuse_to_send
 from tests import orders_table as orders

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
-from bot.domain import entries as e
-from bot.domain.concurrent_doubts import corrections_due
-from bot.domain.contract import TableContract
-from bot.domain.doubt import doubted_since
-from bot.domain.effects import Effect, KeepSavepoint, MoveTable, PublishBranch, StartJob
-from bot.domain.evidence import Verdict
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import CheckpointId, JobId, SnapshotId
-from bot.domain.ledger import Ledger, LedgerRow
-from bot.domain.notice import PLANNED
-from bot.domain.table import TouchedPartitions
+from bot.incident import entries as e
+from bot.incident.doubt import doubted_since
+from bot.incident.effects import Effect, KeepSavepoint, MoveTable, PublishBranch, StartJob
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.notice import PLANNED
+from bot.incident.trust_claims import corrections_due
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Verdict
+from bot.observation.ids import CheckpointId, JobId, SnapshotId
+from bot.observation.ledger import Ledger, LedgerRow
+from bot.observation.table import TouchedPartitions
 from tests import orders_table as orders
 from tests.decisions import rewind
 from tests.notices.course_entries import SECRET, CourseEntries

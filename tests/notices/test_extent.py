@@ -8,16 +8,16 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.findings import CorrectedRowsFinding, DuplicatesFinding, GapsFinding, ReplayableFinding
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import Ledger, LedgerRow
-from bot.domain.looked import Seen
-from bot.domain.reads import Consumer, FarRead, ReadRun
-from bot.domain.replay import ReplayRange
-from bot.domain.table import HeadMove, PartitionField, Snapshot, TableState, TouchedPartitions
 from bot.notices import NoticeFacts, NoticeTemplate, data_of, facts_for, render
 from bot.notices.extent import ranges_of
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.findings import CorrectedRowsFinding, DuplicatesFinding, GapsFinding, ReplayableFinding
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import Ledger, LedgerRow
+from bot.observation.looked import Seen
+from bot.observation.readers import Consumer, FarRead, ReadRun
+from bot.observation.replay import ReplayRange
+from bot.observation.table import HeadMove, PartitionField, Snapshot, TableState, TouchedPartitions
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER
 from tests.incidents import Story

@@ -7,19 +7,19 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.contract import TableContract
-from bot.domain.entries import Finding, FindingSettled, NoticeEnded, NoticeQueued, ReviewOpened
-from bot.domain.evidence import Verdict
-from bot.domain.findings import DuplicatesFinding
-from bot.domain.ids import SnapshotId, TableName
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.notice import Notice, NoticeData
-from bot.domain.promises import BESIDE, LAST_WORDS
-from bot.domain.reads import Consumer, FarRead, ReadRun
-from bot.domain.table import HeadMove, TableState
-from bot.domain.trust import pins_for
+from bot.incident.entries import Finding, FindingSettled, NoticeEnded, NoticeQueued, ReviewOpened
+from bot.incident.notice import Notice, NoticeData
+from bot.incident.promises import BESIDE, LAST_WORDS
+from bot.incident.trust import pins_for
 from bot.notices import NoticeFacts, NoticeTemplate, data_of, facts_for, render
 from bot.notices.reading import NotObserved, ReadAbove, ReadersUnknown
+from bot.observation.contract import TableContract
+from bot.observation.evidence import Verdict
+from bot.observation.findings import DuplicatesFinding
+from bot.observation.ids import SnapshotId, TableName
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.readers import Consumer, FarRead, ReadRun
+from bot.observation.table import HeadMove, TableState
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, HEAD_AFTER, PROPOSAL
 from tests.incidents import Story

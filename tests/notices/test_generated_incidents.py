@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
 from bot.adapters.notify import NoticePayload, mail_of, payload_of
-from bot.domain.delivery_status import NoticeView
-from bot.domain.doubt import mended_by_others
-from bot.domain.effects import MoveTable, PublishBranch, StartJob, StopJob
-from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState
-from bot.domain.incident import Incident
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.notice import PLANNED, Address, Notice
-from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untimely
-from bot.domain.reads import Consumer, FarRead, Kind, ReadRun
-from bot.domain.record import Record
-from bot.domain.table import TableState
+from bot.incident.delivery import NoticeView
+from bot.incident.doubt import mended_by_others
+from bot.incident.effects import MoveTable, PublishBranch, StartJob, StopJob
+from bot.incident.execution import ProposalState
+from bot.incident.incident import Incident
+from bot.incident.notice import PLANNED, Notice
+from bot.incident.savepoints import asked_state, refuse_unseen_end, refuse_untimely
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.lint import MOST_CHARACTERS
+from bot.observation.errors import Refused
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.readers import Address, Consumer, FarRead, Kind, ReadRun
+from bot.observation.record import Record
+from bot.observation.table import TableState
 from bot.ports.transports import NoticeDelivery
 from bot.service.notifying_rules import AFTER_CLOSE, refuse_false_comfort
 from bot.slack.blocks.notices import notice_message

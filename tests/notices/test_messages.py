@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.errors import BadConfiguration
 from bot.notices import NoticeTemplate, render, scan
 from bot.notices.lint import MOST_CHARACTERS, MOST_IN_A_PARAGRAPH, lint
 from bot.notices.samples import AFFECTED, READINGS, TRUSTED, samples
+from bot.observation.errors import BadConfiguration
 from tests.notices.conftest import MESSAGES
 
 SAMPLES = dict(samples())

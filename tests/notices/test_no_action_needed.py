@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import Store, open_store
-from bot.domain.diagnosis import Remedy
-from bot.domain.entries import IncidentOpened, Verified, WaterlineMoved
-from bot.domain.errors import Refused
-from bot.domain.evidence import Verdict
-from bot.domain.ids import SnapshotId
-from bot.domain.incident import Incident
+from bot.incident.diagnosis import Remedy
+from bot.incident.entries import IncidentOpened, Verified, WaterlineMoved
+from bot.incident.incident import Incident
 from bot.notices.affecting import affected_commits
+from bot.observation.errors import Refused
+from bot.observation.evidence import Verdict
+from bot.observation.ids import SnapshotId
 from bot.service.notifying_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import PROPOSAL

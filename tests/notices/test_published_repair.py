@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.errors import Refused
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.reads import Consumer, FarRead, ReadRun
-from bot.domain.table import HeadMove, TableState
 from bot.notices import NoticeFacts, NoticeTemplate, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
 from bot.notices.reading import ManyReaders, NotObserved, ReadAbove, ReadersUnknown, reading_of
+from bot.observation.errors import Refused
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import Seen
+from bot.observation.readers import Consumer, FarRead, ReadRun
+from bot.observation.table import HeadMove, TableState
 from bot.service.notifying_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER

@@ -10,9 +10,9 @@ from typer.testing import CliRunner, Result
 
 from bot.adapters.journal_sql.store import open_store
 from bot.cli import app
-from bot.domain.entries import NoteAdded
-from bot.domain.errors import BadConfiguration
-from bot.domain.masking import Masking
+from bot.incident.entries import NoteAdded
+from bot.observation.errors import BadConfiguration
+from bot.observation.masking import Masking
 from bot.ports import Post
 from tests.decisions import ANA
 from tests.incidents import Story

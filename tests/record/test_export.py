@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.cli import app
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.diagnosis import PlannedChange
-from bot.domain.entries import (
+from bot.history.case import PlannedChange
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import (
     ApprovalReminded,
     Body,
     CorrectionDeclined,
@@ -50,15 +50,14 @@ from bot.domain.entries import (
     VerificationRequested,
     VetoTimeEnded,
 )
-from bot.domain.errors import BadConfiguration
-from bot.domain.evidence import Verdict
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import CheckpointId, EvidenceId
-from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason
-from bot.domain.notice import Notice
-from bot.domain.notice_entries import ObservedReader
-from bot.domain.record_file import seal_of
-from bot.domain.timeline import sentence
+from bot.incident.exported_record import seal_of
+from bot.incident.notice import Notice, ObservedReader
+from bot.incident.timeline import sentence
+from bot.observation.errors import BadConfiguration
+from bot.observation.evidence import Verdict
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import CheckpointId, EvidenceId
+from bot.observation.ledger import Ledger, SkippedCheckpoint, SkipReason
 from bot.service.record import RecordDocument, Records, schema_json
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, PROPOSAL

@@ -5,12 +5,11 @@ from datetime import timedelta
 
 from PIL import Image
 
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import DRAINED, CheckpointId, SnapshotId
-from bot.domain.ledger import Ledger, LedgerRow, SkippedCheckpoint, SkipReason
-from bot.domain.ledger_marks import MOST, Commit, Missing, Stretch, marks_of
-from bot.domain.reads import ReadRun
-from bot.service.ledger_picture import Label, Picture, Shape, picture
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import DRAINED, CheckpointId, SnapshotId
+from bot.observation.ledger import Ledger, LedgerRow, SkippedCheckpoint, SkipReason
+from bot.observation.readers import ReadRun
+from bot.service.ledger_picture import MOST, Commit, Label, Missing, Picture, Shape, Stretch, marks_of, picture
 from bot.slack.pictures import png
 from tests import orders_table as orders
 

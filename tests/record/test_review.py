@@ -7,11 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.contract import ContractColumn
-from bot.domain.entries import Finding
-from bot.domain.evidence import Observation, Verdict
-from bot.domain.findings import (
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import Finding
+from bot.incident.review import charged, review
+from bot.incident.setup import TableSetup
+from bot.observation.contract import ContractColumn
+from bot.observation.evidence import Observation, Verdict
+from bot.observation.findings import (
     ContractAgreementFinding,
     DuplicatesFinding,
     FreshnessFinding,
@@ -19,11 +21,9 @@ from bot.domain.findings import (
     SchemaDriftFinding,
     Term,
 )
-from bot.domain.flink import CheckpointKind, CheckpointSettings, JobRun, Restored, StoredCheckpoint
-from bot.domain.ids import CheckpointId
-from bot.domain.looked import Seen
-from bot.domain.review import charged, review
-from bot.domain.setup import TableSetup
+from bot.observation.flink import CheckpointKind, CheckpointSettings, JobRun, Restored, StoredCheckpoint
+from bot.observation.ids import CheckpointId
+from bot.observation.looked import Seen
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, EVE
 from tests.incidents import Story

@@ -6,7 +6,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark_repairs import spark_catalog
-from bot.domain.ids import SnapshotId
+from bot.observation.ids import SnapshotId
 from tests.little_flink import open_catalog
 from tests.repairs.scene import RepairScene
 from tests.tables import ORDERS

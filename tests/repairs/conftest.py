@@ -11,8 +11,8 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
-from bot.domain.ids import SnapshotId
-from bot.domain.table import TableState
+from bot.observation.ids import SnapshotId
+from bot.observation.table import TableState
 from tests.evidence.conftest import Asks, asks
 from tests.repairs.scene import RepairScene
 from tests.tables import ORDERS, OrdersTable

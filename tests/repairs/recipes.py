@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, SparkSession
 
-from bot.domain.replay import ReplayRange, ReplayRecipe
+from bot.observation.replay import ReplayRange, ReplayRecipe
 
 _MIDNIGHT_S = 1_793_664_000
 

@@ -12,22 +12,23 @@ from bot.adapters.lineage import AllLineage
 from bot.adapters.spark_repairs import SparkReplays, spark_catalog
 from bot.adapters.spark_session import SparkConnection
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.approval import Approval, ApprovalPolicy
-from bot.domain.effects import DropBranch, Effect, MakeBranch, PublishBranch, StartJob, StopJob
-from bot.domain.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
-from bot.domain.ids import CheckpointId, ProposalId, SnapshotId
-from bot.domain.proposal import Preview, Proposal
-from bot.domain.requirements import (
+from bot.incident.approval import Approval, ApprovalPolicy
+from bot.incident.effects import DropBranch, Effect, MakeBranch, PublishBranch, StartJob, StopJob
+from bot.incident.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
+from bot.incident.proposal import (
     HeadDescends,
     NobodyWrites,
+    Preview,
+    Proposal,
     RefIs,
     Requirement,
     RestorePointIntact,
     RunIsCurrent,
     TableIs,
 )
-from bot.domain.setup import TableSetup
-from bot.domain.table import TableState, Window
+from bot.incident.setup import TableSetup
+from bot.observation.ids import CheckpointId, ProposalId, SnapshotId
+from bot.observation.table import TableState, Window
 from bot.ports import JobPorts, Journal
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore

@@ -14,17 +14,17 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkReplays, spark_catalog
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import assemble
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
-from bot.domain.entries import Body, Diagnosed, Verified
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.findings import DuplicateCommitsFinding
-from bot.domain.ids import ProposalId, SnapshotId, UserId
-from bot.domain.journal import WATERLINE
-from bot.domain.replay_bounds import typed_proposal
-from bot.domain.setup import TableSetup
-from bot.domain.table import TableState
 from bot.evidence import Collector, find_tasks
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.asked import typed_proposal
+from bot.incident.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
+from bot.incident.entries import Body, Diagnosed, Verified
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.journal import WATERLINE
+from bot.incident.setup import TableSetup
+from bot.observation.findings import DuplicateCommitsFinding
+from bot.observation.ids import ProposalId, SnapshotId, UserId
+from bot.observation.table import TableState
 from bot.ports import JobPorts, KafkaBroker
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.spark_session import SparkConnection
-from bot.domain.effects import ChangeFiles, DeleteRows, ReplayRows
-from bot.domain.file_changes import FileList, FileSources, RowsOfFile
-from bot.domain.ids import IncidentId, SnapshotId
-from bot.domain.replay import PositionRange, Replay, ReplayRange
-from bot.domain.table import TableState
+from bot.incident.effects import ChangeFiles, DeleteRows, ReplayRows
+from bot.observation.file_changes import FileList, FileSources, RowsOfFile
+from bot.observation.ids import IncidentId, SnapshotId
+from bot.observation.replay import PositionRange, Replay, ReplayRange
+from bot.observation.table import TableState
 from bot.ports import FileChange, TableChange
 from spark_tasks._data_files import whole_schema
 from spark_tasks._replay import Named, rows_given, summed

@@ -11,12 +11,12 @@ from bot.actions._effects.handler import Clients, Verification
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
-from bot.domain.entries import EffectStarted
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from bot.domain.execution import ProposalState
-from bot.domain.file_changes import FileList, FileSources, FileSurvey, RowsOfFile
-from bot.domain.ids import SnapshotId
-from bot.domain.proposal import Proposal
+from bot.incident.entries import EffectStarted
+from bot.incident.execution import ProposalState
+from bot.incident.proposal import Proposal
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.observation.file_changes import FileList, FileSources, FileSurvey, RowsOfFile
+from bot.observation.ids import SnapshotId
 from bot.ports import FileChange, RowChange, TableChange
 from bot.service.incident_store import IncidentStore
 from tests.repairs.conftest import Reads

@@ -11,11 +11,11 @@ from bot.actions._effects import Clients
 from bot.actions._effects.branch import DeletingRows
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.effects import DeleteRows
-from bot.domain.entries import EffectStarted
-from bot.domain.errors import CommitRefused
-from bot.domain.file_changes import FileSources, RowsOfFile
-from bot.domain.ids import IncidentId, ProposalId
+from bot.incident.effects import DeleteRows
+from bot.incident.entries import EffectStarted
+from bot.observation.errors import CommitRefused
+from bot.observation.file_changes import FileSources, RowsOfFile
+from bot.observation.ids import IncidentId, ProposalId
 from bot.ports import TableChange
 from tests.format_3 import NAME, OrdersOfFormat3
 from tests.repairs.conftest import Reads

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.domain.execution import ProposalState
-from bot.domain.ids import short
+from bot.incident.execution import ProposalState
+from bot.observation.ids import short
 from tests.little_flink import JOB
 from tests.repairs.compacting import added_by, compacts, on_lake
 from tests.repairs.conftest import Positions

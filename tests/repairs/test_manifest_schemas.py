@@ -11,8 +11,8 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.file_sources import FilesOfTable, why_unfit
 from bot.adapters.spark_repairs import drivers_of, spark_catalog
-from bot.domain.errors import BadConfiguration, CommitRefused
-from bot.domain.file_changes import FileSources
+from bot.observation.errors import BadConfiguration, CommitRefused
+from bot.observation.file_changes import FileSources
 from tests.repairs.test_file_changes import Rehearsal
 from tests.tables import OrdersTable
 

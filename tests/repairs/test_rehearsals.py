@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.errors import Refused
-from bot.domain.evidence import Verdict
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import JobId, short
+from bot.incident.execution import ProposalState, ProposalView
+from bot.observation.errors import Refused
+from bot.observation.evidence import Verdict
+from bot.observation.ids import JobId, short
 from bot.ports import TableChange
 from bot.service.incident_store import IncidentStore
 from tests.little_flink import JOB

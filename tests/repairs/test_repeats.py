@@ -7,9 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.contract import CopyRule
-from bot.domain.errors import Refused
-from bot.domain.ids import SnapshotId
+from bot.observation.contract import CopyRule
+from bot.observation.errors import Refused
+from bot.observation.ids import SnapshotId
 from tests.little_flink import JOB, open_catalog
 from tests.repairs.compacting import added_by, compacts, on_lake
 from tests.repairs.conftest import Positions

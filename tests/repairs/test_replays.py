@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.contract import HIDDEN, CopyRule, TableContract
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.kafka import KafkaPartition, OffsetTime
-from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe, SourceSurvey
-from bot.domain.table import TableState
+from bot.incident.execution import ProposalState, ProposalView
+from bot.observation.contract import HIDDEN, CopyRule, TableContract
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.kafka import KafkaPartition, OffsetTime
+from bot.observation.replay import PositionRange, ReplayRange, ReplayRecipe, SourceSurvey
+from bot.observation.table import TableState
 from spark_tasks._replay import survey
 from tests.repairs.conftest import Positions
 from tests.repairs.recipes import declared

@@ -11,9 +11,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 from bot.adapters.clock import SystemClock
 from bot.adapters.kafka import Kafka
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.execution import ProposalState
-from bot.domain.replay import PositionRange, ReplayRange, ReplaySettings
+from bot.incident.execution import ProposalState
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.replay import PositionRange, ReplayRange, ReplaySettings
 from spark_tasks._kafka import rows_of_topic, topic_trouble
 from tests.kafka_broker import PASSWORD, Broker, kafka_broker
 from tests.repairs.conftest import Positions

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.entries import Check, Verified, WaterlineMoved
-from bot.domain.errors import Refused
-from bot.domain.lowering import owed_mark
+from bot.incident.entries import Check, Verified, WaterlineMoved
+from bot.incident.lowering import owed_mark
+from bot.observation.errors import Refused
 from bot.service.notifying_rules import refuse_false_comfort
 from tests.repairs.compacting import added_by
 from tests.repairs.conftest import Positions

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.entries import Check, Verified
+from bot.incident.entries import Check, Verified
 from tests.repairs.compacting import added_by, compacts
 from tests.repairs.scene import RUN, RepairScene
 from tests.tables import CONTRACT

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bot.domain.diagnosis import Case
-from bot.domain.flink import CheckpointKind, SourcePosition, StoredCheckpoint
-from bot.domain.ids import CheckpointId
-from bot.domain.ledger import SourceRange
-from bot.domain.looked import NotSeen, Seen
+from bot.history.case import Case
 from bot.history.prediction import Extent, RestorePrediction, RestoreVerdict, combined, predict
+from bot.observation.flink import CheckpointKind, SourcePosition, StoredCheckpoint
+from bot.observation.ids import CheckpointId
+from bot.observation.ledger import SourceRange
+from bot.observation.looked import NotSeen, Seen
 from tests.cases import NOON, OPERATOR, STORAGE_DOWN, Tale, job_id
 
 TOTALS = {

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.diagnosis import Case
-from bot.domain.findings import PairingFinding
-from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.looked import Seen
+from bot.history.case import Case
 from bot.history.ranking import Ranking, for_rewind, for_start, on_main, ranked, recovering, where_files_wait
 from bot.history.restore import Restores, pairings
+from bot.observation.findings import PairingFinding
+from bot.observation.flink import CheckpointKind, StoredCheckpoint
+from bot.observation.looked import Seen
 from tests.cases import Tale
 from tests.restores.test_predictions import point
 

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from bot.adapters.clock import SystemClock
 from bot.bootstrap import restore_desk
 from bot.cli import app
-from bot.domain.errors import CouldNotLook
-from bot.domain.ids import TableName
 from bot.history.prediction import RestoreCheck, RestoreVerdict
+from bot.observation.errors import CouldNotLook
+from bot.observation.ids import TableName
 from bot.service.record import Records
 from bot.service.restoring import RestoreService
 from bot.service.trust import TrustService

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.contracts import contract_of
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.contract import ContractColumn, TableContract
-from bot.domain.contract_terms import contract_snippet, observed_terms
-from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
-from bot.domain.entries import Diagnosed, FindingAssigned, FindingSettled, ReviewOpened
-from bot.domain.evidence import Observation
-from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import CheckpointId, JobId, SnapshotId, UserId
-from bot.domain.looked import Seen
-from bot.domain.review import charged, first_wrong_at, metrics, open_items, review, review_items
-from bot.domain.sentences import span
-from bot.domain.setup import TableSetup, Team, TeamMember
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.contract_terms import contract_snippet, observed_terms
+from bot.incident.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.incident.entries import Diagnosed, FindingAssigned, FindingSettled, ReviewOpened
+from bot.incident.review import charged, first_wrong_at, metrics, open_items, review, review_items
+from bot.incident.setup import TableSetup, Team, TeamMember
+from bot.observation.contract import ContractColumn, TableContract
+from bot.observation.evidence import Observation
+from bot.observation.flink import CheckpointKind, StoredCheckpoint
+from bot.observation.ids import CheckpointId, JobId, SnapshotId, UserId
+from bot.observation.looked import Seen
+from bot.observation.sentences import span
 from tests import orders_table as orders
 from tests.cases import NOON, Tale, job_id
 from tests.decisions import ANA, BEN, EVE, F2

@@ -1,6 +1,6 @@
 """Small runbooks to break: one of own steps, one that draws its steps in, and the words that the application knows."""
 
-from bot.domain.evidence import Task
+from bot.observation.evidence import Task
 from bot.runbook.lint import Vocabulary
 from bot.runbook.progress import NO_MATCH
 

@@ -9,8 +9,8 @@ import spark_tasks
 from bot.actions._completing import scan as scan_actions
 from bot.bootstrap.content import CONTENT
 from bot.diagnosis._examine import scan as scan_modes
-from bot.domain.runbook import Runbook
 from bot.evidence import find_tasks
+from bot.incident.runbook import Runbook
 from bot.runbook.lint import Vocabulary
 from bot.runbook.parse import read_all, shared_of
 

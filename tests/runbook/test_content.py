@@ -6,9 +6,8 @@ from itertools import product
 
 import pytest
 
-from bot.domain.diagnosis import Remedy
-from bot.domain.ids import StepId
-from bot.domain.runbook import (
+from bot.incident.diagnosis import Remedy
+from bot.incident.runbook import (
     ASKED_FOR,
     END,
     MENDED,
@@ -22,6 +21,7 @@ from bot.domain.runbook import (
     Step,
     StepOutcome,
 )
+from bot.observation.ids import StepId
 from bot.runbook.lint import downstream, lint
 from bot.runbook.parse import files_of
 from bot.runbook.progress import position

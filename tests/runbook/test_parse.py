@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.domain.errors import BadConfiguration
-from bot.domain.ids import StepId
-from bot.domain.runbook import DecisionStep, EvidenceStep, NoticeStep
+from bot.incident.runbook import DecisionStep, EvidenceStep, NoticeStep
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import StepId
 from bot.runbook.lint import lint
 from bot.runbook.parse import Parts, parse, read_all
 from bot.runbook.source import SECTIONS

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.journal_sql import Store, open_store
-from bot.domain.diagnosis import Remedy
-from bot.domain.errors import Refused
-from bot.domain.evidence import Verdict
-from bot.domain.ids import SnapshotId, StepId
-from bot.domain.incident import Incident
-from bot.domain.notice import NO_ACTION
-from bot.domain.runbook import MENDED, NOT_POSSIBLE, DecisionStep, NoticeStep, Runbook, StepOutcome
+from bot.incident.diagnosis import Remedy
+from bot.incident.incident import Incident
+from bot.incident.notice import NO_ACTION
+from bot.incident.runbook import MENDED, NOT_POSSIBLE, DecisionStep, NoticeStep, Runbook, StepOutcome
+from bot.observation.errors import Refused
+from bot.observation.evidence import Verdict
+from bot.observation.ids import SnapshotId, StepId
 from bot.runbook.parse import parse
 from bot.runbook.progress import because, position, possible_outcomes
 from bot.service.diagnosis_service import outcome_of

@@ -3,8 +3,8 @@
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.effects import KeepSavepoint, StopJob
-from bot.domain.entries import (
+from bot.incident.effects import KeepSavepoint, StopJob
+from bot.incident.entries import (
     EffectEnded,
     EffectStarted,
     ExecutionEnded,
@@ -12,12 +12,12 @@ from bot.domain.entries import (
     OutcomeSettled,
     ProposalMade,
 )
-from bot.domain.evidence import Observation
-from bot.domain.flink import FlinkManifest, JobRun
-from bot.domain.ids import JobId, SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.requirements import HeadDescends
-from bot.domain.snapshot import Snapshot
+from bot.incident.proposal import HeadDescends
+from bot.observation.evidence import Observation
+from bot.observation.flink import FlinkManifest, JobRun
+from bot.observation.ids import JobId, SnapshotId
+from bot.observation.looked import Seen
+from bot.observation.snapshot import Snapshot
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, PROPOSAL, rewind
 from tests.incidents import Story

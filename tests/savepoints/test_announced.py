@@ -6,8 +6,8 @@ import pytest
 
 from bot.adapters.journal_sql import Store
 from bot.bootstrap.content import CONTENT
-from bot.domain.effects import KeepSavepoint
-from bot.domain.entries import (
+from bot.incident.effects import KeepSavepoint
+from bot.incident.entries import (
     EffectEnded,
     ExecutionStarted,
     NoticeQueued,
@@ -16,16 +16,16 @@ from bot.domain.entries import (
     SavepointPlanned,
     WaterlineMoved,
 )
-from bot.domain.errors import Refused
-from bot.domain.evidence import Observation, Verdict
-from bot.domain.ids import JobId, SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.notice import PLANNED, Notice, NoticeData, RerunData, WorkState
-from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untimely
-from bot.domain.promises import PLANNED_LASTS, owed
-from bot.domain.reads import Consumer, FarRead, ReadRun
+from bot.incident.notice import PLANNED, Notice, NoticeData, RerunData, WorkState
+from bot.incident.promises import PLANNED_LASTS, owed
+from bot.incident.savepoints import asked_state, refuse_unseen_end, refuse_untimely
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.reference import example
+from bot.observation.errors import Refused
+from bot.observation.evidence import Observation, Verdict
+from bot.observation.ids import JobId, SnapshotId
+from bot.observation.looked import Seen
+from bot.observation.readers import Consumer, FarRead, ReadRun
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
 from bot.service.notifying_rules import AFTER_CLOSE, refuse_false_comfort

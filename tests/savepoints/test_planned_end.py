@@ -6,15 +6,15 @@ from datetime import timedelta
 import pytest
 
 from bot.bootstrap.content import CONTENT
-from bot.domain.entries import ExecutionEnded, PromiseReminded, Verified
-from bot.domain.errors import Refused
-from bot.domain.evidence import Observation
-from bot.domain.flink import Restored
-from bot.domain.ids import CheckpointId, SnapshotId
-from bot.domain.planned_work import refuse_untimely
-from bot.domain.setup import TableSetup
-from bot.domain.snapshot import REPAIR, Snapshot
+from bot.incident.entries import ExecutionEnded, PromiseReminded, Verified
+from bot.incident.savepoints import refuse_untimely
+from bot.incident.setup import TableSetup
 from bot.notices import scan
+from bot.observation.errors import Refused
+from bot.observation.evidence import Observation
+from bot.observation.flink import Restored
+from bot.observation.ids import CheckpointId, SnapshotId
+from bot.observation.snapshot import REPAIR, Snapshot
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
 from bot.service.notifying import Telling

@@ -9,21 +9,20 @@ from bot.actions import take_savepoint, undo_proposal
 from bot.actions._effects import standing
 from bot.adapters.journal_sql import Store
 from bot.bootstrap.content import CONTENT
-from bot.domain.approval import Approval
-from bot.domain.effects import KeepSavepoint, StartJob
-from bot.domain.entries import NoticeQueued, PromiseReminded, ProposalApproved
-from bot.domain.errors import Refused, Superseded
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import ProposalId, SnapshotId
-from bot.domain.notice import PLANNED, Notice, NoticeData
-from bot.domain.promises import PLANNED_LASTS, owed
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import PlanCounts
-from bot.domain.said_moment import said_moment
-from bot.domain.savepoints import has_left_main
-from bot.domain.table import TableState
-from bot.domain.timeline import sentence
+from bot.incident.approval import Approval
+from bot.incident.asked import said_moment
+from bot.incident.effects import KeepSavepoint, StartJob
+from bot.incident.entries import NoticeQueued, PromiseReminded, ProposalApproved
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.notice import PLANNED, Notice, NoticeData
+from bot.incident.promises import PLANNED_LASTS, owed
+from bot.incident.proposal import PlanCounts, Proposal
+from bot.incident.savepoints import has_left_main
+from bot.incident.timeline import sentence
 from bot.notices import data_of, render, scan
+from bot.observation.errors import Refused, Superseded
+from bot.observation.ids import ProposalId, SnapshotId
+from bot.observation.table import TableState
 from bot.slack.blocks.promises import reminder_of_promise
 from bot.slack.blocks.proposal import proposal_message
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.domain.entries import Body, SavepointReleased, SavepointReleasing
-from bot.domain.errors import CouldNotKeep
-from bot.domain.ids import IncidentId
-from bot.domain.journal import Entry
-from bot.domain.timeline import sentence
+from bot.incident.entries import Body, SavepointReleased, SavepointReleasing
+from bot.incident.journal import Entry
+from bot.incident.timeline import sentence
+from bot.observation.errors import CouldNotKeep
+from bot.observation.ids import IncidentId
 from bot.ports import Journal, TableChange
 from bot.slack.blocks.savepoints import catalogue_text
 from tests.savepoints.world import World

@@ -10,13 +10,13 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.bootstrap import assemble
 from bot.cli.options import NobodyThere
-from bot.domain.action import Plan
-from bot.domain.entries import Body, ExecutionEnded, ExecutionStarted, IncidentClosed, ProposalMade
-from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, ProposalId
-from bot.domain.proposal import Proposal
-from bot.domain.savepoints import beside_the_authoritative
 from bot.evidence import Collector, find_tasks
+from bot.incident.action import Plan
+from bot.incident.entries import Body, ExecutionEnded, ExecutionStarted, IncidentClosed, ProposalMade
+from bot.incident.execution import ProposalState
+from bot.incident.proposal import Proposal
+from bot.incident.savepoints import beside_the_authoritative
+from bot.observation.ids import IncidentId, ProposalId
 from bot.ports import Journal
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore

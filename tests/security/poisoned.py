@@ -5,10 +5,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from bot.domain.fold import fold
-from bot.domain.incident import Incident
-from bot.domain.journal import Entry
-from bot.domain.record import Record
+from bot.incident.incident import Incident, fold
+from bot.incident.journal import Entry
+from bot.observation.record import Record
 
 _OF_SLACK = frozenset({"by", "user", "users", "groups", "channel", "proposed_by", "responder", "to", "pages"})
 """Ids that Slack or the configuration gave: shapes, not texts."""

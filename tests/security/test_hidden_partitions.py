@@ -15,15 +15,15 @@ from bot.bootstrap.content import CONTENT
 from bot.diagnosis import cleanup_deleted_files as f9
 from bot.diagnosis import source_positions_skipped as f18
 from bot.diagnosis._examine import ModeModule, diagnose
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.diagnosis import Matches
-from bot.domain.effects import ChangeFiles
-from bot.domain.entries import EvidenceRecorded
-from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState
-from bot.domain.findings import GapsFinding, UnreadableFile
-from bot.domain.incident import Incident
-from bot.domain.reads import Consumer
+from bot.incident.diagnosis import Matches
+from bot.incident.effects import ChangeFiles
+from bot.incident.entries import EvidenceRecorded
+from bot.incident.execution import ProposalState
+from bot.incident.incident import Incident
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.errors import Refused
+from bot.observation.findings import GapsFinding, UnreadableFile
+from bot.observation.readers import Consumer
 from bot.ports import Post
 from bot.service.record import Records
 from bot.slack.render import render

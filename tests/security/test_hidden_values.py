@@ -26,21 +26,21 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.journal_sql import open_store
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.diagnosis import Case
-from bot.domain.entries import EvidenceRecorded
-from bot.domain.evidence import Answer, Ask, Evidence, Verdict
-from bot.domain.findings import ReplayableFinding
-from bot.domain.hidden_values import outgoing, outgoing_case, withheld_from
-from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, TableName
-from bot.domain.journal import Line
-from bot.domain.looked import NotSeen
-from bot.domain.masking import _SHAPES, MASK, Masking
-from bot.domain.replay import ReplayRange
-from bot.domain.setup import TableSetup
-from bot.domain.table import PartitionField, TableState, Window
 from bot.evidence import Collector, find_tasks
 from bot.evidence._collector import veiled
+from bot.history.case import Case
+from bot.incident.entries import EvidenceRecorded
+from bot.incident.hidden_values import outgoing, outgoing_case, withheld_from
+from bot.incident.journal import Line
+from bot.incident.setup import TableSetup
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.evidence import Answer, Ask, Evidence, Verdict
+from bot.observation.findings import ReplayableFinding
+from bot.observation.ids import EvidenceId, IncidentId, SnapshotId, TableName
+from bot.observation.looked import NotSeen
+from bot.observation.masking import _SHAPES, MASK, Masking
+from bot.observation.replay import ReplayRange
+from bot.observation.table import PartitionField, TableState, Window
 from bot.ports import Delivery
 from bot.service.diagnosing import build_case
 from bot.slack.requests import Command, parse

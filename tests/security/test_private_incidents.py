@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.effects import KeepSavepoint
-from bot.domain.entries import Body, EffectEnded, ExecutionStarted, ProposalMade, SavepointPlanned
-from bot.domain.ids import IncidentId, JobId, UserId
+from bot.incident.effects import KeepSavepoint
+from bot.incident.entries import Body, EffectEnded, ExecutionStarted, ProposalMade, SavepointPlanned
+from bot.observation.ids import IncidentId, JobId, UserId
 from bot.ports import Delivery
 from bot.workspace import SeenMessage
 from tests.decisions import PROPOSAL, rewind

@@ -15,10 +15,10 @@ from bot.adapters.journal_sql import open_store
 from bot.adapters.journal_sql.engine import create
 from bot.adapters.journal_sql.journal import SqlJournal
 from bot.cli import app
-from bot.domain.errors import BadConfiguration
-from bot.domain.ids import IncidentId
-from bot.domain.journal import GENESIS, Anchor, ChainFault, Entry, Line
-from bot.domain.record_file import Seal, asked, seal_fault, seal_of, seals_in
+from bot.incident.exported_record import Seal, asked, seal_fault, seal_of, seals_in
+from bot.incident.journal import GENESIS, Anchor, ChainFault, Entry, Line
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import IncidentId
 from tests.incidents import Story
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder

@@ -12,8 +12,8 @@ from ruamel.yaml import YAML
 
 from bot.adapters.journal_sql import open_store
 from bot.adapters.saved_case import write_case
-from bot.domain.errors import BadConfiguration
-from bot.domain.masking import MASK, Masking
+from bot.observation.errors import BadConfiguration
+from bot.observation.masking import MASK, Masking
 from bot.settings import SlackSecrets, masking
 from bot.workspace import Workspace
 from tests.incidents import Story
@@ -152,7 +152,7 @@ def test_the_log_is_masked_also_where_a_library_writes_it(form: str) -> None:
     code = (
         "import logging, structlog\n"
         "from bot.cli.serve import Logs, log_to_stderr\n"
-        "from bot.domain.masking import Masking\n"
+        "from bot.observation.masking import Masking\n"
         f"log_to_stderr(Masking(['{MARK}']), Logs.{form})\n"
         "structlog.get_logger('ours').warning('ours', problem='x {0} y')\n"
         "try:\n    raise ValueError('{0}')\n"

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 from bot.settings import SlackSecrets
 from bot.slack.app import build_app
 from bot.slack.form_opener import FormOpener

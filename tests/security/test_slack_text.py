@@ -19,26 +19,24 @@ from slack_sdk.models.views import View
 
 import spark_tasks
 from bot.adapters.journal_sql import open_store
-from bot.domain.approval import ApprovalPolicy, People
-from bot.domain.contract import TableContract
-from bot.domain.delivery_status import AnswerView
-from bot.domain.errors import BadConfiguration
-from bot.domain.ids import SnapshotId, TableName, UserId
-from bot.domain.incident import Incident
-from bot.domain.journal import Entry
-from bot.domain.notice import Notice
-from bot.domain.notice_entries import NoticeEnded, NoticesHeld
-from bot.domain.notice_fold import HeldView
-from bot.domain.reads import Consumer, Untold
-from bot.domain.sentences import inert
-from bot.domain.setup import TableSetup
-from bot.domain.timeline import sentence
-from bot.domain.trust import Basis, Trust, TrustState
-from bot.domain.watch import Ended, Looked, Muted, Sighted, Sign
 from bot.evidence import find_tasks
+from bot.incident.approval import ApprovalPolicy, People
+from bot.incident.delivery import AnswerView, HeldView
+from bot.incident.incident import Incident
+from bot.incident.journal import Entry
+from bot.incident.notice import Notice, NoticeEnded, NoticesHeld
+from bot.incident.setup import TableSetup
+from bot.incident.timeline import sentence
+from bot.incident.trust import Basis, Trust, TrustState
+from bot.incident.watch import Ended, Looked, Muted, Sighted, Sign
 from bot.notices import render, scan
 from bot.notices import render as render_notice
 from bot.notices.samples import samples
+from bot.observation.contract import TableContract
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import SnapshotId, TableName, UserId
+from bot.observation.readers import Consumer, Untold
+from bot.observation.sentences import inert
 from bot.service.home import HomeFacts, OwnTable, Promise
 from bot.service.sightings import Sight
 from bot.slack import blocks as builders

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bot.cli import app
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 from bot.settings.reading import yaml_of
 from tests.settings.test_loading import GOOD
 

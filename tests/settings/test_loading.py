@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.errors import BadConfiguration
-from bot.domain.ids import TableName
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import TableName
 from bot.settings import JarStartSettings, Settings, SqlGatewayStartSettings
 from bot.settings.reading import settings_of
 

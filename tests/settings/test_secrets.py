@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 from bot.settings import SlackSecrets
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.reads import Consumer
+from bot.incident.approval import ApprovalPolicy
+from bot.observation.readers import Consumer
 from bot.workspace import SeenMessage, Workspace
 from tests.ended_aside import ended_aside
 from tests.hanging_up import HangUp, hang_up

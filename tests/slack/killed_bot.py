@@ -19,10 +19,10 @@ from pathlib import Path
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.outbox import SqlOutbox
 from bot.adapters.journal_sql.store import Store
-from bot.domain.entries import Body, NoticeEnded
-from bot.domain.evidence import Answer, Ask, Progress, Task
-from bot.domain.ids import IncidentId
-from bot.domain.journal import Entry
+from bot.incident.entries import Body, NoticeEnded
+from bot.incident.journal import Entry
+from bot.observation.evidence import Answer, Ask, Progress, Task
+from bot.observation.ids import IncidentId
 from bot.ports import Delivery, Journal, Post
 from tests.slack.little_bot import LittleBot
 from tests.slack.looking import ArrowRunner

@@ -21,13 +21,13 @@ from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.lineage import OpenLineageFile
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import assemble
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.errors import CouldNotLook
-from bot.domain.flink import JobRun
-from bot.domain.ids import IncidentId, JobId
-from bot.domain.reads import Consumer
-from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.setup import TableSetup
+from bot.observation.errors import CouldNotLook
+from bot.observation.flink import JobRun
+from bot.observation.ids import IncidentId, JobId
+from bot.observation.readers import Consumer
 from bot.ports import JobPorts
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import StaticTable
 
-from bot.domain.errors import EvidenceCancelled, EvidenceFailed
-from bot.domain.evidence import Answer, Ask, Measure, Progress, Task, Verdict
-from bot.domain.findings import (
+from bot.observation.errors import EvidenceCancelled, EvidenceFailed
+from bot.observation.evidence import Answer, Ask, Measure, Progress, Task, Verdict
+from bot.observation.findings import (
     DuplicateCommitsFinding,
     DuplicateFile,
     DuplicateFilesFinding,
@@ -25,9 +25,9 @@ from bot.domain.findings import (
     GapsFinding,
     LedgerFinding,
 )
-from bot.domain.ids import SnapshotId
-from bot.domain.looked import NotSeen
-from bot.domain.table import Column
+from bot.observation.ids import SnapshotId
+from bot.observation.looked import NotSeen
+from bot.observation.table import Column
 from spark_tasks import checkpoint_pairing
 from spark_tasks._few_entries import Edges, Entry
 from spark_tasks._source_ranges import source_columns

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyiceberg.table import StaticTable, Table
 from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
 
-from bot.domain.ids import SnapshotId
+from bot.observation.ids import SnapshotId
 from tests.little_flink import open_catalog
 from tests.tables import ORDERS, rows
 

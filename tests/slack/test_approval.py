@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 from slack_sdk import WebClient
 
-from bot.domain.approval import ApprovalPolicy, GlassRule, People, VetoRule
-from bot.domain.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
-from bot.domain.entries import Body, Diagnosed, NoticeQueued
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import Notice
+from bot.incident.approval import ApprovalPolicy, GlassRule, People, VetoRule
+from bot.incident.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
+from bot.incident.entries import Body, Diagnosed, NoticeQueued
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import Notice
+from bot.observation.ids import IncidentId, UserId
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders

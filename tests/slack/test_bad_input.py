@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import event
 
 from bot.adapters.journal_sql import Store
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.incident import Incident
+from bot.incident.incident import Incident
+from bot.observation.ids import IncidentId, UserId
 from bot.slack.sender import MOST_TRIES
 from bot.workspace import SeenMessage, Workspace
 from bot.workspace.people import CannotDo

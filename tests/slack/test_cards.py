@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.contract import TableContract
-from bot.domain.entries import NoticeQueued, ReadersNoted, WaterlineMoved
-from bot.domain.errors import Refused
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.findings import Limit, RecoveryDeadline
-from bot.domain.fold import fold
-from bot.domain.ids import UserId, short
-from bot.domain.notice import Notice
-from bot.domain.notice_entries import ObservedReader
-from bot.domain.proposal import AffectedRun, OtherRows
-from bot.domain.reads import Consumer, ReadRun, Untold
-from bot.domain.setup import TableSetup
+from bot.incident.entries import NoticeQueued, ReadersNoted, WaterlineMoved
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import fold
+from bot.incident.notice import Notice, ObservedReader
+from bot.incident.proposal import AffectedRun, OtherRows
+from bot.incident.setup import TableSetup
+from bot.observation.contract import TableContract
+from bot.observation.errors import Refused
+from bot.observation.findings import Limit, RecoveryDeadline
+from bot.observation.ids import UserId, short
+from bot.observation.readers import Consumer, ReadRun, Untold
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.proposal import proposal_message
 from bot.slack.ids import Form

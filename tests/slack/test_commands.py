@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.ids import UserId
-from bot.domain.setup import Team, TeamMember
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.setup import Team, TeamMember
+from bot.observation.ids import UserId
 from bot.slack.commands import VERBS
 from bot.workspace import SeenMessage, Workspace
 from tests.little_flink import open_catalog

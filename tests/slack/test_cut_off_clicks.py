@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql.store import Store
-from bot.domain.approval import ApprovalPolicy, VetoRule
-from bot.domain.effects import StopFork
-from bot.domain.entries import Body
-from bot.domain.errors import CouldNotKeep
-from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, ProposalId, UserId
-from bot.domain.journal import Entry
+from bot.incident.approval import ApprovalPolicy, VetoRule
+from bot.incident.effects import StopFork
+from bot.incident.entries import Body
+from bot.incident.execution import ProposalState
+from bot.incident.journal import Entry
+from bot.observation.errors import CouldNotKeep
+from bot.observation.ids import IncidentId, ProposalId, UserId
 from bot.ports import Delivery, Journal
 from bot.slack.ids import Click
 from bot.workspace import SeenMessage, Workspace

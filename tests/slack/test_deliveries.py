@@ -18,11 +18,11 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.store import Store
-from bot.domain.entries import NoticeQueued
-from bot.domain.errors import CouldNotKeep
-from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId
-from bot.domain.notice import Notice
+from bot.incident.entries import NoticeQueued
+from bot.incident.execution import ProposalState
+from bot.incident.notice import Notice
+from bot.observation.errors import CouldNotKeep
+from bot.observation.ids import IncidentId
 from bot.ports import Delivery
 from bot.service.incident_store import IncidentStore
 from bot.slack import surface

@@ -5,9 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from bot.domain.evidence import Answer, Ask, Progress, Task
-from bot.domain.ids import IncidentId, StepId, TableName
 from bot.evidence import tag_of
+from bot.observation.evidence import Answer, Ask, Progress, Task
+from bot.observation.ids import IncidentId, StepId, TableName
 from bot.workspace import SeenMessage
 from tests.little_flink import open_catalog
 from tests.slack.little_bot import LittleBot

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from bot.diagnosis import another_writer_changed_rows
-from bot.domain.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
-from bot.domain.effects import MoveTable, StopFork
-from bot.domain.entries import Diagnosed
-from bot.domain.errors import OutcomeUnknown
-from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, JobId, SnapshotId
-from bot.domain.journal import WATERLINE
-from bot.domain.trust import TrustState
+from bot.incident.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
+from bot.incident.effects import MoveTable, StopFork
+from bot.incident.entries import Diagnosed
+from bot.incident.execution import ProposalState
+from bot.incident.journal import WATERLINE
+from bot.incident.trust import TrustState
+from bot.observation.errors import OutcomeUnknown
+from bot.observation.ids import IncidentId, JobId, SnapshotId
 from bot.ports import Stopped
 from bot.workspace import SeenMessage, Workspace
 from tests.little_flink import JOB

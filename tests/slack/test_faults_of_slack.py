@@ -16,8 +16,8 @@ from slack_sdk import WebClient
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
-from bot.domain.errors import CouldNotLook
-from bot.domain.ids import IncidentId, UserId
+from bot.observation.errors import CouldNotLook
+from bot.observation.ids import IncidentId, UserId
 from bot.ports import LONGEST_WAIT, Post
 from bot.slack.directory import SlackDirectory
 from bot.slack.gateway import Arrivals

@@ -7,11 +7,11 @@ from functools import partial
 
 import pytest
 
-from bot.domain.entries import Body, StepDone
-from bot.domain.evidence import Verdict
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.incident import Incident
-from bot.domain.runbook import DecisionStep
+from bot.incident.entries import Body, StepDone
+from bot.incident.incident import Incident
+from bot.incident.runbook import DecisionStep
+from bot.observation.evidence import Verdict
+from bot.observation.ids import IncidentId, UserId
 from bot.service.runbook_steps import current_step
 from bot.slack.blocks.evidence import first_look_message
 from tests.slack.little_bot import LittleBot

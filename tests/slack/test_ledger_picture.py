@@ -6,7 +6,7 @@ import pytest
 from httpx import get
 from PIL import Image
 
-from bot.domain.ids import EvidenceId, IncidentId
+from bot.observation.ids import EvidenceId, IncidentId
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot, as_time_goes_on
 from tests.slack.orders import Orders

@@ -9,8 +9,8 @@ import pytest
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
 from bot.adapters.journal_sql.store import Store
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import (
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import (
     Finding,
     IncidentClosed,
     NoticeEnded,
@@ -19,11 +19,11 @@ from bot.domain.entries import (
     ReviewOpened,
     WaterlineMoved,
 )
-from bot.domain.ids import IncidentId
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import Notice, NoticeData
-from bot.domain.reads import Consumer
-from bot.domain.review import open_items
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import Notice, NoticeData
+from bot.incident.review import open_items
+from bot.observation.ids import IncidentId
+from bot.observation.readers import Consumer
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notification_dispatcher import Posting

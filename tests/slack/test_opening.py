@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.domain.entries import NoteAdded
-from bot.domain.ids import IncidentId, SnapshotId, TableName, short
-from bot.domain.table import Window
+from bot.incident.entries import NoteAdded
+from bot.observation.ids import IncidentId, SnapshotId, TableName, short
+from bot.observation.table import Window
 from bot.service.opening import Offer
 from bot.slack.ids import Form
 from bot.slack.opening_forms import _named_in

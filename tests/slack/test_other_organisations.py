@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from slack_sdk import WebClient
 
-from bot.domain.approval import ApprovalPolicy, People, can_be_met
-from bot.domain.errors import CouldNotLook
-from bot.domain.ids import UserId
-from bot.domain.journal import WATERLINE, Entry
-from bot.domain.setup import TableSetup
+from bot.incident.approval import ApprovalPolicy, People, can_be_met
+from bot.incident.journal import WATERLINE, Entry
+from bot.incident.setup import TableSetup
+from bot.observation.errors import CouldNotLook
+from bot.observation.ids import UserId
 from bot.service.absent_approvers import who_is_gone
 from bot.slack.directory import SlackDirectory, slack_findings
 from bot.workspace import SeenMessage, Workspace

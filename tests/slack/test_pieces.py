@@ -10,12 +10,12 @@ import bot.diagnosis
 import spark_tasks
 from bot.adapters.journal_sql import open_store
 from bot.diagnosis._examine import scan
-from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
-from bot.domain.entries import Finding
-from bot.domain.evidence import Measure, Task, Verdict
-from bot.domain.ledger import Ledger
-from bot.domain.sentences import counted, users_in
 from bot.evidence import find_tasks
+from bot.incident.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
+from bot.incident.entries import Finding
+from bot.observation.evidence import Measure, Task, Verdict
+from bot.observation.ledger import Ledger
+from bot.observation.sentences import counted, users_in
 from bot.service.ledger_picture import picture
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message, folded

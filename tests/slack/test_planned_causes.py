@@ -3,10 +3,10 @@
 import pytest
 
 from bot.diagnosis import another_writer_changed_rows
-from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
-from bot.domain.entries import Diagnosed
-from bot.domain.ids import IncidentId
-from bot.domain.journal import WATERLINE
+from bot.incident.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.incident.entries import Diagnosed
+from bot.incident.journal import WATERLINE
+from bot.observation.ids import IncidentId
 from bot.workspace import SeenMessage
 from tests.little_flink import JOB
 from tests.slack.little_bot import LittleBot

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.ids import IncidentId
-from bot.domain.trust import Basis, TrustState
+from bot.incident.trust import Basis, TrustState
+from bot.observation.ids import IncidentId
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder, eventually

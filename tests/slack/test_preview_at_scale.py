@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.notice import Notice
-from bot.domain.reads import Consumer
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.notice import Notice
+from bot.observation.readers import Consumer
 from bot.slack.text import DATE, mrkdwn
 from bot.workspace import Workspace
 from bot.workspace.seen import Seen

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.entries import Body, EvidenceRecorded, NoticeEnded, NoticeQueued
-from bot.domain.ids import IncidentId
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import Notice
+from bot.incident.entries import Body, EvidenceRecorded, NoticeEnded, NoticeQueued
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import Notice
+from bot.observation.ids import IncidentId
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually

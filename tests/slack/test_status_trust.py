@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.ids import IncidentId, SnapshotId
-from bot.domain.trust import Basis, Trust, TrustState
-from bot.domain.trust_claims import judge
+from bot.incident.trust import Basis, Trust, TrustState
+from bot.incident.trust_claims import judge
+from bot.observation.ids import IncidentId, SnapshotId
 from bot.slack.commands import trust_line
 from tests import orders_table as orders
 from tests.incidents import Story

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.concurrent_doubts import corrections_due
-from bot.domain.entries import EffectEnded, ExecutionEnded, ExecutionStarted, ProposalMade
-from bot.domain.ids import IncidentId
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.trust import TrustState
-from bot.domain.waterline import undo_left
+from bot.incident.entries import EffectEnded, ExecutionEnded, ExecutionStarted, ProposalMade
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.trust import TrustState
+from bot.incident.trust_claims import corrections_due
+from bot.incident.waterline import undo_left
+from bot.observation.ids import IncidentId
 from bot.slack.blocks.card import _step_buttons
 from bot.workspace import SeenMessage
 from tests.decisions import ANA, BEN, PROPOSAL

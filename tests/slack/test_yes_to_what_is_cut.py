@@ -2,9 +2,9 @@
 
 import pytest
 
-from bot.domain.approval import ApprovalPolicy, GlassRule
-from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, UserId
+from bot.incident.approval import ApprovalPolicy, GlassRule
+from bot.incident.execution import ProposalState
+from bot.observation.ids import IncidentId, UserId
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import APPROVERS, LittleBot
 from tests.slack.people import Responder

@@ -18,12 +18,12 @@ from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
 from bot.cli.options import NobodyThere
-from bot.domain.ids import SnapshotId
-from bot.domain.notice import Notice
-from bot.domain.reads import Consumer, FarRead, ReadRun
-from bot.domain.table import TableState
 from bot.evidence import Collector, find_tasks
+from bot.incident.notice import Notice
 from bot.notices import scan
+from bot.observation.ids import SnapshotId
+from bot.observation.readers import Consumer, FarRead, ReadRun
+from bot.observation.table import TableState
 from bot.ports import ReadEvents
 from bot.service.background import Background
 from bot.service.diagnosing import OtherDoubts

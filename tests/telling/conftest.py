@@ -9,8 +9,9 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.adapters.notify import NoticeFiles, Smtp, Webhook
-from bot.domain.entries import NoticeQueued, WaterlineMoved
-from bot.domain.notice import Address, Notice, NoticeData
+from bot.incident.entries import NoticeQueued, WaterlineMoved
+from bot.incident.notice import Notice, NoticeData
+from bot.observation.readers import Address
 from bot.ports import Journal
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore

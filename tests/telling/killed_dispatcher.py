@@ -5,7 +5,7 @@ from datetime import datetime
 
 from bot.adapters.journal_sql import open_store
 from bot.adapters.notify import NoticeFiles, Smtp, Webhook
-from bot.domain.ids import IncidentId
+from bot.observation.ids import IncidentId
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notification_dispatcher import NotificationDispatcher

@@ -14,21 +14,20 @@ from pydantic import ValidationError
 from bot.adapters.contracts import announced_to, once_each
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.lineage import OpenLineageFile
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import NoticeEnded, NoticeQueued, NoticesHeld, NoticesPreviewed, ReadersNoted, WaterlineMoved
-from bot.domain.errors import Refused
-from bot.domain.incident import Incident
-from bot.domain.looked import Seen
-from bot.domain.notice import Address, Notice, NoticeData, RerunData
-from bot.domain.notice_entries import ObservedReader
-from bot.domain.reads import Consumer, FarRead, ReadRun, Untold
-from bot.domain.sentences import clock_time
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import NoticeEnded, NoticeQueued, NoticesHeld, NoticesPreviewed, ReadersNoted, WaterlineMoved
+from bot.incident.incident import Incident
+from bot.incident.notice import Notice, NoticeData, ObservedReader, RerunData
 from bot.notices import render, scan
 from bot.notices.affecting import affected_commits
 from bot.notices.forms import as_fragment, as_html, as_markdown, as_plain
 from bot.notices.lint import MOST_CHARACTERS
 from bot.notices.reading import ReadThrough, observed_readers, reading_of
 from bot.notices.samples import samples
+from bot.observation.errors import Refused
+from bot.observation.looked import Seen
+from bot.observation.readers import Address, Consumer, FarRead, ReadRun, Untold
+from bot.observation.sentences import clock_time
 from bot.service.late_readers import runs_told
 from bot.service.notifying_rules import is_said_already
 from bot.service.outdated import cleared as told_that_all_is_well

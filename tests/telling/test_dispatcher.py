@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.notify import Security, Smtp
-from bot.domain.delivery_status import DeliveryView
-from bot.domain.entries import IncidentClosed, NoticeEnded, NoticeQueued, NoticeRetried, WaterlineMoved
-from bot.domain.errors import Refused
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import Address, Notice, sending_key
+from bot.incident.delivery import DeliveryView
+from bot.incident.entries import IncidentClosed, NoticeEnded, NoticeQueued, NoticeRetried, WaterlineMoved
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import Notice, sending_key
+from bot.observation.errors import Refused
+from bot.observation.readers import Address
 from bot.service.retrying import Retrying
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN

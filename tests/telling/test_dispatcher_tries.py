@@ -14,15 +14,15 @@ from bot.adapters.contracts import announced_to
 from bot.adapters.notify import Smtp, Webhook
 from bot.bootstrap import setups_of
 from bot.bootstrap.content import CONTENT
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.delivery_status import MOST_TRIES
-from bot.domain.entries import Body, DeliveryTried, NoticesHeld, NoticesPreviewed, ReadersNoted
-from bot.domain.errors import CouldNotKeep
-from bot.domain.ids import IncidentId
-from bot.domain.journal import Entry
-from bot.domain.notice import Address, Notice
-from bot.domain.reads import Consumer, Untold
-from bot.domain.timeline import sentence
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.delivery import MOST_TRIES
+from bot.incident.entries import Body, DeliveryTried, NoticesHeld, NoticesPreviewed, ReadersNoted
+from bot.incident.journal import Entry
+from bot.incident.notice import Notice
+from bot.incident.timeline import sentence
+from bot.observation.errors import CouldNotKeep
+from bot.observation.ids import IncidentId
+from bot.observation.readers import Address, Consumer, Untold
 from bot.ports import Journal
 from bot.service.record import Records
 from bot.settings import Settings

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_times import NO_GROUPS, Membership
-from bot.domain.entries import (
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.decisions import NO_GROUPS, Membership
+from bot.incident.entries import (
     Body,
     IncidentClosed,
     NoticeEnded,
@@ -17,12 +17,11 @@ from bot.domain.entries import (
     StepDone,
     WaterlineMoved,
 )
-from bot.domain.errors import Refused
-from bot.domain.ids import IncidentId, StepId
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import Notice, NoticeData
-from bot.domain.notice_entries import NoticeQueued
-from bot.domain.promises import announced_since
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import Notice, NoticeData, NoticeQueued
+from bot.incident.promises import announced_since
+from bot.observation.errors import Refused
+from bot.observation.ids import IncidentId, StepId
 from bot.ports import Post
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore

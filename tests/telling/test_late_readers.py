@@ -7,8 +7,7 @@ import pytest
 
 from bot.adapters.journal_sql import Store
 from bot.adapters.lineage import AllLineage
-from bot.domain.concurrent_doubts import ALONE, corrections_due, refuse_other_trust
-from bot.domain.entries import (
+from bot.incident.entries import (
     Body,
     CorrectionDeclined,
     LateRunsSeen,
@@ -17,9 +16,10 @@ from bot.domain.entries import (
     NoticeQueued,
     WaterlineMoved,
 )
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.ids import SnapshotId
-from bot.domain.notice import Notice, NoticeData
+from bot.incident.notice import Notice, NoticeData
+from bot.incident.trust_claims import ALONE, corrections_due, refuse_other_trust
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.ids import SnapshotId
 from bot.service import late_readers
 from bot.service.late_readers import LOOKS
 from tests import orders_table as orders

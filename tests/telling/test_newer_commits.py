@@ -11,14 +11,14 @@ import spark_tasks
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.errors import EvidenceFailed
-from bot.domain.evidence import Answer, Ask, Observation, Progress, Task, Verdict
-from bot.domain.findings import LedgerFinding
-from bot.domain.ledger import Ledger, LedgerRow
-from bot.domain.looked import NotSeen
-from bot.domain.reads import Consumer
 from bot.evidence import Collector, find_tasks
 from bot.notices.affecting import affected_commits, affected_of
+from bot.observation.errors import EvidenceFailed
+from bot.observation.evidence import Answer, Ask, Observation, Progress, Task, Verdict
+from bot.observation.findings import LedgerFinding
+from bot.observation.ledger import Ledger, LedgerRow
+from bot.observation.looked import NotSeen
+from bot.observation.readers import Consumer
 from bot.service.observing import NewerCommits
 from tests import orders_table as orders
 from tests.incidents import Story

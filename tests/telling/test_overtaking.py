@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.delivery_status import DeliveryView
-from bot.domain.entries import Body, DeliveryTried, IncidentClosed, NoticeEnded, NoticeQueued, WaterlineMoved
-from bot.domain.errors import Refused
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import Notice, NoticeData
-from bot.domain.timeline import notice_sentence
+from bot.incident.delivery import DeliveryView
+from bot.incident.entries import Body, DeliveryTried, IncidentClosed, NoticeEnded, NoticeQueued, WaterlineMoved
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import Notice, NoticeData
+from bot.incident.timeline import notice_sentence
 from bot.notices.gather import earlier_of
+from bot.observation.errors import Refused
 from bot.service.incident_store import IncidentStore
 from bot.service.outdated import overtakes
 from bot.slack.blocks.notices import told_blocks

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.contract import TableContract
-from bot.domain.entries import (
+from bot.incident.entries import (
     Body,
     IncidentClosed,
     NoticeEnded,
@@ -16,15 +15,16 @@ from bot.domain.entries import (
     SeverityChanged,
     WaterlineMoved,
 )
-from bot.domain.errors import Refused
-from bot.domain.evidence import Verdict
-from bot.domain.ids import TableName
-from bot.domain.looked import Seen
-from bot.domain.notice import Notice, NoticeData
-from bot.domain.promises import next_word_due
-from bot.domain.reads import Consumer
-from bot.domain.setup import TableSetup
+from bot.incident.notice import Notice, NoticeData
+from bot.incident.promises import next_word_due
+from bot.incident.setup import TableSetup
 from bot.notices.gather import facts_for
+from bot.observation.contract import TableContract
+from bot.observation.errors import Refused
+from bot.observation.evidence import Verdict
+from bot.observation.ids import TableName
+from bot.observation.looked import Seen
+from bot.observation.readers import Consumer
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
 from bot.service.notifying_rules import refuse_after_close, refuse_false_comfort

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.concurrent_doubts import ConcurrentDoubts, concurrent_doubts, refuse_other_trust
-from bot.domain.entries import NoteAdded, WaterlineMoved
-from bot.domain.errors import Refused
-from bot.domain.ids import IncidentId
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import Notice, NoticeData
+from bot.incident.entries import NoteAdded, WaterlineMoved
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import Notice, NoticeData
+from bot.incident.trust_claims import ConcurrentDoubts, concurrent_doubts, refuse_other_trust
+from bot.observation.errors import Refused
+from bot.observation.ids import IncidentId
 from bot.service.incident_store import IncidentStore
 from tests.decisions import ANA
 from tests.incidents import Story

@@ -19,10 +19,10 @@ from bot.adapters.journal_sql.store import Store, existing_record, open_store
 from bot.bootstrap import build
 from bot.cli.options import NobodyThere
 from bot.cli.proposal import app
-from bot.domain.execution import ProposalView
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.incident import Incident
-from bot.domain.waterline import owed_waterline
+from bot.incident.execution import ProposalView
+from bot.incident.incident import Incident
+from bot.incident.waterline import owed_waterline
+from bot.observation.ids import IncidentId, UserId
 from bot.ports import JobPorts
 from bot.service.incident_store import IncidentStore
 from bot.settings import Settings

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from bot.domain.diagnosis import Case
+from bot.history.case import Case
 
 RUN = CliRunner()
 CASES = Path(__file__).parents[1] / "data" / "cases"

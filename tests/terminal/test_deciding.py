@@ -14,13 +14,12 @@ from typer.testing import CliRunner
 
 from bot.adapters.journal_sql.store import open_store
 from bot.cli.proposal import app, show_proposal
-from bot.domain.errors import WaterlineError
-from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.fold import fold
-from bot.domain.ids import UserId
-from bot.domain.incident import Incident
-from bot.domain.proposal import OtherRows, Proposal
-from bot.domain.sentences import clock_time
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import Incident, fold
+from bot.incident.proposal import OtherRows, Proposal
+from bot.observation.errors import WaterlineError
+from bot.observation.ids import UserId
+from bot.observation.sentences import clock_time
 from tests import orders_table as orders
 from tests.approval.desk import Desk
 from tests.decisions import ANA, BEN, EVE

@@ -11,8 +11,8 @@ from click.testing import Result
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.store import open_store
 from bot.cli import proposal as terminal
-from bot.domain.errors import OutcomeUnknown, WaterlineError
-from bot.domain.execution import ProposalState
+from bot.incident.execution import ProposalState
+from bot.observation.errors import OutcomeUnknown, WaterlineError
 from tests.decisions import EVE
 from tests.rewound import ANA, BEN
 from tests.terminal.executing import Host

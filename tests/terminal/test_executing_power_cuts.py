@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql.store import open_store
-from bot.domain.execution import ProposalState
+from bot.incident.execution import ProposalState
 from tests.power_cut import killed
 from tests.terminal.executing import Host
 

@@ -18,8 +18,8 @@ from bot.adapters.clock import SystemClock
 from bot.bootstrap import build, failure_modes
 from bot.cli.options import NobodyThere
 from bot.cli.tables import followed
-from bot.domain.evidence import Verdict
 from bot.evidence import Collector, find_tasks
+from bot.observation.evidence import Verdict
 from bot.service.examining import Examiner
 from bot.settings import Settings
 from tests.adapters.lake import ORDERS, Lake

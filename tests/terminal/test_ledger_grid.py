@@ -14,12 +14,12 @@ from rich.table import Table
 
 from bot.cli.grid import fitted_grid, ledger_grid, missing_grid
 from bot.cli.walk import Transcript, Walk
-from bot.domain.asked_window import asked_window
-from bot.domain.errors import Refused
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import CheckpointId, short
-from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason
-from bot.domain.table import TableState
+from bot.incident.asked import asked_window
+from bot.observation.errors import Refused
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import CheckpointId, short
+from bot.observation.ledger import Ledger, SkippedCheckpoint, SkipReason
+from bot.observation.table import TableState
 from bot.workspace import NotShown, SeenMessage, Workspace
 from tests import orders_table as orders
 from tests.cases import Tale

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from bot.cli import app, main
 from bot.cli.on_demand import LATE
-from bot.domain.errors import WaterlineError
 from bot.lab.errors import LabError
+from bot.observation.errors import WaterlineError
 
 SAMPLES = {
     "table": "sales.orders", "incident": "wl-1", "task": "ledger", "action": "replay_rows", "digest": "0" * 12,

@@ -24,20 +24,21 @@ from bot.cli.doctor import policies_of
 from bot.cli.on_demand import LATE
 from bot.cli.options import exact
 from bot.diagnosis._examine import diagnose
-from bot.domain.approval import ApprovalPolicy, People
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.diagnosis import Case, SavedCase
-from bot.domain.errors import BadConfiguration
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import LedgerFinding
-from bot.domain.flink import Failure, JobRun
-from bot.domain.hidden_values import outgoing_case
-from bot.domain.ids import EvidenceId, SnapshotId, UserId
-from bot.domain.ledger import Ledger
-from bot.domain.looked import Seen
-from bot.domain.masking import Masking
-from bot.domain.setup import TableSetup
-from bot.domain.table import TouchedPartitions, Window
+from bot.history.case import Case
+from bot.incident.approval import ApprovalPolicy, People
+from bot.incident.diagnosis import SavedCase
+from bot.incident.hidden_values import outgoing_case
+from bot.incident.setup import TableSetup
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.errors import BadConfiguration
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import LedgerFinding
+from bot.observation.flink import Failure, JobRun
+from bot.observation.ids import EvidenceId, SnapshotId, UserId
+from bot.observation.ledger import Ledger
+from bot.observation.looked import Seen
+from bot.observation.masking import Masking
+from bot.observation.table import TouchedPartitions, Window
 from tests import orders_table
 from tests.adapters.lake import Lake
 from tests.cases import Tale

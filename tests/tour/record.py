@@ -22,8 +22,8 @@ from bot.bootstrap.outside import Outside, outside_of
 from bot.cli.demo import SYMPTOMS, write_config
 from bot.cli.tour import CHANNEL, bot_in
 from bot.cli.walk import Walk
-from bot.domain.errors import WaterlineError
 from bot.lab.lab import Lab
+from bot.observation.errors import WaterlineError
 from bot.ports import Clock
 from bot.settings import Settings
 from bot.tour.recording import (

@@ -18,8 +18,8 @@ import pytest
 
 from bot.cli.tour import CHANNEL, playing
 from bot.cli.walk import Walk
-from bot.domain.errors import CommitRefused
-from bot.domain.ids import TableName
+from bot.observation.errors import CommitRefused
+from bot.observation.ids import TableName
 from bot.ports import TableChange
 from bot.tour.recording import PlayedClock, find_recording, recordings
 from bot.tour.replaying import Replay, ports_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.bootstrap import failure_modes
-from bot.domain.diagnosis import Act
+from bot.incident.diagnosis import Act
 from tests.lab_fixtures import FreshLab
 from tests.walks.world import incident
 

@@ -10,9 +10,9 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.lineage import OpenLineageFile
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.contract import TableContract
-from bot.domain.flink import JobRun, Restored
-from bot.domain.ids import CheckpointId, JobId
+from bot.observation.contract import TableContract
+from bot.observation.flink import JobRun, Restored
+from bot.observation.ids import CheckpointId, JobId
 from tests.little_flink import LittleFlink
 from tests.tables import CONTRACT, OrdersTable, job
 from tests.watch.watched import Told, Watched, World

@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 from bot.bootstrap import build
 from bot.cli.demo import write_config
 from bot.cli.options import NobodyThere
-from bot.domain.ids import TableName
-from bot.domain.watch import Sighted
+from bot.incident.watch import Sighted
 from bot.lab.lab import Lab
 from bot.lab.world import StoryRecord
+from bot.observation.ids import TableName
 from bot.service.sightings import Sightings
 from bot.settings import Settings, WatchSettings
 from bot.workspace.people import default_cast

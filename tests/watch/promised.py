@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.domain.entries import PromiseReminded
-from bot.domain.ids import IncidentId
+from bot.incident.entries import PromiseReminded
+from bot.observation.ids import IncidentId
 from bot.workspace import Workspace
 from tests.slack.people import Responder
 from tests.watch.watching_bot import WatchingBot

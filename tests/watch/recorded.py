@@ -19,16 +19,16 @@ from typing import TypeVar
 from pyiceberg.catalog.sql import SqlCatalog
 
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.contract import TableContract
-from bot.domain.diagnosis import SavedCase
-from bot.domain.errors import CouldNotLook
-from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
-from bot.domain.findings import FreshnessFinding, TableHealthFinding
-from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
-from bot.domain.ids import JobId
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.reads import FarRead, ReadRun
-from bot.domain.table import TableState
+from bot.incident.diagnosis import SavedCase
+from bot.observation.contract import TableContract
+from bot.observation.errors import CouldNotLook
+from bot.observation.evidence import Answer, Ask, Progress, Task, Verdict
+from bot.observation.findings import FreshnessFinding, TableHealthFinding
+from bot.observation.flink import FlinkManifest, JobRun, StoredCheckpoint
+from bot.observation.ids import JobId
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.readers import FarRead, ReadRun
+from bot.observation.table import TableState
 from spark_tasks.table_health import last_commits
 from tests.adapters.flink_wire import Wire
 from tests.tables import ORDERS

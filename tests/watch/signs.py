@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from bot.domain.ids import TableName
-from bot.domain.watch import Muted, Sighted, Sign, sighting_id
+from bot.incident.watch import Muted, Sighted, Sign, sighting_id
+from bot.observation.ids import TableName
 
 ORDERS = TableName("sales.orders")
 NINE = datetime(2026, 11, 3, 9, 0, tzinfo=UTC)

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.setup import TableSetup
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.setup import TableSetup
 from bot.service.alerts import AlertService
 from bot.service.record import Records
 from bot.service.sightings import Sightings

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from bot.domain.watch import Sign
+from bot.incident.watch import Sign
 from tests.slack.people import ONCALL, Responder
 from tests.tables import ORDERS
 from tests.watch.signs import sign

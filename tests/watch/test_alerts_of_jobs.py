@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import IncidentClosed
-from bot.domain.ids import TableName
-from bot.domain.setup import TableSetup
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import IncidentClosed
+from bot.incident.setup import TableSetup
+from bot.observation.ids import TableName
 from bot.ports import Post
 from bot.service.alerts import Alert, AlertService
 from bot.service.sightings import Sightings, post_key

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.domain.ids import Severity
-from bot.domain.watch import Sign
+from bot.incident.watch import Sign
+from bot.observation.ids import Severity
 from bot.service.alerts import Alert
 from bot.service.sightings import Sightings
 from bot.web.alerts import Alertmanager, PagerDuty

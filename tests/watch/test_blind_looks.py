@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.domain.ids import TableName, UserId
+from bot.observation.ids import TableName, UserId
 from bot.service.incident_store import IncidentStore
 from bot.service.sightings import Sightings, post_key
 from bot.service.watch_look import Look, TableSeen, WatchTerms

@@ -12,9 +12,10 @@ from starlette.routing import Route
 from bot.adapters.lineage import Marquez
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import ModeModule
-from bot.domain.diagnosis import Case, Examined
-from bot.domain.ids import TableName
 from bot.evidence import Collector
+from bot.history.case import Case
+from bot.incident.diagnosis import Examined
+from bot.observation.ids import TableName
 from bot.service.examining import Examination, Examiner
 from bot.service.watch_look import Eye, TableSeen
 from tests.adapters.serving import served

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from bot.diagnosis._examine import diagnose
-from bot.domain.approval import People
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.diagnosis import Case
-from bot.domain.flink import Failure
-from bot.domain.ids import JobId
-from bot.domain.watch import Sign
+from bot.history.case import Case
+from bot.incident.approval import People
+from bot.incident.watch import Sign
+from bot.observation.contract import HIDDEN, TableContract
+from bot.observation.flink import Failure
+from bot.observation.ids import JobId
 from bot.service.sightings import Sight
 from bot.service.watch_signs import signs_in, suspicion
 from bot.service.watch_unnamed import silent_for, unnamed_signs

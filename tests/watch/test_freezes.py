@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.entries import MaintenanceMarked, PromiseReminded
-from bot.domain.errors import Refused
-from bot.domain.freezes import FIRST, asks_to_thaw, said_end
+from bot.incident.entries import MaintenanceMarked, PromiseReminded
+from bot.incident.promises import FIRST, asks_to_thaw, said_end
+from bot.observation.errors import Refused
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN

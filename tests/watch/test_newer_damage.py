@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
-from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, Verified, WaterlineMoved
-from bot.domain.evidence import Verdict
-from bot.domain.ids import IncidentId, SnapshotId
-from bot.domain.journal import WATERLINE
-from bot.domain.table import HeadMove, Window
-from bot.domain.watch import Sighted, Sign, came_again, goes_on, is_all_told, open_findings, recall
+from bot.incident.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.incident.entries import Diagnosed, IncidentClosed, IncidentOpened, Verified, WaterlineMoved
+from bot.incident.journal import WATERLINE
+from bot.incident.watch import Sighted, Sign, came_again, goes_on, is_all_told, open_findings, recall
+from bot.observation.evidence import Verdict
+from bot.observation.ids import IncidentId, SnapshotId
+from bot.observation.table import HeadMove, Window
 from bot.service.sightings import post_key
 from tests.adapters.flink_wire import Wire
 from tests.cases import Tale

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.domain.entries import Finding, PromiseReminded, ReviewOpened
-from bot.domain.ids import IncidentId, UserId
-from bot.domain.review import ReviewItem, open_items
+from bot.incident.entries import Finding, PromiseReminded, ReviewOpened
+from bot.incident.review import ReviewItem, open_items
+from bot.observation.ids import IncidentId, UserId
 from tests.slack.people import ONCALL, Responder, eventually
 from tests.watch.promised import ONE, ben, comes, of_kind, reminded, warned
 from tests.watch.watching_bot import WatchingBot

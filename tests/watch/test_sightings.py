@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.domain.approval import People
-from bot.domain.errors import Refused, UnknownTable
-from bot.domain.ids import TableName, UserId
-from bot.domain.watch import Ended, note_key, recall, sighting_id
+from bot.incident.approval import People
+from bot.incident.watch import Ended, note_key, recall, sighting_id
+from bot.observation.errors import Refused, UnknownTable
+from bot.observation.ids import TableName, UserId
 from bot.service.incident_store import IncidentStore
 from bot.service.sightings import Sight, Sightings, post_key
 from bot.slack.blocks.watch import finding_message

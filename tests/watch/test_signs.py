@@ -8,10 +8,10 @@ import pytest
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.diagnosis import Act, Diagnosis, Matches, Mode, ModeResult, Remedy
-from bot.domain.errors import UnknownTable
-from bot.domain.flink import Failure
-from bot.domain.ids import TableName, short
+from bot.incident.diagnosis import Act, Diagnosis, Matches, Mode, ModeResult, Remedy
+from bot.observation.errors import UnknownTable
+from bot.observation.flink import Failure
+from bot.observation.ids import TableName, short
 from bot.service.watch_signs import signs_in
 from bot.service.watch_unnamed import outages
 from tests.tables import ORDERS, OrdersTable

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.domain.effects import DropBranch, Effect, MakeBranch, PublishBranch, StartFromStop, StopJob
-from bot.domain.entries import (
+from bot.incident.effects import DropBranch, Effect, MakeBranch, PublishBranch, StartFromStop, StopJob
+from bot.incident.entries import (
     EffectEnded,
     ExecutionEnded,
     ExecutionStarted,
@@ -17,10 +17,10 @@ from bot.domain.entries import (
     ProposalEnded,
     ProposalMade,
 )
-from bot.domain.ids import ProposalId, SnapshotId
-from bot.domain.journal import WATERLINE
-from bot.domain.promises import owed, reminders
-from bot.domain.staged_repairs import AGAIN
+from bot.incident.journal import WATERLINE
+from bot.incident.promises import owed, reminders
+from bot.incident.staged_repairs import AGAIN
+from bot.observation.ids import ProposalId, SnapshotId
 from bot.service.incident_store import IncidentStore
 from bot.service.promises import Promises
 from bot.service.proposing import PUBLISH, offered_before

@@ -9,9 +9,9 @@ import pytest
 import bot.diagnosis
 from bot.adapters.journal_sql import Store
 from bot.diagnosis._examine import ModeModule, diagnose, scan
-from bot.domain.diagnosis import HEALTHY
-from bot.domain.effects import DropBranch, Effect, KeepSavepoint, MakeBranch, StartFromStop, StopJob
-from bot.domain.entries import (
+from bot.incident.diagnosis import HEALTHY
+from bot.incident.effects import DropBranch, Effect, KeepSavepoint, MakeBranch, StartFromStop, StopJob
+from bot.incident.entries import (
     Diagnosed,
     EffectEnded,
     ExecutionEnded,
@@ -21,13 +21,13 @@ from bot.domain.entries import (
     ProposalMade,
     Verified,
 )
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.ids import ProposalId, SnapshotId
-from bot.domain.journal import WATERLINE
-from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
-from bot.domain.setup import TableSetup
-from bot.domain.snapshot import REPAIR as REPAIRED_BY
-from bot.domain.staged_repairs import AGAIN, left_by_stop, standing_job, stood_still
+from bot.incident.journal import WATERLINE
+from bot.incident.proposal import NobodyWrites, Requirement, RunIsCurrent
+from bot.incident.setup import TableSetup
+from bot.incident.staged_repairs import AGAIN, left_by_stop, standing_job, stood_still
+from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.ids import ProposalId, SnapshotId
+from bot.observation.snapshot import REPAIR as REPAIRED_BY
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore

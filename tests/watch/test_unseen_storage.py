@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.evidence import Observation
-from bot.domain.findings import Limit, RecoveryDeadline
-from bot.domain.flink import JobRun
-from bot.domain.looked import NotSeen, Seen
-from bot.domain.setup import TableSetup
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.setup import TableSetup
+from bot.observation.evidence import Observation
+from bot.observation.findings import Limit, RecoveryDeadline
+from bot.observation.flink import JobRun
+from bot.observation.looked import NotSeen, Seen
 from bot.service.alerts import Alert, AlertService
 from bot.service.watch_look import Look, hidden_aside
 from bot.slack.commands import watched as listed

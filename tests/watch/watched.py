@@ -8,13 +8,13 @@ from pathlib import Path
 import spark_tasks
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.bootstrap import failure_modes
-from bot.domain.approval import ApprovalPolicy, People
-from bot.domain.contract import TableContract
-from bot.domain.entries import IncidentOpened
-from bot.domain.ids import IncidentId
-from bot.domain.setup import TableSetup
-from bot.domain.table import Window
 from bot.evidence import Collector, find_tasks
+from bot.incident.approval import ApprovalPolicy, People
+from bot.incident.entries import IncidentOpened
+from bot.incident.setup import TableSetup
+from bot.observation.contract import TableContract
+from bot.observation.ids import IncidentId
+from bot.observation.table import Window
 from bot.ports import CheckpointStore, EvidenceRunner, FlinkJobs, JobPorts, ReadEvents, TableCatalog, TableFiles
 from bot.service.examining import Examiner
 from bot.service.incident_store import IncidentStore

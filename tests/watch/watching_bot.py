@@ -7,7 +7,7 @@ from slack_sdk import WebClient
 
 from bot.adapters.journal_sql.store import Store
 from bot.bootstrap import failure_modes
-from bot.domain.approval import People
+from bot.incident.approval import People
 from bot.service.services import Services
 from bot.service.sightings import Sightings, WatchFindings
 from bot.service.trust import TrustService

@@ -8,15 +8,15 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
-from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, ProposalMade
-from bot.domain.findings import RecoveryDeadline
-from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
-from bot.domain.reads import Consumer
-from bot.domain.setup import TableSetup, Team, TeamMember
-from bot.domain.table import Window
-from bot.domain.trust import Trust
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.incident.entries import Diagnosed, IncidentClosed, IncidentOpened, ProposalMade
+from bot.incident.setup import TableSetup, Team, TeamMember
+from bot.incident.trust import Trust
+from bot.observation.findings import RecoveryDeadline
+from bot.observation.ids import IncidentId, SnapshotId, TableName, UserId
+from bot.observation.readers import Consumer
+from bot.observation.table import Window
 from bot.ports import TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer

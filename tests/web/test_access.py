@@ -5,7 +5,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.datastructures import Headers
 
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 from bot.settings import WebSettings, refuse_open_house
 from bot.web.access import Access
 from tests.web.scene import Scene

@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 from bot.cli import app
 from bot.cli.trust import Required, exit_code
-from bot.domain.trust import Basis, TrustState
+from bot.incident.trust import Basis, TrustState
 from bot.service.alerts import AlertService
 from bot.service.record import Records
 from bot.service.sightings import Sightings

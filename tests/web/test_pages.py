@@ -17,8 +17,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 from ruamel.yaml import YAML
 
-from bot.domain.entries import ProposalMade
-from bot.domain.findings import RecoveryDeadline
+from bot.incident.entries import ProposalMade
+from bot.observation.findings import RecoveryDeadline
 from bot.service.record import Records
 from bot.workspace import Workspace
 from tests.decisions import PROPOSAL, rewind

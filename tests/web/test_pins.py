@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import open_session
-from bot.domain.ids import TableName
-from bot.domain.trust import Pin, pins_for
+from bot.incident.trust import Pin, pins_for
+from bot.observation.ids import TableName
 from bot.pinned_jars import spark_jars
 from tests.orders_table import table_state
 from tests.tables import ORDERS

@@ -8,9 +8,9 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from bot.adapters.iceberg.streaming_metadata import table_state
-from bot.domain.ids import SnapshotId, TableName
-from bot.domain.trust import TAG, pins_for
+from bot.incident.trust import TAG, pins_for
 from bot.lab.home import LabState
+from bot.observation.ids import SnapshotId, TableName
 from tests.lab_fixtures import FreshLab
 
 

@@ -10,8 +10,8 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.errors import CouldNotLook
-from bot.domain.findings import Limit, RecoveryDeadline
+from bot.observation.errors import CouldNotLook
+from bot.observation.findings import Limit, RecoveryDeadline
 from bot.service.record import Records
 from bot.settings import WebSettings
 from bot.web.access import Access

@@ -11,17 +11,17 @@ from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from bot.cli import app
-from bot.domain.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
-from bot.domain.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, IncidentOpened, WaterlineMoved
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import RecoveryDeadline
-from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, TableName
-from bot.domain.journal import WATERLINE
-from bot.domain.looked import Seen
-from bot.domain.table import Window
-from bot.domain.trust import Basis, Trust, TrustState
-from bot.domain.watch import Ended, Sighted, Sign
 from bot.history.suspicion import propose_window
+from bot.incident.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
+from bot.incident.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, IncidentOpened, WaterlineMoved
+from bot.incident.journal import WATERLINE
+from bot.incident.trust import Basis, Trust, TrustState
+from bot.incident.watch import Ended, Sighted, Sign
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import RecoveryDeadline
+from bot.observation.ids import EvidenceId, IncidentId, SnapshotId, TableName
+from bot.observation.looked import Seen
+from bot.observation.table import Window
 from bot.ports import TableCatalog, TableChange
 from bot.service.opening import Opening
 from bot.service.sightings import WatchFindings

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.errors import CouldNotLook, UnknownTable
-from bot.domain.ids import TableName
-from bot.domain.looked import NotSeen
-from bot.domain.table import TableState
-from bot.domain.trust import Basis, TrustState
-from bot.domain.trust_claims import judge
+from bot.incident.trust import Basis, TrustState
+from bot.incident.trust_claims import judge
+from bot.observation.errors import CouldNotLook, UnknownTable
+from bot.observation.ids import TableName
+from bot.observation.looked import NotSeen
+from bot.observation.table import TableState
 from tests.tables import ORDERS
 from tests.web.scene import REFUNDS, Scene
 

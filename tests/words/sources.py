@@ -12,11 +12,11 @@ from bot import actions
 from bot.actions._completing import scan as find_actions
 from bot.bootstrap import failure_modes
 from bot.cli.on_demand import LATE
-from bot.domain import errors
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.notices.reference import example
 from bot.notices.template import render
+from bot.observation import errors
 from bot.settings import Settings
 from bot.settings.reading import settings_of
 from tests.runbook.shipped import shipped
@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[2]
 _CODE = {  # kind -> folders and files: sentences in strings; errors, settings and help are kinds of their own
     "Slack": ("bot/slack",),
     "services": ("bot/service", "bot/bootstrap"),
-    "incident": ("bot/domain/timeline.py", "bot/domain/*_words.py", "bot/domain/approval*.py",
-                 "bot/domain/decisions.py", "bot/domain/review*.py", "bot/domain/effects.py",
+    "incident": ("bot/incident/timeline.py", "bot/domain/*_words.py", "bot/domain/approval*.py",
+                 "bot/incident/decisions.py", "bot/domain/review*.py", "bot/incident/effects.py",
                  "bot/domain/re*ments.py", "bot/domain/promise*.py", "bot/domain/held*.py", "bot/runbook",
                  "bot/incident"),
     "actions": ("bot/actions",),

@@ -20,7 +20,7 @@ from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, P
 from bot.actions._effects.job import KeepingSavepoint, StartingFromStop, StartingJob, StoppingFork, StoppingJob
 from bot.actions._effects.table import FreezingMaintenance, MarkingTable, MovingTable, PublishingBranch
 from bot.actions._requirements import check_all
-from bot.domain.effects import (
+from bot.incident.effects import (
     ChangeFiles,
     DeleteRows,
     DropBranch,
@@ -37,11 +37,10 @@ from bot.domain.effects import (
     StopFork,
     StopJob,
 )
-from bot.domain.entries import Check, EffectStarted
-from bot.domain.errors import CouldNotLook
-from bot.domain.execution import ProposalView
-from bot.domain.proposal import Proposal
-from bot.domain.requirements import HeadDescends, Requirement
+from bot.incident.entries import Check, EffectStarted
+from bot.incident.execution import ProposalView
+from bot.incident.proposal import HeadDescends, Proposal, Requirement
+from bot.observation.errors import CouldNotLook
 
 HANDLERS: Mapping[type, EffectHandler[Any]] = {
     StopJob: StoppingJob(),

@@ -9,13 +9,13 @@ from typing import TypeVar
 
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Verification
 from bot.actions._requirements import CurrentState
-from bot.domain.effects import ChangeFiles, DeleteRows, DropBranch, MakeBranch, ReplayRows
-from bot.domain.entries import Check, EffectStarted
-from bot.domain.errors import OutcomeUnknown, Superseded
-from bot.domain.file_changes import FileList
-from bot.domain.ids import SnapshotId, short
-from bot.domain.sentences import counted
-from bot.domain.table import REPAIR, TOOK_OUT, Snapshot, TableState
+from bot.incident.effects import ChangeFiles, DeleteRows, DropBranch, MakeBranch, ReplayRows
+from bot.incident.entries import Check, EffectStarted
+from bot.observation.errors import OutcomeUnknown, Superseded
+from bot.observation.file_changes import FileList
+from bot.observation.ids import SnapshotId, short
+from bot.observation.sentences import counted
+from bot.observation.table import REPAIR, TOOK_OUT, Snapshot, TableState
 from bot.ports import FileChange, RowChange, RowReplay, TableChange
 
 

@@ -8,14 +8,14 @@ from typing import Generic, Literal, TypeVar
 
 from bot.actions._current_state import ConfiguredJobs, looked_at
 from bot.actions._requirements import CurrentState
-from bot.domain.entries import Check, EffectStarted
-from bot.domain.errors import CommitRefused, CouldNotLook
-from bot.domain.ids import SnapshotId, TableName, short
-from bot.domain.record import Record
-from bot.domain.replay import SourceSurvey
-from bot.domain.requirements import Requirement
-from bot.domain.setup import TableSetup
-from bot.domain.table import TableState
+from bot.incident.entries import Check, EffectStarted
+from bot.incident.proposal import Requirement
+from bot.incident.setup import TableSetup
+from bot.observation.errors import CommitRefused, CouldNotLook
+from bot.observation.ids import SnapshotId, TableName, short
+from bot.observation.record import Record
+from bot.observation.replay import SourceSurvey
+from bot.observation.table import TableState
 from bot.ports import JobPorts, RowReplay, SourceReplays, TableCatalog
 
 E = TypeVar("E")

@@ -13,19 +13,19 @@ from bot.actions._foreseen import case_with_owners, committer
 from bot.actions._maintenance import commit_marks
 from bot.actions._requirements import CurrentState
 from bot.actions._restore_points import newest_that_pairs
-from bot.domain.checkpoint_pace import PROPERTY, empty_commits_allowed
-from bot.domain.effects import KeepSavepoint, Owed, StartFromStop, StartJob, StopFork, StopJob
-from bot.domain.entries import Check, EffectStarted
-from bot.domain.errors import CouldNotLook, Superseded
-from bot.domain.findings import PairVerdict
-from bot.domain.flink import JobRun
-from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
-from bot.domain.looked import Seen
-from bot.domain.other_jobs import commits_that_bind
-from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
-from bot.domain.sentences import clock_time
-from bot.domain.table import Snapshot, TableState
+from bot.history.checkpoint_pace import PROPERTY, empty_commits_allowed
+from bot.history.other_jobs import commits_that_bind
 from bot.history.restore import pairing
+from bot.incident.effects import KeepSavepoint, Owed, StartFromStop, StartJob, StopFork, StopJob
+from bot.incident.entries import Check, EffectStarted
+from bot.incident.proposal import NobodyWrites, Requirement, RunIsCurrent
+from bot.observation.errors import CouldNotLook, Superseded
+from bot.observation.findings import PairVerdict
+from bot.observation.flink import JobRun
+from bot.observation.ids import CheckpointId, JobId, SnapshotId, short, short_job
+from bot.observation.looked import Seen
+from bot.observation.sentences import clock_time
+from bot.observation.table import Snapshot, TableState
 from bot.ports import FlinkJobs, TableChange
 
 S = TypeVar("S", bound=StopJob | StopFork)

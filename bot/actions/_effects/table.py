@@ -3,11 +3,11 @@
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Verification, tag_check
 from bot.actions._maintenance import commit_marks, freeze_change, frozen_by, stays_frozen_for
 from bot.actions._requirements import CurrentState
-from bot.domain.effects import FreezeMaintenance, MarkTable, MoveTable, PublishBranch
-from bot.domain.entries import PROPERTY, TAG, Check, EffectStarted
-from bot.domain.ids import SnapshotId, TableName, short
-from bot.domain.requirements import HeadDescends, Requirement
-from bot.domain.table import TableState
+from bot.incident.effects import FreezeMaintenance, MarkTable, MoveTable, PublishBranch
+from bot.incident.entries import PROPERTY, TAG, Check, EffectStarted
+from bot.incident.proposal import HeadDescends, Requirement
+from bot.observation.ids import SnapshotId, TableName, short
+from bot.observation.table import TableState
 from bot.ports import TableCatalog, TableChange
 
 

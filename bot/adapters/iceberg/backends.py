@@ -19,8 +19,8 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, TableRequirement, TableUpdate
 from requests import Session
 
-from bot.domain.errors import CommitRefused, CouldNotLook
-from bot.domain.ids import TableName
+from bot.observation.errors import CommitRefused, CouldNotLook
+from bot.observation.ids import TableName
 
 _BY_ADDRESS = {"http": "rest", "thrift": "hive", "sqlite": "sql", "postgresql": "sql"}
 

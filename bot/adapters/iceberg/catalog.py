@@ -70,11 +70,11 @@ from bot.adapters.iceberg.opaque_types import read_any_type
 from bot.adapters.iceberg.repairs import FileCommit, RowCommit, refuse_nothing
 from bot.adapters.iceberg.streaming_metadata import catching, expired_of_main, history_at, lean, table_state
 from bot.adapters.storage import TableStorage, opened_with, remedy_for
-from bot.domain.errors import CommitRefused, CouldNotLook
-from bot.domain.file_changes import FileSources, FileSurvey
-from bot.domain.ids import SnapshotId, TableName
-from bot.domain.snapshot import Snapshot
-from bot.domain.table import TableState, UnnamedCommit
+from bot.observation.errors import CommitRefused, CouldNotLook
+from bot.observation.file_changes import FileSources, FileSurvey
+from bot.observation.ids import SnapshotId, TableName
+from bot.observation.snapshot import Snapshot
+from bot.observation.table import TableState, UnnamedCommit
 from bot.ports import Clock, FileChange, RowChange, TableChange
 
 read_any_type()

@@ -41,8 +41,8 @@ from pyiceberg.table.update import (
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from bot.adapters.storage import remedy_for
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable, WaterlineError
-from bot.domain.ids import TableName
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable, WaterlineError
+from bot.observation.ids import TableName
 
 
 def _of(module: str, *names: str) -> tuple[type[Exception], ...]:

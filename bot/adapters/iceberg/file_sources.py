@@ -37,9 +37,9 @@ from pyiceberg.utils.concurrent import ExecutorFactory
 from pyiceberg.utils.datetime import micros_to_timestamp
 
 from bot.adapters.iceberg.format_v3 import REFERENCED, entries_of, manifests_of
-from bot.domain.file_changes import FileList, FileSources, FileSurvey, OfCommit, Some
-from bot.domain.ids import SnapshotId
-from bot.domain.paths import plain
+from bot.observation.file_changes import FileList, FileSources, FileSurvey, OfCommit, Some
+from bot.observation.ids import SnapshotId
+from bot.observation.paths import plain
 
 
 def why_unfit(header: Mapping[str, str], metadata: TableMetadata) -> str | None:

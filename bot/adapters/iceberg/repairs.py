@@ -45,10 +45,10 @@ from bot.adapters.iceberg.format_v3 import (
     puffin_of,
     write_listing,
 )
-from bot.domain.errors import CommitRefused
-from bot.domain.file_changes import FORMATS_WRITTEN, FileList, RowsOfFile
-from bot.domain.ids import TableName, short
-from bot.domain.paths import plain
+from bot.observation.errors import CommitRefused
+from bot.observation.file_changes import FORMATS_WRITTEN, FileList, RowsOfFile
+from bot.observation.ids import TableName, short
+from bot.observation.paths import plain
 from bot.ports import FileChange, RowChange
 
 

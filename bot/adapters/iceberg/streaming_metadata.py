@@ -27,10 +27,10 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV1
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
-from bot.domain.ids import SnapshotId, TableName
-from bot.domain.packing import Packing
-from bot.domain.snapshot import Snapshot, without_partitions
-from bot.domain.table import Column, HeadMove, HeadMoves, PartitionField, Ref, TableState
+from bot.adapters.iceberg.packing import Packing
+from bot.observation.ids import SnapshotId, TableName
+from bot.observation.snapshot import Snapshot, without_partitions
+from bot.observation.table import Column, HeadMove, HeadMoves, PartitionField, Ref, TableState
 
 _CHUNK = 1 << 18
 _Packed = tuple[Sequence[Snapshot], int | None]

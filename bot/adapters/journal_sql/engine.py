@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, PendingRollbackError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as NoneFree
 
-from bot.domain.errors import BadConfiguration, CouldNotKeep
+from bot.observation.errors import BadConfiguration, CouldNotKeep
 from bot.ports import Clock, Timers
 
 BUSY_TIMEOUT_MS = 10_000

@@ -9,10 +9,10 @@ from sqlalchemy.exc import IntegrityError
 
 from bot.adapters.journal_sql.engine import reading, writing
 from bot.adapters.journal_sql.schema import INBOX, INCIDENTS, JOURNAL, OPEN_TABLES, iso
-from bot.domain.entries import Body, IncidentClosed, IncidentOpened, once_key
-from bot.domain.errors import CouldNotKeep, CouldNotLook, JournalMoved, Refused, UnknownIncident
-from bot.domain.ids import IncidentId
-from bot.domain.journal import GENESIS, WATERLINE, Anchor, ChainFault, Entry, Line, body_text, chain_fault, parsed
+from bot.incident.entries import Body, IncidentClosed, IncidentOpened, once_key
+from bot.incident.journal import GENESIS, WATERLINE, Anchor, ChainFault, Entry, Line, body_text, chain_fault, parsed
+from bot.observation.errors import CouldNotKeep, CouldNotLook, JournalMoved, Refused, UnknownIncident
+from bot.observation.ids import IncidentId
 
 TIED_TO: ContextVar[tuple[str, str] | None] = ContextVar("tied_to", default=None)
 """Key of the delivery that this thread works on, and the claim by which it was taken."""

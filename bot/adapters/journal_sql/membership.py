@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bot.adapters.journal_sql.engine import reading, translated, writing
 from bot.adapters.journal_sql.schema import INBOX, OUTBOX
-from bot.domain.errors import BadConfiguration, CouldNotKeep
+from bot.observation.errors import BadConfiguration, CouldNotKeep
 
 log = structlog.get_logger(__name__)
 

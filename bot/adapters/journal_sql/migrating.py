@@ -6,7 +6,7 @@ from alembic.util import CommandError
 from sqlalchemy import Connection
 
 from bot.adapters.journal_sql.schema import MIGRATIONS
-from bot.domain.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration
 
 
 def migrate(connection: Connection, revision: str = "head") -> None:

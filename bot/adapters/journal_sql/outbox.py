@@ -24,7 +24,7 @@ from sqlalchemy.exc import IntegrityError
 from bot.adapters.journal_sql.engine import put_row, reading, writing
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.schema import OUTBOX, PAUSES, Moment
-from bot.domain.ids import IncidentId, UserId
+from bot.observation.ids import IncidentId, UserId
 from bot.ports import LONGEST_WAIT, Clock, Post
 
 _FIELDS = (

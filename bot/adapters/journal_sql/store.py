@@ -26,13 +26,13 @@ from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.outbox import SqlOutbox
 from bot.adapters.journal_sql.schema import CURSORS, METADATA, SEEN_STARTS, WATCH_NOTES, is_newest
-from bot.domain.entries import Body
-from bot.domain.errors import BadConfiguration
-from bot.domain.flink import MOST_STARTS, RememberedStart
-from bot.domain.ids import IncidentId, TableName
-from bot.domain.journal import Entry
-from bot.domain.masking import MASK, Masking
-from bot.domain.watch import NOTE, WatchNote, note_key
+from bot.incident.entries import Body
+from bot.incident.journal import Entry
+from bot.incident.watch import NOTE, WatchNote, note_key
+from bot.observation.errors import BadConfiguration
+from bot.observation.flink import MOST_STARTS, RememberedStart
+from bot.observation.ids import IncidentId, TableName
+from bot.observation.masking import MASK, Masking
 from bot.ports import Clock, Delivery, Post
 from bot.settings import Settings, masking
 

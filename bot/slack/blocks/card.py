@@ -5,13 +5,12 @@ from itertools import takewhile
 
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
-from bot.domain.diagnosis import Diagnosis, Remedy
-from bot.domain.doubt import beside_trusted
-from bot.domain.evidence import Progress, Task, Verdict
-from bot.domain.execution import UNFINISHED, ProposalState
-from bot.domain.ids import EvidenceId, short
-from bot.domain.incident import Incident
-from bot.domain.runbook import (
+from bot.incident.diagnosis import Diagnosis, Remedy
+from bot.incident.doubt import beside_trusted
+from bot.incident.execution import UNFINISHED, ProposalState
+from bot.incident.incident import Incident
+from bot.incident.recovery_deadline import deadline_in_short, is_soon
+from bot.incident.runbook import (
     ASKED_FOR,
     ActionStep,
     DecisionStep,
@@ -23,9 +22,10 @@ from bot.domain.runbook import (
     Step,
     StepOutcome,
 )
-from bot.domain.setup import TableSetup
-from bot.domain.waterline import undo_left
-from bot.history.recovery_deadline import deadline_in_short, is_soon
+from bot.incident.setup import TableSetup
+from bot.incident.waterline import undo_left
+from bot.observation.evidence import Progress, Task, Verdict
+from bot.observation.ids import EvidenceId, short
 from bot.runbook.progress import Passed, Position, evidence_ahead
 from bot.service.runbook_steps import current_step, steps_ahead, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN

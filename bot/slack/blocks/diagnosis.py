@@ -2,9 +2,9 @@
 
 from slack_sdk.models.blocks import Block, DividerBlock
 
-from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Mode, called
-from bot.domain.ids import short
-from bot.domain.incident import Incident
+from bot.incident.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Mode, called
+from bot.incident.incident import Incident
+from bot.observation.ids import short
 from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.ids import Click
 from bot.slack.text import addressed, as_sentence, clipped, mrkdwn, short_paths

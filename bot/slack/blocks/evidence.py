@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from slack_sdk.models.blocks import Block, RawTextObject, TableBlock
 from slack_sdk.models.blocks.basic_components import TableBlockColumnSettings
 
-from bot.domain.asked_window import begin_of
-from bot.domain.evidence import Evidence, Task, Verdict
-from bot.domain.findings import LedgerFinding
-from bot.domain.ids import short
-from bot.domain.incident import EvidenceRun, Incident
-from bot.domain.sentences import counted
+from bot.incident.asked import begin_of
+from bot.incident.incident import EvidenceRun, Incident
+from bot.observation.evidence import Evidence, Task, Verdict
+from bot.observation.findings import LedgerFinding
+from bot.observation.ids import short
+from bot.observation.sentences import counted
 from bot.slack.blocks.parts import clock, context, measures, said, section, sign, size
 from bot.slack.text import clipped, mrkdwn, plain, short_paths
 

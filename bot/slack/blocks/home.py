@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from slack_sdk.models.blocks import Block, DividerBlock
 from slack_sdk.models.views import View
 
-from bot.domain.ids import short
-from bot.domain.incident import Incident
-from bot.domain.notice_fold import HeldView
-from bot.domain.trust import Basis, Trust, TrustState
+from bot.incident.delivery import HeldView
+from bot.incident.incident import Incident
+from bot.incident.trust import Basis, Trust, TrustState
+from bot.observation.ids import short
 from bot.service.home import HomeFacts, OwnTable, Promise
 from bot.service.runbook_steps import current_step
 from bot.slack.blocks.parts import context, header, section

@@ -11,16 +11,15 @@ from collections.abc import Sequence
 
 from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
-from bot.domain.concurrent_doubts import Why, corrections_due
-from bot.domain.delivery_status import AnswerView, DeliveryView, NoticeView
-from bot.domain.findings import LedgerFinding
-from bot.domain.incident import Incident
-from bot.domain.notice import WAYS, Answer
-from bot.domain.notice_entries import ObservedReader
-from bot.domain.reads import Untold
-from bot.domain.sentences import counted
-from bot.domain.setup import TableSetup
-from bot.domain.suppressed_notices import given_up_from
+from bot.incident.delivery import AnswerView, DeliveryView, NoticeView
+from bot.incident.incident import Incident
+from bot.incident.notice import Answer, ObservedReader
+from bot.incident.setup import TableSetup
+from bot.incident.timeline import given_up_from
+from bot.incident.trust_claims import Why, corrections_due
+from bot.observation.findings import LedgerFinding
+from bot.observation.readers import WAYS, Untold
+from bot.observation.sentences import counted
 from bot.service.outdated import still_holds
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click

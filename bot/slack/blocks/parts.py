@@ -14,7 +14,7 @@ from slack_sdk.models.blocks import (
     SectionBlock,
 )
 
-from bot.domain.evidence import Measure, Task, Verdict
+from bot.observation.evidence import Measure, Task, Verdict
 from bot.slack.ids import Click, value_of
 from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, CONTEXT_TEXT, HEADER_TEXT, SECTION_TEXT
 from bot.slack.text import clipped, mrkdwn, parted, plain, written

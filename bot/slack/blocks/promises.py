@@ -9,16 +9,16 @@ from datetime import timedelta
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.doubt import doubted_since
-from bot.domain.entries import NoticeQueued, PromiseReminded
-from bot.domain.incident import Incident
-from bot.domain.journal import Entry
-from bot.domain.notice import HOW_TO_CORRECT, PLANNED
-from bot.domain.planned_work import stop_for_work
-from bot.domain.promises import BESIDE, announcement
-from bot.domain.review import review_items
-from bot.domain.sentences import clock_time, span
-from bot.domain.staged_repairs import Settled, StandingJob, standing_job
+from bot.incident.doubt import doubted_since
+from bot.incident.entries import NoticeQueued, PromiseReminded
+from bot.incident.incident import Incident
+from bot.incident.journal import Entry
+from bot.incident.notice import HOW_TO_CORRECT, PLANNED
+from bot.incident.promises import BESIDE, announcement
+from bot.incident.review import review_items
+from bot.incident.savepoints import stop_for_work
+from bot.incident.staged_repairs import Settled, StandingJob, standing_job
+from bot.observation.sentences import clock_time, span
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, mrkdwn, person

@@ -10,18 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
 from bot.actions._effects import describe
-from bot.domain.approval import ApprovalPolicy, ids_mentioned, mentions, missing_in_words, whom_to_ask
-from bot.domain.approval_times import last_approval_at
-from bot.domain.effects import StopFork
-from bot.domain.evidence import Task
-from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.incident import Incident, cited
-from bot.domain.journal import WATERLINE
-from bot.domain.proposal import AffectedRun, Preview, returns
-from bot.domain.requirements import requirement_sentence
-from bot.domain.sentences import clock_time, counted, inert
-from bot.domain.unknown_outcomes import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
+from bot.incident.approval import ApprovalPolicy, ids_mentioned, mentions, missing_in_words, whom_to_ask
+from bot.incident.decisions import HOW_TO_SETTLE, last_approval_at, may_be_said_to_have_happened, unknown_effect
+from bot.incident.effects import StopFork
+from bot.incident.execution import UNDECIDED, ProposalState, ProposalView
+from bot.incident.incident import Incident, cited
+from bot.incident.journal import WATERLINE
+from bot.incident.proposal import AffectedRun, Preview, requirement_sentence, returns
+from bot.observation.evidence import Task
+from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.sentences import clock_time, counted, inert
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
 from bot.slack.ids import Click
 from bot.slack.limits import CONFIRM_TEXT, CONTEXT_TEXT, HEADER_TEXT, is_cut

@@ -14,10 +14,10 @@ from slack_sdk.models.blocks import (
 )
 from slack_sdk.models.views import View
 
-from bot.domain.errors import Refused
-from bot.domain.incident import Incident
-from bot.domain.review import ReviewItem, metrics, review_items
-from bot.domain.sentences import counted
+from bot.incident.incident import Incident
+from bot.incident.review import ReviewItem, metrics, review_items
+from bot.observation.errors import Refused
+from bot.observation.sentences import counted
 from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.ids import Click, Form
 from bot.slack.text import as_sentence, clipped, mrkdwn, person, short_paths, written

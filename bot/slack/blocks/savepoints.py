@@ -3,8 +3,8 @@
 from slack_sdk.models.blocks import Block, DatePickerElement, InputBlock, PlainTextInputElement
 from slack_sdk.models.views import View
 
-from bot.domain.ids import TableName, short
-from bot.domain.savepoints import KeptSavepoint
+from bot.incident.savepoints import KeptSavepoint
+from bot.observation.ids import TableName, short
 from bot.service.savepoints import Catalogue, SavepointOffer
 from bot.slack.blocks.parts import context, section
 from bot.slack.ids import Form

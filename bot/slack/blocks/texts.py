@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from slack_sdk.models.blocks import Block, DividerBlock, SectionBlock
 from slack_sdk.models.views import View
 
-from bot.domain.approval import mentions
-from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import WAYS, Address, Notice
-from bot.domain.notice_fold import HeldView
-from bot.domain.reads import Untold
-from bot.domain.sentences import counted
+from bot.incident.approval import mentions
+from bot.incident.delivery import HeldView
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import Notice
+from bot.observation.readers import WAYS, Address, Untold
+from bot.observation.sentences import counted
 from bot.slack.blocks.notices import untold_line, untold_of
 from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.forms import PREVIEW_TITLE

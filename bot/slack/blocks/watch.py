@@ -2,11 +2,11 @@
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.approval import People
-from bot.domain.diagnosis import called
-from bot.domain.ids import short
-from bot.domain.incident import Incident
-from bot.domain.watch import SILENT
+from bot.incident.approval import People
+from bot.incident.diagnosis import called
+from bot.incident.incident import Incident
+from bot.incident.watch import SILENT
+from bot.observation.ids import short
 from bot.service.sightings import Sight
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click

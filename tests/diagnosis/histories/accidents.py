@@ -1,8 +1,8 @@
 """What goes wrong around a job and its table more rarely: commits made twice, a job that runs twice, lost commits that
 are picked again, copies that Spark takes out, a drain, another uid."""
 
-from bot.domain.flink import CheckpointKind, Restored
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId
+from bot.observation.flink import CheckpointKind, Restored
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId
 from tests.cases import job_id
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.job import RUNS

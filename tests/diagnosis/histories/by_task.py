@@ -5,10 +5,10 @@ The only module of the histories that asks the product. A judge that gets them u
 
 from collections.abc import Mapping
 
-from bot.domain.evidence import Ask
-from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
-from bot.domain.ids import JobId
 from bot.history.uncommitted import runs_of, standing
+from bot.observation.evidence import Ask
+from bot.observation.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
+from bot.observation.ids import JobId
 from spark_tasks._storage import is_overdue
 from spark_tasks.leaked_manifests import first_commits
 from tests.diagnosis.histories.looked import LeftBehind

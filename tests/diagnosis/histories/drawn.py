@@ -10,7 +10,7 @@ from itertools import islice
 from random import Random
 from typing import NamedTuple
 
-from bot.domain.ids import SnapshotId, short
+from bot.observation.ids import SnapshotId, short
 from tests.diagnosis.histories import accidents, neighbours, operators
 from tests.diagnosis.histories.history import History, Setting
 from tests.diagnosis.histories.looked import TASKS, Looked, look, look_again, looks_at_a_part

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.diagnosis import HEALTHY, Act, Case, Diagnosis, LastGoodRows, Matches, Mode, PlannedChange
-from bot.domain.doubt import faults_in, rows_are_right
-from bot.domain.findings import LeakedManifestsFinding
-from bot.domain.ids import UserId, short
+from bot.history.case import Case, PlannedChange
+from bot.incident.diagnosis import HEALTHY, Act, Diagnosis, LastGoodRows, Matches, Mode
+from bot.incident.doubt import faults_in, rows_are_right
+from bot.observation.findings import LeakedManifestsFinding
+from bot.observation.ids import UserId, short
 from tests.diagnosis.histories import by_task
 from tests.diagnosis.histories.drawn import Drawn, Plan, played
 from tests.diagnosis.histories.looked import TASKS, LeftBehind, case_of, look_again

@@ -4,7 +4,7 @@ from datetime import timedelta
 from random import Random
 from typing import Literal, NamedTuple
 
-from bot.domain.ids import SnapshotId
+from bot.observation.ids import SnapshotId
 from tests.cases import Tale
 from tests.diagnosis.histories.job import Job
 from tests.diagnosis.histories.reading import RestorePoint, writer_id

@@ -2,8 +2,8 @@
 
 from random import Random
 
-from bot.domain.flink import CheckpointKind, Failure, Restored
-from bot.domain.ids import CheckpointId
+from bot.observation.flink import CheckpointKind, Failure, Restored
+from bot.observation.ids import CheckpointId
 from tests.cases import OPERATOR, Tale
 from tests.diagnosis.histories.reading import Reader, RestorePoint
 from tests.diagnosis.histories.sink import Sink, Written

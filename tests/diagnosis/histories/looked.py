@@ -10,9 +10,10 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from bot.domain.diagnosis import Case
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import (
+from bot.history.case import Case
+from bot.history.staleness import not_covered_since
+from bot.observation.evidence import Evidence, Verdict
+from bot.observation.findings import (
     CommitRanges,
     CompactedRows,
     CorrectedRowsFinding,
@@ -25,11 +26,10 @@ from bot.domain.findings import (
     PositionGap,
     RepeatedCommit,
 )
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import FileWriter, Ledger, SourceRange
-from bot.domain.looked import NotSeen
-from bot.domain.staleness import not_covered_since
-from bot.domain.table import Snapshot, Window
+from bot.observation.ids import SnapshotId
+from bot.observation.ledger import FileWriter, Ledger, SourceRange
+from bot.observation.looked import NotSeen
+from bot.observation.table import Snapshot, Window
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.shown import case_shown
 from tests.diagnosis.histories.sink import Written

@@ -1,6 +1,6 @@
 """What happens to a table beside its job: maintenance, other jobs, Spark, and Flink's own memory."""
 
-from bot.domain.ids import OperatorId
+from bot.observation.ids import OperatorId
 from tests.cases import NOON
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.reading import writer_id

@@ -2,9 +2,9 @@
 
 from itertools import takewhile
 
-from bot.domain.flink import CheckpointKind, Restored
-from bot.domain.ids import CheckpointId, SnapshotId
-from bot.domain.table import Snapshot
+from bot.observation.flink import CheckpointKind, Restored
+from bot.observation.ids import CheckpointId, SnapshotId
+from bot.observation.table import Snapshot
 from tests.cases import OPERATOR, job_id
 from tests.diagnosis.histories.history import Half, History
 from tests.diagnosis.histories.job import RUNS

@@ -5,8 +5,8 @@ from random import Random
 from typing import NamedTuple
 from uuid import UUID
 
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
-from bot.domain.ids import CheckpointId, OperatorId
+from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun
+from bot.observation.ids import CheckpointId, OperatorId
 from tests.cases import Tale, job_id
 from tests.diagnosis.histories.sink import Sink, Written
 from tests.diagnosis.histories.source import Source, Stand

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from bot.domain.diagnosis import Case
-from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
-from bot.domain.looked import NotSeen, Seen
+from bot.history.case import Case
+from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
+from bot.observation.looked import NotSeen, Seen
 from tests.cases import JOB, job_id
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.neighbours import GUEST

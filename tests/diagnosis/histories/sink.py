@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from bot.domain.flink import FlinkManifest
-from bot.domain.ids import DRAINED, CheckpointId, OperatorId
+from bot.observation.flink import FlinkManifest
+from bot.observation.ids import DRAINED, CheckpointId, OperatorId
 from tests.cases import OPERATOR, job_id
 from tests.diagnosis.histories.table import File, Table
 

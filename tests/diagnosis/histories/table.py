@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from bot.domain.ids import OperatorId, SnapshotId
-from bot.domain.table import HeadMove, Snapshot
+from bot.observation.ids import OperatorId, SnapshotId
+from bot.observation.table import HeadMove, Snapshot
 from tests.cases import OPERATOR, Tale, job_id
 from tests.diagnosis.histories.source import STRIDE
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.domain.diagnosis import Remedy
+from bot.incident.diagnosis import Remedy
 from tests.diagnosis.histories.drawn import Event, Plan, played
 from tests.diagnosis.histories.held import answered, false_alarms, wrongly_acquitted, wrongly_clean, wrongly_safe
 from tests.diagnosis.histories.history import Setting

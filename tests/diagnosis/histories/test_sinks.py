@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import DRAINED, OperatorId
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import DRAINED, OperatorId
 from tests.diagnosis.histories import accidents, operators
 from tests.diagnosis.histories.history import History, Setting
 from tests.diagnosis.histories.truth import truth_of

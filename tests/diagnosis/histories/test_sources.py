@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from bot.domain.evidence import Verdict
+from bot.observation.evidence import Verdict
 from tests.cases import job_id
 from tests.diagnosis.histories import operators
 from tests.diagnosis.histories.drawn import plan_of, played

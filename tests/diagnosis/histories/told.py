@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple, Self
 
-from bot.domain.flink import JobRun
-from bot.domain.ids import SnapshotId, short
-from bot.domain.table import Snapshot
+from bot.observation.flink import JobRun
+from bot.observation.ids import SnapshotId, short
+from bot.observation.table import Snapshot
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.shown import jobs_shown
 from tests.diagnosis.histories.sink import Written

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
-from bot.domain.ids import SnapshotId
+from bot.observation.ids import SnapshotId
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.source import STRIDE, Stand, by_partition, has_passed
 from tests.diagnosis.histories.table import Table

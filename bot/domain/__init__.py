@@ -1,1 +1,0 @@
-"""Records and rules: no I/O, no clock, no Slack, no Spark."""

@@ -1,0 +1,283 @@
+"""What an exported record carries, so that it can be proven without the database: the entries as they were stored.
+
+The seal of a record: the hash of its last entry, posted when an incident closes and kept in every export.
+
+An incident as programs read its record: every id that does not fit a JSON number is text, every span in seconds.
+"""
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from typing import Literal, Protocol
+
+from pydantic import Field
+
+from bot.incident.journal import Anchor, ChainFault, Entry, Line, chain_fault, parsed
+from bot.observation.errors import BadConfiguration
+from bot.observation.ids import ExactId, IncidentId, TableName
+from bot.observation.record import Record, Utc
+
+FORMAT: Literal["waterline-incident-record"] = "waterline-incident-record"
+
+
+class StoredEntry(Record):
+    """One entry as it is stored. Its hash is sha256 over the JSON of all other fields, keys sorted, no spaces, written
+    in ASCII."""
+
+    incident_id: str = Field(description="Incident it belongs to.")
+    seq: int = Field(description="1, 2, 3, … without holes.")
+    kind: str = Field(description="What it says: `incident-opened`, `evidence-recorded`, …")
+    once: str | None = Field(description="A key under which the record takes one entry only; null for most.")
+    at: str = Field(description="When it was written, UTC.")
+    by: str = Field(description="Slack user id, or `waterline`.")
+    body: str = Field(description="What it says, as JSON text: hashed as it stands.")
+    prev_hash: str = Field(description="Hash of the entry before it; zeros for the first.")
+    hash: str = Field(description="Its own hash.")
+    withheld: bool = Field(
+        default=False,
+        exclude_if=lambda withheld: not withheld,
+        description="Whether the body is left out of the file, empty, because it names files by values of hidden "
+        "columns. Its place in the chain is proven then, and its content only by the database.",
+    )
+
+
+class Chain(Record):
+    """All entries of one incident, and where they end."""
+
+    entries: tuple[StoredEntry, ...] = Field(min_length=1, description="By rising seq.")
+    end_seq: int = Field(description="The last entry when the file was written.")
+    end_hash: str = Field(description="Its hash: compare it with the seal in the incident's thread.")
+
+
+class Carried(Record):
+    format: Literal["waterline-incident-record"] = Field(description="Always this.")
+    version: Literal[1] = Field(description="Of this format.")
+    written_by: str = Field(description="Version of Waterline and of its templates: the same write the same file.")
+    names: dict[str, str] = Field(description="Slack user id -> the name that is shown in its place.")
+    chain: Chain = Field(description="The proof.")
+
+
+def chain_of(lines: Sequence[Line], withheld: Set[int] = frozenset()) -> Chain:
+    """The chain as a file carries it, without the bodies of the entries `withheld`."""
+    stored = tuple(
+        StoredEntry.model_validate(vars(line) | ({"body": "", "withheld": True} if line.seq in withheld else {}))
+        for line in lines
+    )
+    return Chain(entries=stored, end_seq=stored[-1].seq, end_hash=stored[-1].hash)
+
+
+def fault_in(chain: Chain) -> ChainFault | None:
+    """The first entry that does not fit; None when the chain is whole. Of an entry whose body is left out only the
+    place is proven."""
+    lines = lines_of(chain)
+    anchor = Anchor(seq=chain.end_seq, hash=chain.end_hash)
+    return chain_fault(IncidentId(lines[0].incident_id), lines, anchor, unread=withheld_in(chain))
+
+
+def withheld_in(chain: Chain) -> frozenset[int]:
+    """The numbers of the entries whose bodies are left out."""
+    return frozenset(entry.seq for entry in chain.entries if entry.withheld and not entry.body)
+
+
+def lines_of(chain: Chain) -> list[Line]:
+    return [Line(**entry.model_dump(exclude={"withheld"})) for entry in chain.entries]
+
+
+def entries_of(chain: Chain) -> tuple[Entry, ...]:
+    """The entries, parsed. ValueError where one is of a kind that this version does not know."""
+    return tuple(map(parsed, lines_of(chain)))
+
+
+_SEAL = re.compile(r"(wl-[1-9]\d{0,8})/([1-9]\d{0,8})/([0-9a-f]{64})")
+
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+NOBODY = IncidentId("?")
+"""The incident of a bare hash that no entry carries."""
+
+
+class Link(Protocol):
+    """One entry's place in a chain, its body read or not."""
+
+    @property
+    def incident_id(self) -> str:
+        """Incident it belongs to."""
+
+    @property
+    def seq(self) -> int:
+        """Its number."""
+
+    @property
+    def hash(self) -> str:
+        """Its own hash."""
+
+
+class Seal(Record):
+    """One entry by its hash, which covers everything that was written before it. As text `wl-1/12/9f86…`."""
+
+    incident_id: IncidentId
+    seq: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.incident_id}/{self.seq}/{self.hash}"
+
+
+def seal_of(entry: Link) -> Seal:
+    """The seal of the record up to and including this entry."""
+    return Seal(incident_id=IncidentId(entry.incident_id), seq=entry.seq, hash=entry.hash)
+
+
+def seals_in(text: str) -> tuple[Seal, ...]:
+    """Every seal in a text that somebody copied or posted."""
+    return tuple(Seal(incident_id=IncidentId(i), seq=int(seq), hash=h) for i, seq, h in _SEAL.findall(text))
+
+
+def asked(text: str, record: Mapping[IncidentId, Sequence[Link]]) -> tuple[Seal, ...]:
+    """The seals that a person names: whole ones, or a bare hash. Raises BadConfiguration for anything else."""
+    seals = seals_in(text)
+    if seals:
+        return seals
+    if not _HASH.fullmatch(text.strip()):
+        raise BadConfiguration(
+            "This is not a seal of a record.",
+            f"Expected `wl-1/12/` and 64 hexadecimal digits, as posted in the incident's thread; found {text[:80]!r}.",
+            "Copy it from the channel once more.",
+        )
+    carriers = [seal_of(e) for entries in record.values() for e in entries if e.hash == text.strip()]
+    return tuple(carriers) or (Seal(incident_id=NOBODY, seq=0, hash=text.strip()),)
+
+
+def seal_fault(seal: Seal, entries: Sequence[Link]) -> ChainFault | None:
+    """What does not fit between a posted seal and the entries of its incident (none, when it is not there)."""
+    found = next((entry for entry in entries if entry.seq == seal.seq), None)
+    if found is not None and found.hash == seal.hash:
+        return None
+    if seal.incident_id == NOBODY:
+        sentence = f"No entry of any incident has the hash {seal.hash[:12]}…, which was posted: a different record."
+    elif not entries:
+        sentence = "The whole incident is missing, although its seal was posted."
+    elif found is None:
+        sentence = f"Entry {seal.seq} is missing, although its seal was posted: the record ends at {entries[-1].seq}."
+    else:
+        sentence = (
+            f"The record up to entry {seal.seq} has changed since its seal was posted: "
+            "posted {seal.hash[:12]}…, found {found.hash[:12]}…."
+        )
+    return ChainFault(incident_id=seal.incident_id, seq=seal.seq, sentence=sentence)
+
+
+class Commit(Record):
+    """One commit of the ledger."""
+
+    snapshot: ExactId = Field(description="Its snapshot.")
+    committed_at: Utc = Field(description="When.")
+    writer: str = Field(description="Which kind of writer made it.")
+    run: str | None = Field(description="Flink job id; null for any other writer.")
+    checkpoint: str | None = Field(description="Checkpoint that it carries, as text; null for any other writer.")
+    added_rows: int = Field(description="Rows that it added.")
+    removed_rows: int = Field(description="Rows that it removed.")
+    is_taken_back: bool = Field(description="Whether it is no longer part of the table.")
+    skipped: tuple[str, ...] = Field(description="Checkpoints before it that left no commit, with the reason.")
+    read_by: tuple[str, ...] = Field(description="Consumers seen reading exactly this snapshot.")
+
+
+class Asked(Record):
+    """One piece of evidence."""
+
+    task: str = Field(description="The evidence task and its version.")
+    question: str = Field(description="What was asked.")
+    verdict: Literal["confirmed", "ruled-out", "inconclusive"] = Field(description="The answer.")
+    headline: str = Field(description="The answer in a sentence.")
+    at: Utc = Field(description="When it was answered.")
+    by: str = Field(description="Who asked.")
+    metadata_location: str = Field(description="The table's metadata file that it is pinned to.")
+    measures: dict[str, str] = Field(description="Name -> number with unit.")
+
+
+class Cause(Record):
+    """One failure mode that matches."""
+
+    code: str = Field(description="Its code in the catalogue.")
+    title: str = Field(description="Its name.")
+    headline: str = Field(description="What was found.")
+    reasons: tuple[str, ...] = Field(description="What shows it.")
+
+
+class Decision(Record):
+    """One proposal, its decision, and what came of it."""
+
+    id: str = Field(description="The proposal.")
+    title: str = Field(description="What was proposed.")
+    state: str = Field(description="proposed, approved, applied, refused, unknown, rejected, …")
+    because: str = Field(description="Why.")
+    digest: str = Field(description="sha256 of all that was shown to the approvers.")
+    proposed_by: str = Field(description="Who proposed it.")
+    approved_by: tuple[str, ...] = Field(description="Who approved it, with this digest.")
+    steps: tuple[str, ...] = Field(description="What was to be done, each with what became of it.")
+    outcome: str | None = Field(description="How the execution ended; null where there was none.")
+    checks: dict[str, bool | None] = Field(description="Line of the proof -> whether it held; null: could not look.")
+
+
+class Told(Record):
+    """One notice."""
+
+    kind: str = Field(description="Which notice.")
+    consumer: str = Field(description="Who was told.")
+    text: str = Field(description="What was sent, in Slack's mrkdwn.")
+    how: str | None = Field(description="`delivered`, `failed`, `overtaken`, or null where it is not known.")
+
+
+class Term(Record):
+    """One line of the contract review."""
+
+    contract: str = Field(description="state, checkpoint, table or approval.")
+    term: str = Field(description="What was to hold.")
+    observed: str = Field(description="What was found.")
+    holds: bool | None = Field(description="null: could not be told.")
+    action: str = Field(description="What to do.")
+    owner: str | None = Field(description="Owner; null: nothing is to be fixed.")
+    due: Utc | None = Field(description="Until when.")
+    settled: str | None = Field(description="What was done, or why it is accepted; null while it is open.")
+
+
+class Happened(Record):
+    """One line of the timeline."""
+
+    seq: int = Field(description="Number of the entry.")
+    at: Utc = Field(description="When.")
+    by: str = Field(description="Who.")
+    says: str = Field(description="The entry in a sentence.")
+
+
+class Account(Record):
+    """The incident."""
+
+    id: IncidentId = Field(description="Short and sayable.")
+    table: TableName = Field(description="namespace.table.")
+    job: str | None = Field(description="The job that writes it.")
+    runbook: str = Field(description="Runbook that was followed, with the first digits of its digest.")
+    summary: str = Field(description="What was noticed.")
+    state: Literal["open", "closed"] = Field(description="Whether it is still worked on.")
+    opened_at: Utc = Field(description="When it was opened.")
+    opened_by: str = Field(description="By whom.")
+    closed_at: Utc | None = Field(description="When it was closed.")
+    closed_reason: str | None = Field(description="Why.")
+    trusted: ExactId | None = Field(
+        description="The snapshot that consumers can rely on, as far as this incident knows; null: none."
+    )
+    is_proven: bool = Field(
+        description="Whether the table was verified after this incident's fault. It says nothing of what came later."
+    )
+    took: dict[str, float | None] = Field(
+        description="Seconds to detect, diagnose, approve, recover and notify; null where it is not known."
+    )
+    causes: tuple[Cause, ...] = Field(description="Failure modes that match.")
+    ledger: tuple[Commit, ...] = Field(description="The newest ledger, newest commit first; empty: none was drawn.")
+    evidence: tuple[Asked, ...] = Field(description="In the order in which it was asked for.")
+    decisions: tuple[Decision, ...] = Field(description="Proposals, oldest first.")
+    notices: tuple[Told, ...] = Field(description="What consumers were told.")
+    review: tuple[Term, ...] | None = Field(description="null: it was not opened.")
+    contract_snippet: str | None = Field(description="YAML to add to the table's data contract; null: nothing.")
+    timeline: tuple[Happened, ...] = Field(description="Every entry in words.")

@@ -1,0 +1,126 @@
+"""What evidence found among the commits: the ledger, repeats, forks."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.observation.ledger import Ledger, SourceRange
+from bot.observation.record import Record, Utc
+
+
+class LedgerFinding(Record):
+    kind: Literal["ledger"] = "ledger"
+    ledger: Ledger
+
+
+class RepeatedPart(Record):
+    """Positions of one source partition that a commit brought, and that others had brought before."""
+
+    partition: str | None
+    """As text; None where the contract names no column for it, and for rows that have none."""
+    first: int
+    last: int
+    """Inclusive."""
+
+
+class RepeatedCommit(Record):
+    """Two commits on main of which the second brings what the first had brought."""
+
+    first: SnapshotId
+    again: SnapshotId
+    how: Literal["same-files", "same-checkpoint", "same-source-range"]
+    """`same-files`: the very paths once more. `same-checkpoint`: run, operator and checkpoint id once more.
+    `same-source-range`: the bounds of position overlap, or those of event time, by another run; records of older
+    versions have positions of another run alone."""
+    job_id: JobId | None
+    """The run of the second commit."""
+    checkpoint_id: CheckpointId | None
+    rows: int
+    """Rows that the second commit added."""
+    is_cherry_pick: bool = False
+    """Whether the second says that it was picked (`source-snapshot-id`)."""
+    too_many: int | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Of `rows` those that are surely too many: of files that older commits had added as well, or all of a checkpoint
+    that came again whole. 0: it may hold other rows, too, and nothing tells which. None: of a source range, or an older
+    version did not say."""
+
+    parts: tuple[RepeatedPart, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """Where `too_many` does not tell all: the positions that it shares with earlier commits, by the bounds of both, by
+    partition and rising; at most 100. Rows beside them are there once. Empty: not known, or not to be shown."""
+    in_parts: int | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Of `rows` those that stand at these positions, listed or not; None: not known."""
+
+    @property
+    def rows_again(self) -> int:
+        """Rows that it brought again; where that is not known for sure, as many as it can be."""
+        return self.too_many or (self.rows if self.in_parts is None else self.in_parts)
+
+    @property
+    def is_at_most(self) -> bool:
+        """Whether `rows_again` counts rows that may be there once."""
+        return self.is_doubtful or (self.how == "same-source-range" and self.in_parts is None)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it may have brought rows that the first commit had not, in files that nothing tells apart."""
+        return self.too_many == 0
+
+
+class CommitRanges(Record):
+    """What one commit brought of the source."""
+
+    snapshot_id: SnapshotId
+    ranges: tuple[SourceRange, ...] | None
+    """Exactly, by source partition, as bounds or rows tell. None: neither does. Empty: it brought no position."""
+
+
+MOST_COMMIT_RANGES = 10_000
+"""Ranges, of all commits together."""
+
+
+class DuplicateCommitsFinding(Record):
+    """Commits of the window that repeat another one: each once, with its strongest proof and the commit of which it
+    repeats most."""
+
+    kind: Literal["duplicate-commits"] = "duplicate-commits"
+    commits_checked: int
+    repeated: tuple[RepeatedCommit, ...]
+    ranges: tuple[CommitRanges, ...] | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Each commit that was compared, those from before the window too, oldest first. None: an older version did not
+    tell, the table has no position that may be shown, or there are more than `MOST_COMMIT_RANGES` ranges."""
+
+
+class Writer(Record):
+    job_id: JobId | None
+    operator_id: OperatorId | None
+    engine: str
+    commits: int
+    first: SnapshotId
+    last: SnapshotId
+    first_at: Utc
+    last_at: Utc
+    is_alive: bool | None
+    """Whether its run is not at its end; None when Flink was not asked or does not know it."""
+    restored_path: str | None
+    """Where Flink says that its run came from."""
+
+
+class ForkedWritersFinding(Record):
+    """Who wrote main in the window, and whether two took turns."""
+
+    kind: Literal["forked-writers"] = "forked-writers"
+    writers: tuple[Writer, ...]
+    """By first commit. Compactions, and deletes by other engines, are no writers of rows and are left out."""
+    turns: int
+    """How often main changed from one Flink run to another and back: 0 for an orderly hand-over."""
+    forked: tuple[JobId, ...]
+    """The runs that interleave, or are alive together and so will; empty: none do. Sinks of one run are not told
+    here: they are one job's."""
+    sink_turns: int = 0
+    """The same of the sinks of one run, each run by itself."""
+    sinks: tuple[OperatorId, ...] = ()
+    """Those that interleave: a job that writes the table through several, and no fork."""
+    engine_turns: int = 0
+    """How often another engine appended between two commits of one Flink run."""
+    engines: tuple[str, ...] = ()
