@@ -1,6 +1,5 @@
-"""Where on main a run took over from another one, by the commits alone.
-
-Runs that began without any state although the table already held commits of the job.
+"""Where on main a run took over from another one, by the commits alone; and runs that began without any state although
+the table already held commits of the job.
 """
 
 from collections import Counter

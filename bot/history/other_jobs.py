@@ -1,9 +1,7 @@
-"""Which runs of a table's other jobs are related to its own job's: they began from the same state, so both read the
-same source from there on. Alive beside each other they are a fork, whatever the two jobs are called.
+"""Which of Flink's commits on main are the job's own, and which another Flink job's on the same table.
 
-Which of Flink's commits on main are the job's own, and which another Flink job's on the same table.
-
-The highest source position on the table, where a source may be set to go on after it. Pure.
+Runs of another job are related to the job's own where they began from the same state: both read the same source from
+there on. Alive beside each other they are a fork, whatever the two jobs are called.
 """
 
 import re

@@ -1,9 +1,7 @@
-"""Rollbacks of main, told by the snapshot log.
+"""Rollbacks of main, told by the snapshot log; and commits that may have gone with one.
 
-Commits that a run may have made between its newest listed one and a later checkpoint, and that are listed no more:
-main was rolled back, and what it lost has expired, or the catalog was set back to an older metadata file. Pure.
-
-What kind of writer made a commit (facts 1.1 to 1.4, 1.6).
+A run may have made commits between its newest listed one and a later checkpoint that are listed no more: main was
+rolled back, and what it lost has expired, or the catalog was set back to an older metadata file. Pure.
 """
 
 from bisect import bisect_left

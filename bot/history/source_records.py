@@ -2,11 +2,8 @@
 others. Pure.
 
 A limit is never later than the truth, as far as age decides. What may come earlier (the size of a topic, compaction) is
-told with it.
-
-Which missing source positions the Kafka broker can still give, and which are lost for good. Pure.
-
-Says less where it is not sure which partition of which topic a gap lies in, never more.
+told with it. The same of missing positions: which Kafka can still give, and which are lost for good. Less is said where
+it is not sure in which partition of which topic a gap lies, never more.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,9 +1,9 @@
-"""Runs that began below what an earlier run had committed already, told by Flink's restore or by the chain.
+"""Where a run began: from which checkpoint, or without any state, as far as what Flink still shows of it tells.
 
-The pairing invariant behind it: a restore of checkpoint M is exactly-once only if the newest commit of the
-run that wrote M is M itself (facts 0.1).
+Runs that began below what an earlier run had committed already are named here, too.
 
-Where a run began: from which checkpoint, or without any state, as far as what Flink still shows of it tells.
+The pairing invariant behind it: a restore of checkpoint M is exactly-once only if the newest commit of the run that
+wrote M is M itself (facts 0.1).
 
 Flink shows only the newest restore of a run: after a failover that is of a checkpoint of its own, which tells nothing
 of where it began. That the first restore is not shown does not mean that there was none.

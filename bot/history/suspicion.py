@@ -1,6 +1,6 @@
-"""Which window to open an incident with, by metadata alone: the newest doubtful restart or rollback marks its edge.
+"""Which commits an incident should look at first, and which snapshot to pin consumers to meanwhile.
 
-Which commits an incident should look at first, and which snapshot to pin consumers to meanwhile.
+The window is told by metadata alone: the newest doubtful restart or rollback marks its edge.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,8 @@
-"""What people write for a window: snapshot ids, times, or how far back; and the commits that it means.
+"""What people type or choose, read as values: a window, a moment to come, the bounds of a replay.
 
-What people write, or choose in a form, for a moment to come.
-
-Bounds of a replay as people type them: `positions=1200..1500 partition=0`, or `from=… until=…`.
-
-They become values that are compared with columns, never words of a query.
-
-What people type behind “propose”: an action, what they choose for it as `name=value`, and a reason.
+A window is named by snapshot ids, times, or how far back. Bounds are `positions=1200..1500 partition=0`, or
+`from=… until=…`; they are compared with columns, never words of a query. Behind “propose” stands an action, what is
+chosen for it as `name=value`, and a reason.
 """
 
 import re

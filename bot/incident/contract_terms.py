@@ -1,17 +1,13 @@
-"""Where a table's columns differ from what its contract promises, from what they were, and from what a job writes.
-
-Terms of state, checkpoints and table that one look decides: what the contract promises and recovery relies on.
+"""Terms of state, checkpoints and table that one look decides: what the contract promises and recovery relies on.
 
 A figure that the contract does not name is no term. `holds` None: it could not be told.
 
-What to add to a table's data contract, as YAML of the Open Data Contract Standard to paste, each line with why.
+Columns are compared with what the contract promises, with what they were, and with what a job writes. What a contract
+lacks is offered as YAML of the Open Data Contract Standard to paste, each line with why. No promise is loosened because
+it broke: only what table or configuration say, and the contract does not.
 
-No promise is loosened because it broke: only what table or configuration say, and the contract does not.
-
-How long a table's own rules keep a commit of main from expiry.
-
-Source: Iceberg spec, "Snapshot Retention Policy", which `RemoveSnapshots` obeys. A procedure may be called with other
-ages.
+How long a table's own rules keep a commit of main from expiry follows Iceberg's spec, "Snapshot Retention Policy",
+which `RemoveSnapshots` obeys. A procedure may be called with other ages.
 """
 
 import json

@@ -1,19 +1,10 @@
-"""When something about a proposal falls due, by its policy.
+"""The one rule about proposals: what somebody does -> the entry that says so, or why it is not done.
 
-What one person may do under a policy at the moment of a click: read from user groups, never remembered.
+Slack, the terminal and the bot's own timers all come through `decide`. It is pure: who is in which group, and what time
+it is, are told to it. Groups are read at the moment of a click, never remembered.
 
-Why an act on a proposal is not done, in words for whoever did it: who decided what, whom to ask, what to do.
-
-What a person is told whose act on a proposal counted.
-
-A person says what became of a step that no source knows of any more: it happened, or it did not.
-
-The one rule about proposals: what somebody does -> the entry that says so, or why it is not done.
-
-Slack, the terminal and the bot's own timers all come through `decide`. It is pure: who is in which
-group, and what time it is, are told to it.
-
-What time alone does to a proposal.
+Beside it stand the words for whoever acted (who decided what, whom to ask, what to do), what falls due by a policy, and
+what a person says of a step that no source knows of any more: it happened, or it did not.
 """
 
 from typing import Annotated, Literal, assert_never

@@ -1,7 +1,4 @@
-"""Who was told: one notice, how far each of its ways has come, and what the audience answered.
-
-What each entry about consumers does to the incident.
-"""
+"""Who was told: one notice, how far each of its ways has come, and what the audience answered."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

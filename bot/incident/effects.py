@@ -1,6 +1,6 @@
-"""What the journal can say of planned savepoints; `entries` has it with all the others.
+"""What a proposal may do to the world: one record an effect, tagged. `bot/actions/_effects/` says how it is done.
 
-What a proposal may do to the world: one record an effect, tagged. `bot/actions/_effects/` says how it is done.
+Planned savepoints have entries of their own, which name an effect's result.
 """
 
 from typing import Annotated, Literal

@@ -1,15 +1,4 @@
-"""What the journal can say: one record a kind, tagged, so that the stored record reads like a document.
-
-What the journal says of a diagnosis that somebody asked for.
-
-What the journal says of promises: that somebody was reminded.
-
-What the journal can say about the decision on a proposal; `entries` has them with all the others.
-
-What the journal says of an execution: intents, results, its end, and the proof.
-
-What the journal can say of a contract review; `entries` has it with all the others.
-"""
+"""What the journal can say: one record a kind, tagged, so that the stored record reads like a document."""
 
 from typing import Annotated, Literal
 

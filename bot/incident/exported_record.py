@@ -1,8 +1,7 @@
 """What an exported record carries, so that it can be proven without the database: the entries as they were stored.
 
-The seal of a record: the hash of its last entry, posted when an incident closes and kept in every export.
-
-An incident as programs read its record: every id that does not fit a JSON number is text, every span in seconds.
+The seal is the hash of the last entry, posted when an incident closes and kept in every export. For programs every id
+that does not fit a JSON number is text, and every span in seconds.
 """
 
 import re

@@ -1,10 +1,6 @@
 """An incident is a fold over its journal entries: state, audit trail and review are one table.
 
-Where an incident is shown: a private one in its own channel only.
-
-Which evidence a proposal cites, for whoever approves it.
-
-Entries -> incident. The only place that knows what each kind of entry does to the state.
+`fold` is the only place that knows what each kind of entry does to the state.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,4 @@
-"""A notice: what one consumer is told, exactly as it was previewed, and by which ways.
-
-What the journal can say about telling consumers; `entries` has them with all the others.
-"""
+"""A notice: what one consumer is told, as it was previewed, and by which ways; with its entries in the journal."""
 
 import hashlib
 from typing import Literal

@@ -1,6 +1,5 @@
-"""When somebody is asked whether a freeze of a table's maintenance still has to last. Pure: no clock, no timer.
-
-What is promised by an open incident, and when somebody is to be reminded of it. Pure: no clock, no timer.
+"""What is promised by an open incident, and when somebody is to be reminded of it: the next update, a freeze of
+maintenance, a job that stands still. Pure: no clock, no timer.
 
 A promise stands though its table leaves the configuration: without a setup the times are those of one that says none.
 """

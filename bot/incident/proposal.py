@@ -1,10 +1,7 @@
-"""What must hold when proposed, when approved and at execution: one record a requirement, tagged.
+"""A proposal is data: effects, requirements, evidence, preview, undo, and a digest over all of it.
 
-How each is looked at stands in `bot/actions/_requirements.py`, how it reads in `requirement_words.py`.
-
-Each requirement of a proposal as one sentence, for whoever approves it and for the record.
-
-A proposal is data: effects, requirements, evidence, preview, undo, and a digest over all of it.
+A requirement must hold when proposed, when approved and at execution: one record each, tagged, with its sentence for
+whoever approves it. How each is looked at stands in `bot/actions/_requirements.py`.
 """
 
 import hashlib

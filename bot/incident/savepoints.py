@@ -1,7 +1,7 @@
 """The savepoints of a job that were proven to pair and kept: which one counts now, and for which code.
 
-Planned work as consumers are notified of it: one kind of notice, `planned_work`, with its state; and whether that
-work is over. Pure.
+Consumers are notified of planned work by one kind of notice, `planned_work`, with its state; whether that work is over
+is told here, too. Pure.
 """
 
 from collections.abc import Iterable, Iterator, Set

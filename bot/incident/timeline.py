@@ -1,12 +1,6 @@
 """One entry of the journal -> one plain sentence. People are written `<@U…>`, as Slack mentions them.
 
-What an entry about a promise says, as one sentence.
-
-Entries about telling consumers, in plain sentences.
-
-Notices that all is well which were not sent, as the table came in doubt: told to a person as one message. Pure.
-
-Whose try a delivery was.
+Notices that all is well which were not sent, as the table came in doubt, are told to a person as one message. Pure.
 """
 
 from typing import assert_never

@@ -1,11 +1,8 @@
-"""What the record says of a table's trust, and what the table says of itself: the two sides that must agree.
+"""What the record says of a table's trust, and what the table says of itself: the two sides that must agree. Pure.
 
-The rule: a doubt beats not knowing, and not knowing beats trust. Pure.
-
-What is known of a table beside one incident: a later one that speaks for it, and who else has it in doubt. Pure.
-
-Which consumers are due for a correction: what they were last notified of does not hold any more. A person sends it,
-or says why not. Pure.
+The rule: a doubt beats not knowing, and not knowing beats trust. Beside one incident a later one may speak for the
+table, or another may have it in doubt; consumers whose last notice does not hold any more are due for a correction,
+which a person sends or says why not.
 """
 
 from collections.abc import Sequence

@@ -1,18 +1,14 @@
 """What Flink says of its job runs, and what its checkpoint files say of themselves.
 
 Which of a commit and a restore came first: a snapshot bears the clock of who committed it, a restore that of the
-JobManager, and the two may differ by seconds.
+JobManager, and the two may differ by seconds. Flink triggers checkpoints and restores by one clock, so the checkpoint
+that a commit carries orders it where Flink still lists it. Where it does not, two times that lie closer than clocks may
+differ tell nothing.
 
-Flink triggers checkpoints and restores by one clock, so the checkpoint that a commit carries orders it where Flink
-still lists it. Where it does not, two times that lie closer than clocks may differ tell nothing.
+What made a job fail, where neither its state nor the table did, is a right, a quota, a disk, a lock, memory or a
+service. A restore fails again for the same reason. A cause that is not known here is quoted as Flink says it.
 
-What made a job fail, where neither its state nor the table did: a right, a quota, a disk, a lock, memory, a service.
-
-Then a restore fails again for the same reason. A cause that is not known here is quoted as Flink says it.
-
-Flink's temporary manifests that a restore point still owes to one table.
-
-A job may write several tables (a dynamic sink, two sinks): its committers' state then lists the manifests of all.
+A job may write several tables (a dynamic sink, two sinks): its committers' state then lists the Flink manifests of all.
 """
 
 import hashlib

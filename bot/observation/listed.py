@@ -1,18 +1,12 @@
-"""What is asked of every snapshot of a long list, kept as numbers.
-
-Sequences whose elements are made when they are looked at.
-
-One snapshot of a long list: two words of memory, and every field looked up when somebody asks for it.
-
-To whoever looks at it, it is a `Snapshot` like any other: pydantic asks a record for its `__dict__`, which here is made
-anew each time. A copy of it is a plain one.
-
-The snapshots of a long history in little memory: fifty thousand of them in six megabytes.
+"""The snapshots of a long history in little memory: fifty thousand of them in six megabytes.
 
 As records of their own they take nearly a kilobyte each, and a bot holds several tables at once. Here numbers stand in
-columns and texts in small compressed blocks; a snapshot is made when somebody looks at it.
+columns and texts in small compressed blocks; a snapshot is made when somebody looks at it, and what is asked of every
+one is kept as numbers.
 
-Parts of a long list of snapshots: some of them in another order, their ids, all of them by id.
+To whoever looks at it, such a snapshot is a `Snapshot` like any other: two words of memory, and every field looked up
+when somebody asks for it. Pydantic asks a record for its `__dict__`, which here is made anew each time. A copy of it is
+a plain one.
 """
 
 from array import array
