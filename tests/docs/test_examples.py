@@ -133,11 +133,11 @@ def test_a_machine_that_has_everything_is_left_alone(tmp_path: Path) -> None:
     assert told.returncode == 0
     (line,) = told.stdout.splitlines()
     assert "will be skipped for want of" in line
-    assert line.endswith("prometheus-alertmanager")
+    assert line.endswith("prometheus-alertmanager prometheus")
 
 
 def test_what_only_tests_want_is_installed_and_is_no_service_afterwards(tmp_path: Path) -> None:
-    """Debian starts Alertmanager on every address; asked again, with the program there, nothing is done."""
+    """Debian starts both on every address; asked again, with the programs there, nothing is done."""
     for name in ("apt-get", "systemctl", "sudo"):
         told = tmp_path / name
         run = '[ "$1" = -n ] && shift; exec "$@"' if name == "sudo" else f'echo {name} "$@" >> {tmp_path}/done'
@@ -148,10 +148,12 @@ def test_what_only_tests_want_is_installed_and_is_no_service_afterwards(tmp_path
     first = _run(tmp_path, *programs)
     did = (tmp_path / "done").read_text()
     (tmp_path / "done").unlink()
-    (tmp_path / "prometheus-alertmanager").symlink_to("/bin/true")
+    for name in ("prometheus-alertmanager", "promtool"):
+        (tmp_path / name).symlink_to("/bin/true")
     again = _run(tmp_path)
 
     assert (first.returncode, again.returncode) == (0, 0)
     assert "prometheus-alertmanager" in next(line for line in did.splitlines() if " install " in line)
-    assert did.splitlines()[-1] == "systemctl disable --now prometheus-alertmanager"
-    assert "alertmanager" not in again.stdout
+    disabled = [line.split()[-1] for line in did.splitlines() if line.startswith("systemctl disable --now ")]
+    assert {"prometheus-alertmanager", "prometheus"} <= set(disabled)
+    assert "prometheus" not in again.stdout
