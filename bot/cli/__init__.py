@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 
 from bot.cli.on_demand import OnDemand
-from bot.cli.options import COULD_NOT_TELL
-from bot.observation.errors import CouldNotLook, EvidenceFailed, WaterlineError
+from bot.cli.options import exit_code_after
+from bot.observation.errors import WaterlineError
 from bot.observation.masking import Masking
 from bot.observation.sentences import visible
 from bot.pinned_jars import MachineError
@@ -34,11 +34,6 @@ def main() -> None:
         _tell(error.happened, error.found, error.remedy, exit_code_after(error))
     except MachineError as error:
         _tell(error.happened, error.found, error.next_step)
-
-
-def exit_code_after(error: WaterlineError) -> int:
-    """1: refused, or wrong as it was asked. 2: what was asked about could not be looked at."""
-    return COULD_NOT_TELL if isinstance(error, CouldNotLook | EvidenceFailed) else 1
 
 
 def _tell(happened: str, found: str, remedy: str, code: int = 1) -> None:

@@ -147,8 +147,13 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
         _print_match(diagnosis, mode, match)
     if diagnosis.undecided:
         console.print("\nCannot tell", style="bold")
+    together: dict[str, list[Mode]] = {}
     for mode, told in diagnosis.undecided:
-        console.print(f"{mode.code}, {mode.title}; missing: {'; '.join(told.missing)}", markup=False)
+        together.setdefault("; ".join(told.missing), []).append(mode)
+    for missing, modes in together.items():
+        console.print(f"Missing: {missing}", markup=False)
+        for mode in modes:
+            console.print(f"   {mode.code}, {mode.title}", markup=False)
     if diagnosis.excluded:
         console.print("\nExcluded", style="bold")
     for mode, excluded in diagnosis.excluded:

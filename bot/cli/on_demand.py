@@ -110,5 +110,9 @@ class OnDemand(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that is run, imported now; else the error that names the nearest ones."""
+        if args and args[0] in LATE and args[0] not in self.commands:
+            ctx.fail(
+                f"'{args[0]}' works in a checkout of Waterline. Run 'make install' there, then .venv/bin/waterline."
+            )
         name, command, rest = super().resolve_command(ctx, args)
         return name, command if name is None else LATE[name].imported(name), rest

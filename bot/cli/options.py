@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from rich.console import Console
 
 from bot.incident.asked import WINDOW_FORMS, asked_window
-from bot.observation.errors import BadConfiguration, CouldNotLook
+from bot.observation.errors import BadConfiguration, CouldNotLook, EvidenceFailed
 from bot.observation.ids import UserId
 from bot.observation.table import TableState, Window
 
@@ -35,6 +35,13 @@ def _no_slack(happened: str) -> CouldNotLook:
 
 COULD_NOT_TELL = 2
 """Exit code of a command that could not look: 0 means answered, 1 that something is wrong."""
+
+
+def exit_code_after(error: Exception) -> int:
+    """1: refused, or wrong as it was asked. 2: what was asked about could not be looked at."""
+    return COULD_NOT_TELL if isinstance(error, CouldNotLook | EvidenceFailed) else 1
+
+
 _EXACT = 2**53 - 1
 """The largest whole number that JavaScript, jq and all who read JSON numbers as doubles keep as it is."""
 

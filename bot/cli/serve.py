@@ -6,9 +6,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,9 +19,10 @@ from slack_sdk import WebClient
 from structlog.typing import Processor
 
 from bot.adapters.journal_sql.store import Store, record_of
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption, exit_code_after
 from bot.observation.errors import WaterlineError
 from bot.observation.masking import Masking
+from bot.pinned_jars import MachineError
 from bot.ports import Clock, Timers
 from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.app import check_identity
@@ -62,10 +64,15 @@ def serve(
     ] = Logs.TEXT,
 ) -> None:
     """Run the bot until you stop it. It reads its tokens from the environment (SLACK_BOT_TOKEN, …)."""
+    log_to_stderr(Masking(), logs)
+    with _failing_in_one_line() if logs is Logs.JSON else nullcontext():
+        _serve(config, warm, logs)
+
+
+def _serve(config: Path, warm: bool, logs: Logs) -> None:
     settings = Settings.load(config)
     secrets = SlackSecrets.for_mode(settings.slack.mode)
-    masked = masking(settings)
-    log_to_stderr(masked, logs)
+    log_to_stderr(masking(settings), logs)
     sys.setswitchinterval(_SWITCH_S)
     stopping = threading.Event()
 
@@ -83,6 +90,19 @@ def serve(
             threading.Thread(target=_warm, args=(built,), daemon=True).start()
         structlog.get_logger(__name__).info(f"Waterline is here as @{name} ({settings.slack.mode}).")
         stopping.wait()
+
+
+@contextmanager
+def _failing_in_one_line() -> Iterator[None]:
+    """Whatever ends the bot is an entry of its log: what collects JSON cannot read sentences or tracebacks."""
+    log = structlog.get_logger(__name__)
+    sys.excepthook = lambda *error: log.critical("Waterline has ended: an unforeseen error.", exc_info=error)
+    try:
+        yield
+    except (WaterlineError, MachineError) as error:
+        remedy = error.remedy if isinstance(error, WaterlineError) else error.next_step
+        log.critical(error.happened, found=error.found, remedy=remedy)
+        raise typer.Exit(exit_code_after(error)) from None
 
 
 @contextmanager
@@ -262,7 +282,7 @@ def log_to_stderr(masked: Masking, logs: Logs) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, without_secrets, written],
         )
     )
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     structlog.configure(
         processors=[*said, without_secrets, written],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),

@@ -53,16 +53,17 @@ class Ranking(NamedTuple):
         told = (f"{e.pair.path}: {e.pair.verdict.value}, {(e.why_not or e.pair.reason).rstrip('.')}" for e in first)
         return "; ".join(told) or "none at all"
 
-    def passed_over(self, chosen: str, most: int = 3) -> tuple[str, ...]:
-        """Of those that are newer than `chosen`, a path, why each was not taken: a sentence or more each. Those that
-        could not be read are left out: `beside` tells of them."""
+    def passed_over(self, chosen: str) -> tuple[str, ...]:
+        """How many are newer than `chosen`, a path, and why the newest was not taken: one step for the approver, or
+        none. Those that could not be read are left out: `beside` tells of them."""
         known = (e for e in (*self.right, *self.rejected) if may_be_same(e.pair.path, chosen))
         at = next((e.stored.written_at for e in known if e.stored is not None), None)
         newer = [e for e in self.rejected if at is not None and e.stored is not None and e.stored.written_at > at]
         readable = [each for each in newer if each.stored is not None and not each.stored.is_unread]
-        told = tuple(f"Not taken, though newer: {each.pair.path}. {each.why_not}" for each in readable[:most])
-        more = len(readable) - most
-        return (*told, f"And {more} more newer ones are not taken.") if more > 0 else told
+        if not readable:
+            return ()
+        how_many = f"{len(readable)} newer restore points" if len(readable) > 1 else "A newer restore point"
+        return (f"Skip {how_many.lower()}. The newest is {readable[0].pair.path}: {readable[0].why_not}",)
 
 
 Told = Iterable[tuple[StoredCheckpoint | None, Pairing]]

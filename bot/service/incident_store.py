@@ -144,7 +144,7 @@ class IncidentStore:
         if not found:
             raise UnknownIncident(
                 "No incident is open in this channel.",
-                "This command needs an open incident in the channel.",
+                "",
                 "Open one with /waterline open.",
             )
         return found[-1]

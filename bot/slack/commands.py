@@ -360,7 +360,7 @@ class Commands:
         return f"<@{user}> is the responder of {incident.id}."
 
     def _timeline(self, command: Command) -> str:
-        incident = self._services.store.in_channel(command.channel)
+        incident = self._services.store.newest_in(command.channel)
         entries = incident.entries[-_TIMELINE_SHOWN:]
         hidden = len(incident.entries) - len(entries)
         lines = [
@@ -414,7 +414,7 @@ class Commands:
         return closed(self._services, incident.id, command.rest, command.user)
 
     def _export(self, command: Command) -> str:
-        incident = self._services.store.in_channel(command.channel)
+        incident = self._services.store.newest_in(command.channel)
         self._views.upload_record(incident, command.channel, command.trigger)
         return f"Exporting the record as HTML, Markdown and JSON. The files appear in the thread of {incident.id}."
 
@@ -424,11 +424,11 @@ def _over_services(do: Callable[[Services, Command], str]) -> Callable[[Commands
 
 
 def _fill_review(services: Services, command: Command) -> str:
-    """Of the channel's open incident, or of one of this channel that is named, closed or not."""
+    """Of one of this channel that is named, else of its open one or the one that was closed last."""
     of_here = [i for i in services.store.all() if i.opened.channel == command.channel and i.id == command.rest]
     if command.rest and not of_here:
         raise Refused(f"This channel has no incident {command.rest}.", "", "Type it where the incident was opened.")
-    incident = of_here[0] if of_here else services.store.in_channel(command.channel)
+    incident = of_here[0] if of_here else services.store.newest_in(command.channel)
     services.reviews.open(incident.id, by=command.user, step=None)
     return f"The contract review of {incident.id} is in its thread."
 
@@ -439,7 +439,7 @@ VERBS: dict[str, Verb] = {
     "commits": Verb("commits [TABLE]", "the last commits of a table", Commands._commits),
     "run": Verb("run TASK", "run an evidence task for this channel's incident", Commands._run),
     "diagnose": Verb("diagnose", "name the failure from the evidence so far", Commands._diagnose),
-    "timeline": Verb("timeline", "what happened so far", Commands._timeline),
+    "timeline": Verb("timeline", "what happened so far, also after closing", Commands._timeline),
     "propose": Verb(
         "propose [ACTION] [keep=RUN] [drop_others=yes] [BOUNDS]",
         "propose the suggested fix, or an action by name",
@@ -464,7 +464,7 @@ VERBS: dict[str, Verb] = {
     **{name: Verb(usage, says, _over_services(do)) for name, (usage, says, do) in MORE.items()},
     "note": Verb("note TEXT", "add a note to the record", Commands._note),
     "assign": Verb("assign [@PERSON] [NOTE]", "make somebody (or yourself) the responder", Commands._assign),
-    "export": Verb("export", "export the record as HTML, Markdown and JSON", Commands._export),
+    "export": Verb("export", "export the record as HTML, Markdown and JSON, also after closing", Commands._export),
     "savepoint": Verb("savepoint [TABLE]", "plan a savepoint", Commands._savepoint),
     "savepoints": Verb(
         "savepoints [TABLE]", "list the kept savepoints and say which one is authoritative", Commands._savepoints

@@ -114,6 +114,8 @@ class Projection:
             case e.IncidentClosed() | e.MaintenanceMarked():
                 self._said(incident, entry.seq, aloud=False)
                 self._touch_promises(incident)
+                for proposal in incident.proposals if not incident.is_open else ():
+                    self._outbox.touch(f"{incident.id}/proposal/{proposal}")
             case e.ResponderAssigned() if body.user != entry.by:
                 self._in_channel(incident, f"line/{entry.seq}")
             case (

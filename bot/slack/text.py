@@ -70,8 +70,8 @@ def _dated(found: re.Match[str]) -> str:
         nonlocal beside
         beside = at = _moment(one, beside)
         clock = "{time_secs}" if one[6] else "{time}"
-        day = "{date_short_pretty} " if one[1] or one[2] else ""
-        return f"<!date^{int(at.timestamp())}^{day}{clock}|{one[0]} UTC>"
+        day = " {date_short_pretty}" if one[1] or one[2] else ""  # "by 14:02 today": prepositions fit the clock only
+        return f"<!date^{int(at.timestamp())}^{clock}{day}|{one[0]} UTC>"
 
     try:
         return re.sub(_ONE, dated, found[0].removesuffix(" UTC"))

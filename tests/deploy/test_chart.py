@@ -38,7 +38,11 @@ MOST = {
     "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "tls"},
     "networkPolicy": {"from": [{"podSelector": {}}], "egress": [{"ports": [{"port": 443}]}]},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
-    "prometheusRule": {"enabled": True, "address": "https://oncall.acme.example/"},
+    "prometheusRule": {
+        "enabled": True,
+        "address": "https://oncall.acme.example/",
+        "docs": "https://docs.acme.example/waterline/",
+    },
     "dashboard": {"enabled": True},
     "podLabels": {"team": "streaming"},
     "nodeSelector": {"disk": "ssd"},
@@ -149,12 +153,15 @@ def test_the_chart_gives_the_rights_that_the_operator_needs(tmp_path: Path) -> N
     assert not [each for each in least if each["kind"] == "Role"]
 
 
-def test_alerts_lead_to_the_pages_of_this_installation(tmp_path: Path) -> None:
-    rules = one(rendered(tmp_path, MOST), "PrometheusRule")["spec"]
-    addresses = re.findall(r"https://[\w.-]+", json.dumps(rules))
+def test_alerts_lead_to_the_pages_of_this_installation_or_nowhere(tmp_path: Path) -> None:
+    """Never to a placeholder: without an address there is no link."""
+    linked = one(rendered(tmp_path, MOST), "PrometheusRule")["spec"]
+    unlinked = one(rendered(tmp_path, {**LEAST, "prometheusRule": {"enabled": True}}), "PrometheusRule")["spec"]
+    addresses = re.findall(r"https://[^{#\"]+", json.dumps(linked))
 
-    assert {"https://oncall.acme.example", "https://waterline-docs.example.com"} == set(addresses)
-    assert rules["groups"]
+    assert {"https://oncall.acme.example/tables/", "https://docs.acme.example/waterline/deploy/"} == set(addresses)
+    assert "https://" not in json.dumps(unlinked)
+    assert [len(group["rules"]) for group in linked["groups"]] == [len(group["rules"]) for group in unlinked["groups"]]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ UNSEEN = re.compile(
 _MARK = re.compile(r"<([^>]*)>?")
 _OURS = re.compile(
     r"@[UW]0(?!MAL)[A-Z0-9]+|#C0(?!MAL)[A-Z0-9]+|!subteam\^S0(?!MAL)[A-Z0-9]+"
-    r"|!date\^\d+\^(?:\{date_short_pretty\} )?\{time(?:_secs)?\}\|[\w:, -]+ UTC"
+    r"|!date\^\d+\^\{time(?:_secs)?\}(?: \{date_short_pretty\})?\|[\w:, -]+ UTC"
 )
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")

@@ -1,5 +1,6 @@
 """`waterline serve` as a process, by Socket Mode and by signed HTTP, against the local workspace."""
 
+import json
 import os
 import signal
 import socket
@@ -114,3 +115,31 @@ def test_a_token_that_expired_is_named_with_what_to_do(tmp_path: Path) -> None:
         eventually(lambda: "SLACK_BOT_TOKEN" in log.read_text(), timeout_s=40)
 
         assert "Slack does not accept the bot token.\nauth.test answered: invalid_auth." in log.read_text()
+
+
+def ended(folder: Path, *told: str, instead: str = "") -> tuple[int, str]:
+    """(Exit code, what it said) of a bot that cannot start. `instead`: what is put in place first, as Python."""
+    run = f"import bot.cli.serve as serve\n{instead}\nfrom bot.cli import main\nmain()"
+    command = [sys.executable, "-c", run, "serve", "--config", str(folder / "waterline.yaml"), *told]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return done.returncode, done.stderr
+
+
+def test_a_start_that_fails_is_one_line_where_logs_are_json(tmp_path: Path) -> None:
+    """And three lines for people where they are text."""
+    (tmp_path / "waterline.yaml").write_text("home: 1\n")
+
+    (code, line), (code_too, text) = ended(tmp_path, "--logs", "json"), ended(tmp_path)
+
+    said = json.loads(line)
+    assert (code, code_too, said["level"]) == (1, 1, "critical")
+    assert "waterline.yaml:1: home" in said["event"]
+    assert [said["event"], said["found"], said["remedy"]] == text.splitlines()
+
+
+def test_an_unforeseen_error_is_one_line_too(tmp_path: Path) -> None:
+    """With its traceback in a field."""
+    code, line = ended(tmp_path, "--logs", "json", instead="serve._serve = lambda *_: 1 / 0")
+
+    assert (code, json.loads(line)["level"]) == (1, "critical")
+    assert "ZeroDivisionError" in json.loads(line)["exception"]

@@ -135,21 +135,23 @@ def test_a_form_that_is_submitted_twice_sends_once(
 
 
 @pytest.mark.smoke
-def test_the_walk_ends_with_review_and_a_whole_record(
-    recovered: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
-) -> None:
-    """Told, reviewed, closed; the chain of the record is whole, and the record comes as files."""
+def test_the_walk_ends_with_review_and_a_whole_record(recovered: SeenMessage, ana: Responder, bot: LittleBot) -> None:
+    """Told, reviewed, closed; the chain of the record is whole, and the record comes as files, now and later."""
     ana.clicks("Preview and send…", recovered)
     ana.reads_form()
     ana.submits()
     ana.clicks("Open the review", ana.sees_on_card("Open the review"))
     ana.clicks("Close…", ana.sees_on_card("Close…"))
     ana.fills_reason("Recovered and verified.")
-    ana.sees_on_card("Closed by @Ana Ribeiro: Recovered and verified.")
+    card = ana.sees_on_card("Closed by @Ana Ribeiro: Recovered and verified.")
+    eventually(lambda: not ana.proposal.buttons, PATIENCE_S)
 
-    ana.clicks("Export the record", recovered)
-    eventually(lambda: len(slack.wire("api", "files.completeUploadExternal")) == 1, PATIENCE_S)
+    ana.answer_to(lambda: ana.clicks("Export the record", card))
+    exported, timeline = ana.asks("export"), ana.asks("timeline")
+    eventually(lambda: sum(each.plain.startswith("The record of wl-1.") for each in ana.card.replies) == 2, PATIENCE_S)
 
+    assert "The files appear in the thread of wl-1." in exported
+    assert "Recovered and verified." in timeline
     assert bot.store.journal.verify() == ()
     assert not bot.services.store.get(WL).is_open
 

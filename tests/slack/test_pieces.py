@@ -220,10 +220,10 @@ def dated(at: int, form: str, otherwise: str) -> str:
     ("text", "shown"),
     [
         ("at 14:02:11 UTC", f"at {dated(1793714531, '{time_secs}', '14:02:11 UTC')}"),
-        ("by 5 Nov, 14:02 UTC.", f"by {dated(1793887320, '{date_short_pretty} {time}', '5 Nov, 14:02 UTC')}."),
+        ("by 5 Nov, 14:02 UTC.", f"by {dated(1793887320, '{time} {date_short_pretty}', '5 Nov, 14:02 UTC')}."),
         (
             "from 2 Nov 2026, 09:00:12 to 09:12:45 UTC",
-            f"from {dated(1793610012, '{date_short_pretty} {time_secs}', '2 Nov 2026, 09:00:12 UTC')}"
+            f"from {dated(1793610012, '{time_secs} {date_short_pretty}', '2 Nov 2026, 09:00:12 UTC')}"
             f" to {dated(1793610765, '{time_secs}', '09:12:45 UTC')}",
         ),
         ("31 Feb 2026, 10:00 UTC", "31 Feb 2026, 10:00 UTC"),

@@ -65,6 +65,7 @@ def card_message(
         blocks.append(
             section(f":lock: *Closed* by {person(incident.closed_by)}: {mrkdwn(incident.closed_reason or '')}")
         )
+        blocks.append(actions([_export_button(incident)]))
         return f"{incident.id} on {incident.opened.table} is closed", blocks
     asks = isinstance(current, ActionStep) and current.action == ASKED_FOR  # the step says what was named
     for why in (walk.stuck, passed[-1].reason if passed and not asks else None):
@@ -267,5 +268,9 @@ def _standing_buttons(incident: Incident) -> list[ButtonElement]:
         *warn,
         button("Take it" if incident.responder is None else "Take over", Click.TAKE, incident.id),
         button("Add a note…", Click.NOTE, incident.id),
-        button("Export the record", Click.EXPORT, incident.id),
+        _export_button(incident),
     ]
+
+
+def _export_button(incident: Incident) -> ButtonElement:
+    return button("Export the record", Click.EXPORT, incident.id)

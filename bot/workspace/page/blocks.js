@@ -38,7 +38,12 @@ function imageBlock(block) {
 
 function input(block, host) {
   const error = host.errors?.[block.block_id];
-  return h("div", { class: `input-row ${error ? "has-error" : ""}` },
+  const mended = ({ currentTarget: row }) => {
+    delete host.errors[block.block_id];
+    row.classList.remove("has-error");
+    row.querySelector(".input-error")?.remove();
+  };
+  return h("div", { class: `input-row ${error ? "has-error" : ""}`, oninput: error ? mended : null },
     h("div", { class: "input-label" }, plain(block.label.text), block.optional ? h("span", { class: "optional" }, " (optional)") : null),
     element(block.element, block, host),
     error ? h("div", { class: "input-error", role: "alert", "data-testid": "input-error" }, error) : null,
