@@ -17,6 +17,7 @@ from bot.diagnosis._last_good import with_rows_told
 from bot.diagnosis._planned import with_plans
 from bot.diagnosis._wrong_rows import copies_unexplained
 from bot.history.case import Case
+from bot.history.shorter_history import reaches_below, shortened
 from bot.history.without_ids import why_untold, without_ids
 from bot.incident.diagnosis import HEALTHY, Act, CannotTell, Diagnosis, Examined, Excluded, Matches, Mode, ModeResult
 from bot.incident.doubt import leaves_rows, rows_are_right
@@ -148,6 +149,14 @@ def diagnose(case: Case, modes: Mapping[str, ModeModule]) -> Diagnosis:
     """Every mode's answer, in the mapping's order, which is the order in which to act; without values of hidden
     columns, wherever it is read. Each match says what is known of the rows up to the snapshot that it names, and
     whether people have declared it planned."""
+    shorter = shortened(case)
+    told = _diagnosed(shorter, modes)
+    if shorter is case or not reaches_below(case, "\n".join(match.model_dump_json() for _, match in told.matches)):
+        return told
+    return _diagnosed(case, modes)
+
+
+def _diagnosed(case: Case, modes: Mapping[str, ModeModule]) -> Diagnosis:
     results = (ModeResult(mode=module.mode, examined=_examined(case, module)) for module in modes.values())
     diagnosis = Diagnosis(results=with_plans(case, agreeing(case, results)))
     told = veiled_body(Diagnosed(diagnosis=diagnosis), case.contract)

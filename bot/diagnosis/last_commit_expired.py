@@ -77,7 +77,7 @@ def _where_the_table_begins(case: Case) -> str:
             f"The oldest listed snapshot on main is {short(chain[-1].snapshot_id)}; its parent "
             f"{short(chain[-1].parent_id)} was expired."
         )
-    return f"The table lists {len(case.observation.table.snapshots)} snapshots, and none below the first on main."
+    return "The table lists no snapshot below the first on main."
 
 
 def _restart_fails(case: Case, lost: MissingManifest) -> Matches:

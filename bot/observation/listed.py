@@ -203,11 +203,21 @@ class Listed(Lazy[Snapshot]):
     """Snapshots by rising sequence number, which nobody changes any more. `packing` makes them."""
 
     def __init__(
-        self, columns: Columns, writers: Sequence[tuple[JobId | None, OperatorId | None]], blocks: Sequence[Block]
+        self,
+        columns: Columns,
+        writers: Sequence[tuple[JobId | None, OperatorId | None]],
+        blocks: Sequence[Block],
+        begins: "array[int]",
+        naming: "array[int]",
     ) -> None:
         self.columns: Columns = columns
         self.writers = writers
         self._blocks = blocks
+        self.begins = begins
+        """Places, rising, where a row of commits begins: of one writer with rows, alike but for their numbers, each the
+        parent of the next, at rising checkpoints and no earlier. Any other commit is a row of its own."""
+        self.naming = naming
+        """Places of repairs and cherry-picks, rising."""
         self._at_hand: list[tuple[int, list[str | Mapping[str, str]]] | None] = [None] * _BLOCKS_AT_HAND
 
     def __len__(self) -> int:

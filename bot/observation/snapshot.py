@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import PlainSerializer
 
-from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.observation.record import Record, Utc
 
 PARTITIONS = "partitions."
@@ -277,3 +277,15 @@ def checkpoint_in(summary: Mapping[str, str]) -> CheckpointId | None:
     value = summary.get("flink.max-committed-checkpoint-id", "")
     is_number = len(value) <= _LONG_DIGITS and value.removeprefix("-").isdecimal()
     return CheckpointId(int(value)) if is_number else None
+
+
+def has_ids_and_rows(summary: Mapping[str, str]) -> bool:
+    """Whether it is an ordinary commit of Flink's sink: it carries a run and a checkpoint, counts rows that it added,
+    and names no other commit."""
+    is_of_flink = job_in(summary) is not None and checkpoint_in(summary) not in (None, DRAINED)
+    return is_of_flink and summary.get("added-records", "0") != "0" and not names_others(summary)
+
+
+def names_others(summary: Mapping[str, str]) -> bool:
+    """Whether it may name other commits or checkpoints than its own: a repair, or a cherry-pick."""
+    return not summary.keys().isdisjoint((REPAIR, PICKED_FROM, PUBLISHED))

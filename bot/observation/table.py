@@ -50,17 +50,17 @@ class HeadMoves(Lazy[HeadMove]):
 
     def __init__(self, told: Iterable[tuple[int, int]]) -> None:
         """(Milliseconds since 1970, snapshot id). Raises OverflowError where one is none of a log."""
-        self._moments, self._ids = array("q"), array("q")
+        self._moments, self.ids = array("q"), array("q")
         for moment, snapshot_id in told:
             moment_of(moment)
             self._moments.append(moment)
-            self._ids.append(snapshot_id)
+            self.ids.append(snapshot_id)
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self.ids)
 
     def _at(self, place: int) -> HeadMove:
-        return HeadMove(at=moment_of(self._moments[place]), snapshot_id=SnapshotId(self._ids[place]))
+        return HeadMove(at=moment_of(self._moments[place]), snapshot_id=SnapshotId(self.ids[place]))
 
 
 Age = tuple[int, int, int]

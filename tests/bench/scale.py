@@ -17,6 +17,7 @@ from rich.table import Table
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import open_session
 from bot.pinned_jars import spark_jars
+from tests.bench.diagnosis_cost import print_diagnosis
 from tests.bench.entries_table import Size, entries_table
 from tests.bench.memory import Held, held
 from tests.bench.row_cost import RowCosts, row_costs
@@ -60,6 +61,7 @@ def main(*, short: bool, only: Sequence[int] = ()) -> None:
         _print_costs(costs)
         _print_ratios(costs)
         if not only:
+            print_diagnosis(_console)
             _rest(spark, url, sizes, (ROWS,) if short else (ROWS, MOST_ROWS))
     if not only and not short and size_of(rows_table(MOST_ROWS)) > _KEEP_BYTES:
         shutil.rmtree(rows_table(MOST_ROWS))

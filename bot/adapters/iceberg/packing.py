@@ -8,7 +8,15 @@ from itertools import pairwise
 
 from bot.observation.ids import CheckpointId, JobId, OperatorId
 from bot.observation.listed import BLOCK, LOOK, NONE, Block, Columns, Kind, Listed, moment_of
-from bot.observation.snapshot import Snapshot, Summaries, checkpoint_in, job_in, operator_in
+from bot.observation.snapshot import (
+    Snapshot,
+    Summaries,
+    checkpoint_in,
+    has_ids_and_rows,
+    job_in,
+    names_others,
+    operator_in,
+)
 from bot.observation.table import ages
 
 PACKED_FROM = 1_000
@@ -27,6 +35,8 @@ class Packing:
         self._open_kinds: list[Kind] = []
         self._open_texts: list[Mapping[str, str] | str] = []
         self._summaries = Summaries()
+        self._kind: Kind | None = None
+        self._begins, self._naming = array("I"), array("I")
 
     def add(
         self,
@@ -49,8 +59,6 @@ class Packing:
             _in_column(checkpoint_in(summary)),
             self._writers.setdefault((job_in(summary), operator_in(summary)), len(self._writers)),
         )
-        for column, number in zip(self._columns, numbers, strict=True):
-            column.append(number)
         folder, slash, name = manifest_list.rpartition("/")
         alike, own = self._summaries.packed(summary)
         operation = summary.get("operation", "unknown")
@@ -58,10 +66,27 @@ class Packing:
         kind = self._kinds.get(known)
         if kind is None:
             kind = self._kinds[known] = Kind(alike, operation, schema_id, folder + slash)
+        self._follow(numbers, kind if has_ids_and_rows(summary) else None)
+        for column, number in zip(self._columns, numbers, strict=True):
+            column.append(number)
+        if names_others(summary):
+            self._naming.append(len(self._columns.ids) - 1)
         self._open_kinds.append(kind)
         self._open_texts += (name, own)
         if len(self._open_kinds) == BLOCK:
             self._close()
+
+    def _follow(self, numbers: tuple[int, ...], kind: Kind | None) -> None:
+        """Notes a place where commits stop to follow each other as `Listed.begins` has it."""
+        before, self._kind = self._kind, kind
+        if kind is not None and kind is before:
+            of_parent = tuple(column[-1] for column in self._columns)
+            id_below, _, number_below, moment_below, checkpoint_below, writer_below = of_parent
+            _, parent, number, moment, checkpoint, writer = numbers
+            is_next = parent == id_below and writer == writer_below and number - number_below == (number > 0)
+            if is_next and moment >= moment_below and checkpoint > checkpoint_below > LOOK:
+                return
+        self._begins.append(len(self._columns.ids))
 
     def packed(self) -> Sequence[Snapshot]:
         """All of them by rising sequence number, and by age where it is the same, as they all are in format v1; none
@@ -92,7 +117,7 @@ class Packing:
     def _listed(self) -> Listed:
         if self._open_kinds:
             self._close()
-        return Listed(self._columns, tuple(self._writers), self._blocks)
+        return Listed(self._columns, tuple(self._writers), self._blocks, self._begins, self._naming)
 
     def _close(self) -> None:
         texts = zlib.compress(marshal.dumps(self._open_texts), _FASTEST)
