@@ -72,7 +72,7 @@ def _catalogue_order(code: str) -> tuple[int, int, str]:
 
 VOUCHING = frozenset({HEALTHY, "no-advance"})
 """The modes that say that the rows are right."""
-_OF_HISTORY = frozenset({"F1", "F2", "F3", "F4", "F5", "F6", "F12", "F13", "F15", "F18"})
+_OF_HISTORY = frozenset({"F1", "F2", "F3", "F4", "F5", "F6", "F12", "F13", "F15", "F18", "F27"})
 """Modes by which rows of a job are lost or doubled through what became of its states: what the proof is about."""
 _BY_IDS = (_OF_HISTORY | {"F11", "F14"}) - {"F18"}
 """Modes that are told by which run and checkpoint made a commit."""

@@ -18,7 +18,7 @@ MODE = Mode(
     name="checkpoints_failed",
     title="checkpoints failed, or none completes",
     needs=(),
-    asks_for=("missing_positions", "orphan_files"),
+    asks_for=("missing_positions", "leaked_manifests"),
     false_positives=(
         "Checkpoints that were aborted because a savepoint or a stop came first.",
         "A failover: what was in progress is counted as failed.",
@@ -91,8 +91,8 @@ def _matches(case: Case, run: JobRun, quiet: Silence | None) -> Matches:
     may_lose = run.may_lose_in_flight and bool(run.failed_count or _failed(run))
     if may_lose:
         reasons.append(
-            "The run writes with the V1 sink and unaligned checkpoints: rows that were in flight when a checkpoint "
-            "failed may be in a data file that no state and no commit names (apache/iceberg #15846)."
+            "The run writes with the V1 sink and unaligned checkpoints: files of a checkpoint that failed may be lost "
+            "(F27, apache/iceberg #15846)."
         )
     return Matches(
         headline=_headline(run, quiet),
@@ -101,7 +101,7 @@ def _matches(case: Case, run: JobRun, quiet: Silence | None) -> Matches:
         last_good=None,
         wrong_run=None,
         remedy=Remedy.TELL_CONSUMERS if stands_still or fails_in_a_row(run) else Remedy.NOTHING,
-        asks=unasked(case, "missing_positions", "orphan_files") if may_lose else (),
+        asks=unasked(case, "missing_positions", "leaked_manifests") if may_lose else (),
     )
 
 
@@ -133,7 +133,7 @@ def _what_failed(run: JobRun) -> list[str]:
             f"None has completed since {newest if newest is not None else 'the start'}: the table gets no rows until "
             "one does."
         )
-    elif count and newest is not None:
+    elif count and newest is not None and not run.may_lose_in_flight:
         reasons.append(f"Checkpoint {newest} completed after them and carries their rows.")
     return reasons
 

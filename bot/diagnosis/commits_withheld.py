@@ -29,6 +29,7 @@ from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._wrong_rows import open_rewinds, overlap, whose_run
+from bot.diagnosis.late_files_replaced import replaced
 from bot.history.case import Case
 from bot.history.starts import Rewind, came_up_at, flink_commits
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
@@ -108,10 +109,12 @@ def _they_match(case: Case, first: Snapshot, second: Snapshot) -> Matches:
 
 
 def passed_over(case: Case) -> tuple[LeakedManifest, ...]:
-    """Dropped manifests of runs whose restore Flink no longer lists, but for those without rows and deletes."""
+    """Dropped manifests of runs whose restore Flink no longer lists, but for those without rows and deletes, and those
+    that their sink replaced (F27)."""
     empty = {s.run for s in empty_starts(case) if s.keeps_job_id}
     dropped = case.leaked.of(LeakStanding.DROPPED) if case.leaked is not None else ()
-    return tuple(leak for leak in dropped if leak.job_id not in empty and not leak.is_empty)
+    other = {leak.path for leak in replaced(case)}
+    return tuple(leak for leak in dropped if leak.job_id not in empty and not leak.is_empty and leak.path not in other)
 
 
 def forgotten(case: Case, dropped: tuple[LeakedManifest, ...]) -> Matches:

@@ -207,7 +207,8 @@ def examine(case: Case) -> Examined:
         rows = rows_told(case.leaked.lost_rows, sum(leak.rows is None for leak in dropped), case.leaked.lost_deletes)
         return Excluded(
             reason=f"{counted(len(dropped), 'Flink manifest')} with {rows} {'was' if len(dropped) == 1 else 'were'} "
-            "written and never committed: the source did give these rows, and the sink lost them (F3, F4, F5, F9, F12)."
+            "written and never committed: the source did give these rows, and the sink lost them (F3, F4, F5, F9, F12, "
+            "F27)."
         )
     if (open_still := _may_have_been_written(case) or taken_in_part(case, found)) is not None:
         return open_still
@@ -287,8 +288,8 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
     if unsafe is not None:
         reasons.append(
             f"Run {short_job(unsafe.job_id)} writes with the V1 sink and unaligned checkpoints, and "
-            f"{counted(unsafe.failed_count, 'checkpoint')} of it failed. These rows may be in a data file that no "
-            "state and no commit names (apache/iceberg #15846); `orphan_files` lists such files."
+            f"{counted(unsafe.failed_count, 'checkpoint')} of it failed: it may have lost these rows so (F27), though "
+            "no Flink manifest lists them any more. `orphan_files` lists files that nothing names."
         )
     gone = _expired_beside_main(case)
     may_be_written = bool(gone or (case.orphans is not None and case.orphans.orphans))

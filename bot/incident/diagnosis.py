@@ -138,7 +138,7 @@ class Mode(Record):
     """What a module of `bot/diagnosis/` declares of itself as `MODE`."""
 
     code: str
-    """`F1` … `F26` of the catalogue, or a word: `healthy`."""
+    """`F1` … `F27` of the catalogue, or a word: `healthy`."""
     name: str
     """The module's name."""
     title: str

@@ -51,6 +51,7 @@ RUNBOOKS_OF: dict[str, tuple[str, ...]] = {
     "F24": ("table-behind", "no-new-data"),
     "F25": ("failed-checkpoints",),
     "F26": ("missing-rows",),
+    "F27": ("missing-rows", "failed-checkpoints"),
 }
 """Code of a failure mode -> ids of the runbooks whose symptom it shows, the most telling first."""
 

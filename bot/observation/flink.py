@@ -142,8 +142,8 @@ class JobRun(Record):
 
     @property
     def may_lose_in_flight(self) -> bool:
-        """Whether a checkpoint that fails may lose rows for good: the V1 sink under unaligned checkpoints hands a file
-        to its committer after the committer's state was taken, and then no state names it (apache/iceberg #15846)."""
+        """Whether a checkpoint that fails may lose rows for good. Under unaligned checkpoints the V1 sink's committer
+        may get files after its state was taken, and lists them in place of the earlier ones (apache/iceberg #15846)."""
         is_v1 = any(V1_COMMITTER in vertex.name for vertex in self.vertices)
         return is_v1 and self.settings is not None and self.settings.is_unaligned is True
 

@@ -1,5 +1,5 @@
-"""F19, F20, F22 to F24: what changes no row, comes last, and is told all the same; and failures for a cause outside of
-job and table, which has to be mended first."""
+"""F19, F20, F22 to F24: what changes no row, comes last, and is told all the same; failed checkpoints that lose rows
+(F27); and failures for a cause outside of job and table, which has to be mended first."""
 
 from typing import Any
 
@@ -11,6 +11,7 @@ from bot.diagnosis import (
     concurrent_attempts,
     event_time_stuck,
     flink_is_recovering,
+    late_files_replaced,
     no_snapshot_advanced,
     parallelism_changed,
     recovered_by_itself,
@@ -20,14 +21,14 @@ from bot.diagnosis._examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Excluded, Matches, Remedy
 from bot.observation.contract import TableContract
-from bot.observation.findings import SchemaDifference
+from bot.observation.findings import LeakStanding, SchemaDifference
 from bot.observation.flink import CheckpointSettings
 from bot.observation.looked import Seen
 from bot.observation.table import Column
 from bot.observation.written import WrittenSchema
 from tests.cases import Tale, job_id
 from tests.diagnosis.test_no_advance import looping
-from tests.found import hole, newest_event, orphans, point, points, schema
+from tests.found import hole, leaks, newest_event, orphans, point, points, schema
 
 MODES = scan(bot.diagnosis)
 
@@ -106,7 +107,52 @@ def test_a_failed_unaligned_checkpoint_of_the_v1_sink_may_lose_rows(*, v1: bool,
     found = checkpoints_failed.examine(tale.case())
 
     assert ("rows may be lost" in found.headline) is (v1 and unaligned)
-    assert found.asks == (("missing_positions", "orphan_files") if v1 and unaligned else ())
+    assert found.asks == (("missing_positions", "leaked_manifests") if v1 and unaligned else ())
+
+
+def late_files(*, unaligned: bool = True) -> Tale:
+    """Checkpoint 3 of a V1 sink failed and left a manifest behind; 4 was committed."""
+    tale = failing(3, v1=True).leaves_manifest("a", 3).completes("a", 4).commits("a", 4)
+    told = {"settings": CheckpointSettings(is_unaligned=unaligned)}
+    tale.runs["a"] = tale.runs["a"].model_copy(update=told)
+    return tale
+
+
+@pytest.mark.parametrize(
+    ("found", "remedy"),
+    [({"missing": 10}, Remedy.RECOVER_LEAKED_MANIFESTS), ({"rows": None}, Remedy.REPLAY_SOURCE_RANGE)],
+)
+def test_files_of_a_failed_checkpoint_that_late_ones_replaced_are_appended(
+    found: dict[str, Any], remedy: Remedy
+) -> None:
+    """The cause is named once (F27): neither the source nor a restore (F18, F3) has lost the rows."""
+    tale = late_files()
+    rows = found.pop("rows", 10)
+    lost = leaks(*tale.manifests, standing=LeakStanding.DROPPED, rows=rows)
+
+    told = diagnose(tale.looked_at(leaked=lost, **found), MODES)
+
+    assert ("F27", "F20") == told.codes
+    assert remedy is told.matches[0][1].remedy
+    assert tale.at("a", 2) == told.matches[0][1].last_good
+
+
+def test_files_that_came_again_since_are_no_loss() -> None:
+    """Positions were counted, and theirs are there."""
+    tale = late_files()
+    lost = leaks(*tale.manifests, standing=LeakStanding.DROPPED, positions=(21, 30))
+
+    told = late_files_replaced.examine(tale.looked_at(leaked=lost, gaps=hole(0)))
+
+    assert isinstance(told, Excluded)
+
+
+def test_a_dropped_manifest_of_an_aligned_run_is_not_called_replaced() -> None:
+    """Another mode has to explain it."""
+    tale = late_files(unaligned=False)
+    lost = leaks(*tale.manifests, standing=LeakStanding.DROPPED)
+
+    assert isinstance(late_files_replaced.examine(tale.looked_at(leaked=lost)), Excluded)
 
 
 @pytest.mark.parametrize(("failed", "remedy"), [((3, 4), Remedy.NOTHING), ((3, 4, 5), Remedy.TELL_CONSUMERS)])

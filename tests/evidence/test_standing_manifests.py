@@ -7,7 +7,7 @@ import pytest
 
 from bot.history.uncommitted import standing
 from bot.observation.findings import LeakStanding
-from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.observation.flink import CheckpointKind, CheckpointSettings, JobRun, StoredCheckpoint
 from bot.observation.ids import DRAINED, CheckpointId, OperatorId
 from bot.observation.looked import Seen
 from tests.cases import Tale, job_id
@@ -116,6 +116,14 @@ def on_storage(path: str, checkpoint: int, written_at: datetime, pending: tuple[
     )
 
 
+def late_files(*, v1: bool = True, unaligned: bool = True) -> Tale:
+    """Checkpoint 3 of run a failed, and left a manifest behind; 4 was committed."""
+    tale = Tale().flink_runs("a", v1=v1).commits("a", 1, 2).leaves_manifest("a", 3).commits("a", 4)
+    told = {"settings": CheckpointSettings(is_unaligned=unaligned)}
+    tale.runs["a"] = tale.runs["a"].model_copy(update=told)
+    return tale
+
+
 STANDINGS: Mapping[str, tuple[Callable[[], Tale], list[LeakStanding]]] = {
     "read again from a point before the empty start": (followed, [GIVEN_UP] * 4),
     "from the empty start's own checkpoint 2: what came before it is lost, 3 and 4 are read again": (
@@ -195,6 +203,16 @@ STANDINGS: Mapping[str, tuple[Callable[[], Tale], list[LeakStanding]]] = {
     "such a start from a point between": (lambda: under_a_new_uid(chk("a", 4), 4), [DROPPED, GIVEN_UP]),
     "such a start that failed over since": (
         lambda: under_a_new_uid(chk("z", 3), 3).completes("b", 5).came_from("b", 5, chk("b", 5)), [UNTOLD] * 2,
+    ),
+    "late files took its place in the state of a V1 sink under unaligned checkpoints (F27)": (late_files, [DROPPED]),
+    "without unaligned checkpoints the V1 sink still has it": (
+        lambda: late_files(unaligned=False), [LeakStanding.PENDING],
+    ),
+    "no commit came above it yet": (
+        lambda: Tale().flink_runs("a", v1=True).commits("a", 1, 2).leaves_manifest("a", 3), [LeakStanding.PENDING],
+    ),
+    "late files, and a failover since, from above or below: Flink no longer shows which came first": (
+        lambda: late_files().fails("a").came_from("a", 4, chk("a", 4)), [UNTOLD],
     ),
     "such a start that Flink lists nowhere": (lambda: under_a_new_uid(chk("z", 3), 3).forgets("b"), [UNTOLD] * 2),
 }  # fmt: skip

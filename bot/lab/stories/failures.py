@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bot.lab.errors import until
+from bot.lab.errors import LabError, until
 from bot.lab.home import local
 from bot.lab.proof import prove
 from bot.lab.stories import story
@@ -207,3 +207,37 @@ def event_time_stands_still(world: World, early: bool) -> None:
         last_position_with_a_newer_time=last,
     )
     world.await_commits(second, 1 if early else COMMITS)
+
+
+def hang_one_of_two_writers(world: World, first: str, job: str, early: bool) -> None:
+    """Once `job` has committed; returns when a checkpoint of it has failed or, not `early`, when it commits again."""
+    world.await_commits(job, 4)
+    world.await_first_reads()
+    stuck = _with_a_writer_alone(world, job)
+    last = world.commits_of(job)[-1]
+    world.machines.freeze_taskmanager(HANGS_S, stuck)
+    page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
+    failed = until("a failed checkpoint", lambda: world.flink.failed(job) or None, 60, page)
+    world.note(
+        f"A writer of run {job[:8]} hung for {HANGS_S:.0f} s on {stuck}; checkpoints {sorted(failed)} failed",
+        run_a=first,
+        run_b=job,
+        failed_checkpoint=failed[0],
+        paired_snapshot=last.snapshot_id,
+    )
+    if not early:
+        world.await_commits(job, 2, after=failed[0])
+
+
+def _with_a_writer_alone(world: World, job: str) -> str:
+    """The TaskManager that holds nothing but one of the two writers."""
+    placed = world.flink.places(job)
+    busy = {name for subtasks in placed.values() if len(subtasks) == 1 for name in subtasks}
+    alone = {name for subtasks in placed.values() for name in subtasks} - busy
+    if len(alone) != 1:
+        raise LabError(
+            "No TaskManager holds one writer and nothing else.",
+            f"Expected two TaskManagers (waterline lab up --taskmanagers 2); the job lies so: {placed}.",
+            "Start a lab with two, or run the story again.",
+        )
+    return alone.pop()
