@@ -27,6 +27,7 @@ MODE = Mode(
     neighbours={
         "F25": "There just those numbers fail whose folders an earlier start under the same job id has "
         "filled. Here checkpoints fail for another reason.",
+        "F27": "There rows of a failed checkpoint are lost. Here a later checkpoint brings them.",
         "healthy": "Both can hold: a later checkpoint that completed brings the rows along. While checkpoints "
         "fail one after the other, or none completes for too long, `healthy` does not hold.",
         "wait": "There the job itself is being restarted. Here it runs, and checkpoints of it failed or do not come.",

@@ -167,6 +167,7 @@ MODE = Mode(
         "F14": "There one id has several starts, and that alone changes no row. Here a start below the head "
         "keeps its commits out.",
         "F25": "There the checkpoints themselves fail. Here Flink completes them and the sink skips them.",
+        "F27": "There the checkpoint failed, and its sink replaced the manifest. Here Flink completed it.",
         "healthy": "There the run was restored from the newest committed checkpoint and only its first commit "
         "is still to come. Here from below it.",
         "wait": "There Flink has not settled the run yet. Here it runs and completes checkpoints.",

@@ -168,6 +168,7 @@ MODE = Mode(
         "F15": "There a start had no state; that can be the cause, but here positions are missing, which "
         "can happen to a restored run as well.",
         "F26": "There a commit had brought the rows, and was overwritten in the catalog. Here nobody ever wrote them.",
+        "F27": "There the sink lost rows that it had written, and a Flink manifest lists them. Here none does.",
         "F21": "There a delete or overwrite by another writer took rows off. Here nobody ever wrote them.",
     },
     act=Act.REPAIR,

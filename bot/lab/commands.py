@@ -50,6 +50,7 @@ def up(
     format_version: Annotated[int, typer.Option("--format", min=2, max=3, help="The table's format.")] = 2,
     upsert: Annotated[bool, typer.Option(help="Let a row replace the one with its key.")] = False,
     taskmanagers: Annotated[int, typer.Option(min=1, max=2, help="How many TaskManagers.")] = 1,
+    parallelism: Annotated[int, typer.Option(min=1, max=2, help="Of the job on the stack `small`.")] = 1,
     backend: Annotated[Backend, typer.Option(help="Where the job keeps its state.")] = "hashmap",
     stack: Annotated[Stack, typer.Option(help="What it runs on.")] = "small",
     wire: Annotated[bool, typer.Option("--wire", help="Let a story lose messages to the TaskManagers.")] = False,
@@ -60,7 +61,15 @@ def up(
         signal.signal(each, lambda *_: asked_to_end.set())
     try:
         with Lab(
-            home, sink, _say, flink=flink, taskmanagers=taskmanagers, wired=wire, backend=backend, stack=stack
+            home,
+            sink,
+            _say,
+            flink=flink,
+            taskmanagers=taskmanagers,
+            parallelism=parallelism,
+            wired=wire,
+            backend=backend,
+            stack=stack,
         ) as lab:
             state = lab.start(format_version=cast("Format", format_version), upsert=upsert)
             if state.stack == "kafka":

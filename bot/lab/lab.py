@@ -53,16 +53,18 @@ class Lab:
         flink: Flink = "2.1",
         last_position: int = orders.LAST_POSITION,
         taskmanagers: int = 1,
+        parallelism: int = 1,
         wired: bool = False,
         backend: Backend = "hashmap",
         consumers: Sequence[str] = tuple(QUERIES),
         stack: Stack = "small",
     ) -> None:
-        """`taskmanagers` (1 or 2) and `wired`: what some stories need; see `bot.lab.flink_cluster`. `backend`: with
-        RocksDB the job remembers each position in keyed state, so that there is something to keep. `consumers`: who
-        reads the table once at its beginning, and in stories; each read is a Spark of its own and takes seconds."""
+        """`taskmanagers` (1 or 2), `parallelism` (1 or 2) and `wired`: what some stories need; see
+        `bot.lab.flink_cluster`. `backend`: with RocksDB the job remembers each position in keyed state, so that there
+        is something to keep. `consumers`: who reads the table once at its beginning, and in stories; each read is a
+        Spark of its own and takes seconds."""
         self.home = Home(home)
-        self._kind = Kind(sink=sink, consumers=tuple(consumers))
+        self._kind = Kind(sink=sink, consumers=tuple(consumers), parallelism=parallelism)
         self._flink: Flink = flink
         self._last_position = last_position
         self._taskmanagers = taskmanagers

@@ -263,6 +263,8 @@ class Kind:
     format_version: Format = 2
     upsert: bool = False
     consumers: tuple[str, ...] = tuple(QUERIES)
+    parallelism: int = 1
+    """In a small lab."""
 
     def with_choice(
         self, sink: Sink | None, format_version: Format, upsert: bool, consumers: Sequence[str] | None
@@ -296,7 +298,7 @@ class Kind:
     ) -> LabState:
         """What `lab.json` says of it, from now on. `of_stack`: what is not so in a small lab."""
         generator = GENERATOR if self.sink == "dynamic" else None
-        parallelism = KAFKA_PARALLELISM if of_stack else 1
+        parallelism = KAFKA_PARALLELISM if of_stack else self.parallelism
         return LabState(
             **storage.model_dump(),
             **of_stack,

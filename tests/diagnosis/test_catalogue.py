@@ -148,7 +148,7 @@ STORIES: dict[str, tuple[Case, str]] = {
 
 
 MODES = scan(bot.diagnosis)
-CODES = [*(f"F{number}" for number in range(1, 27)), "healthy", "no-advance", "wait"]
+CODES = [*(f"F{number}" for number in range(1, 28)), "healthy", "no-advance", "wait"]
 LONGEST = 220
 """Characters."""
 _NOTE = "It is a note that holds beside `healthy`; whoever reads of health finds the note under it."

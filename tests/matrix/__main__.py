@@ -45,9 +45,17 @@ def main(names: list[str]) -> int:
     of_stack = [run for run in RUNS if run.stack == stack]
     wanted = [run for run in of_stack if not names or run.name in names or run.story in names]
     disagreeing = []
-    for (version, taskmanagers, wired, backend, on, _), runs in groupby(
+    for (version, taskmanagers, parallelism, wired, backend, on, _), runs in groupby(
         wanted,
-        key=lambda run: (run.flink, run.taskmanagers, run.wired, run.backend, run.stack, run.sink == "dynamic"),
+        key=lambda run: (
+            run.flink,
+            run.taskmanagers,
+            run.parallelism,
+            run.wired,
+            run.backend,
+            run.stack,
+            run.sink == "dynamic",
+        ),
     ):
         with Lab(
             HOME / "lab",
@@ -55,6 +63,7 @@ def main(names: list[str]) -> int:
             flink=version,
             last_position=LAST_POSITION,
             taskmanagers=taskmanagers,
+            parallelism=parallelism,
             wired=wired,
             backend=backend,
             stack=on,

@@ -26,6 +26,7 @@ class Run(BaseModel):
     format_version: Format = 2
     upsert: bool = False
     taskmanagers: int = 1
+    parallelism: int = 1
     backend: Backend = "hashmap"
     wired: bool = False
     """With a wire between JobManager and TaskManagers, which the story cuts."""
@@ -115,6 +116,7 @@ RUNS: tuple[Run, ...] = (
         for run in _both("upsert-partitioning-changed", v1=("F17",), v2=("F17",))
     ),
     _one("upsert-writer-stuck", "v2", "F16").model_copy(update={"upsert": True, "taskmanagers": 2}),
+    _one("late-files-replace-others", "v1", "F27").model_copy(update={"taskmanagers": 2, "parallelism": 2}),
     *(
         run.model_copy(update={"made": "constructed", "wired": True})
         for run in _both("notification-lost", v1=("F11",), v2=("F11",))

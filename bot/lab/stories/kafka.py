@@ -6,12 +6,10 @@ from bot.lab.errors import until
 from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY
 from bot.lab.producer import Producing
 from bot.lab.stories import story
-from bot.lab.stories.failures import PATIENT, hang_one_of_two_writers
 from bot.lab.world import Savepoint, World
 
 AWAY_S = 5.0
 """So long nobody reads the topic, and the producer goes on."""
-UNALIGNED = {**PATIENT, "execution.checkpointing.unaligned.enabled": "true"}
 SECOND_TOPIC = "returns"
 SECOND_JOB = "returns-to-iceberg"
 COMPACTED = {
@@ -244,18 +242,3 @@ def pointer_set_back(world: World, early: bool) -> None:
     if not early:
         newest = lost[-1].checkpoint_id or 0
         world.await_commits(job, 3, after=newest + 1)
-
-
-@story("One of two writers hangs while an unaligned checkpoint expires: the V1 sink loses the other's files.", "kafka")
-def late_files_replace_others(world: World, early: bool) -> None:
-    """One of two writers hangs, and an unaligned checkpoint expires of which the committer has one writer's files.
-
-    The V1 committer keeps one manifest for each checkpoint. It wrote one with the files of the writer that did not
-    hang, and writes another with those of the one that did in place of it: nothing names the first files then (seen
-    with Flink 2.1 and Iceberg 1.12).
-
-    Ends with commits after the failed checkpoint. `early`: returns when it has failed.
-    """
-    first, good = _stopped(world, 2)
-    job = world.start_job(from_path=good.path, properties=UNALIGNED)
-    hang_one_of_two_writers(world, first, job, early)

@@ -1,11 +1,16 @@
 """Tables that are written by key."""
 
+from bot.lab.errors import LabError, until
 from bot.lab.orders import few_keys, short_lived_keys
 from bot.lab.stories import story
-from bot.lab.stories.failures import PATIENT, hang_one_of_two_writers
 from bot.lab.world import World
 
 CHANGE = "ALTER TABLE {table} ADD PARTITION FIELD bucket(4, order_id)"
+PATIENT = {
+    "execution.checkpointing.timeout": "3 s",
+    "execution.checkpointing.tolerable-failed-checkpoints": "100",
+}
+HANGS_S = 6.5
 
 
 @story("An upsert table gets a partition field of its key: older rows of a key are no longer replaced.", "small")
@@ -58,4 +63,33 @@ def upsert_writer_stuck(world: World, early: bool) -> None:
         properties=PATIENT,
         columns={"order_id": short_lived_keys},
     )
-    hang_one_of_two_writers(world, first, job, early)
+    world.await_commits(job, 4)
+    world.await_first_reads()
+    stuck = with_a_writer_alone(world, job)
+    last = world.commits_of(job)[-1]
+    world.machines.freeze_taskmanager(HANGS_S, stuck)
+    page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
+    failed = until("a failed checkpoint", lambda: world.flink.failed(job) or None, 60, page)
+    world.note(
+        f"A writer of run {job[:8]} hung for {HANGS_S:.0f} s on {stuck}; checkpoints {sorted(failed)} failed",
+        run_a=first,
+        run_b=job,
+        failed_checkpoint=failed[0],
+        paired_snapshot=last.snapshot_id,
+    )
+    if not early:
+        world.await_commits(job, 2, after=failed[0])
+
+
+def with_a_writer_alone(world: World, job: str) -> str:
+    """The TaskManager that holds nothing but one of the two writers."""
+    placed = world.flink.places(job)
+    busy = {name for subtasks in placed.values() if len(subtasks) == 1 for name in subtasks}
+    alone = {name for subtasks in placed.values() for name in subtasks} - busy
+    if len(alone) != 1:
+        raise LabError(
+            "No TaskManager holds one writer and nothing else.",
+            f"Expected two TaskManagers (waterline lab up --taskmanagers 2); the job lies so: {placed}.",
+            "Start a lab with two, or run the story again.",
+        )
+    return alone.pop()
