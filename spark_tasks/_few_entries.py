@@ -253,6 +253,8 @@ _Copies = LRUCache[tuple[str, int | None], _Copy]
 _COPIES: WeakKeyDictionary[SparkSession, _Copies] = WeakKeyDictionary()
 """What tasks of one session have read of manifests, which never change: the last used, up to `MOST_BYTES`."""
 _LOCK = threading.Lock()
+_READING: WeakKeyDictionary[SparkSession, threading.Lock] = WeakKeyDictionary()
+"""Held while a task reads for the copies: two tasks that begin side by side ask for the same manifests."""
 
 
 def few_entries(
@@ -270,6 +272,19 @@ def few_entries(
     asked: frozenset[_Wanted] = frozenset([*(column.field_id for column in bounded if column is not None), *parted])
     with _LOCK:
         copies = _COPIES.setdefault(spark, LRUCache(MOST_BYTES, getsizeof=lambda copy: copy.bytes))
+        reading = _READING.setdefault(spark, threading.Lock())
+    with reading:
+        told = _kept_or_read(spark, copies, manifests, asked)
+    if told is None or len(told) > FEW_ENTRIES:  # a writer that miscounts
+        return None
+    return _asked(told, bounded, parted)
+
+
+def _kept_or_read(
+    spark: SparkSession, copies: _Copies, manifests: Sequence[Manifest], asked: frozenset[_Wanted]
+) -> list[_Stored] | None:
+    """What the session has of these manifests, after it read what it had not; None for too many."""
+    with _LOCK:
         found = {m.path: copy for m in manifests if (copy := copies.get((m.path, m.length))) is not None}
     known = frozenset(_by_name([*(each for copy in found.values() for each in copy.known), *asked]).values())
     missing = [each for each in manifests if each.path not in found or not asked <= found[each.path].known]
@@ -281,8 +296,7 @@ def few_entries(
             found[each.path] = _Copy(known, read.get(each.path.rsplit("/", 1)[-1], ()))
             with _LOCK, suppress(ValueError):  # larger than all that is kept
                 copies[each.path, each.length] = found[each.path]
-    told = [stored for each in manifests for stored in found[each.path].entries]
-    return _asked(told, bounded, parted) if len(told) <= FEW_ENTRIES else None  # a writer that miscounts
+    return [stored for each in manifests for stored in found[each.path].entries]
 
 
 def entries_by_commit(

@@ -5,7 +5,7 @@ that are asked about, and not the table.
 """
 
 from collections.abc import Iterable, Sequence
-from threading import Lock
+from threading import Condition
 from typing import NamedTuple
 
 from cachetools import LRUCache, cached
@@ -85,14 +85,14 @@ def _of_commits(_spark: SparkSession, commits: Sequence[Snapshot]) -> frozenset[
     return frozenset(commit.snapshot_id for commit in commits)
 
 
-@cached(LRUCache(_MOST_KEPT, getsizeof=len), key=_of_commits, lock=Lock())
+@cached(LRUCache(_MOST_KEPT, getsizeof=len), key=_of_commits, condition=Condition())
 def own_manifests(spark: SparkSession, commits: Sequence[Snapshot]) -> tuple[Manifest, ...]:
     """The manifests in which these commits put what they added and removed, in no order.
 
     Source: a commit's own manifest list. A later commit's list is as good as long as nothing was merged away since:
     when its manifests of the commit count as many files as the commit's summary. So the newest commit's list is read
     first, and an older one only for commits that it does not tell wholly (merged away, or rolled back).
-    Lists never change, and what they say is kept for the next task.
+    Lists never change, and what they say is kept for the next task; a task beside this one waits for it.
     """
     left = {int(commit.snapshot_id): commit for commit in commits}
     found: dict[str, Manifest] = {}
