@@ -133,8 +133,7 @@ class Clicks:
         return mute_clicked(self._services, click, table)
 
     def _export(self, click: Clicked, incident: str) -> str:
-        self._views.upload_record(self._services.store.get(IncidentId(incident)), click.channel, click.trigger)
-        return "Exporting the record as HTML, Markdown and JSON. The files appear in the incident's thread."
+        return self._views.upload_record(self._services.store.get(IncidentId(incident)), click.channel, click.trigger)
 
     def _form(self, _click: Clicked, *_ids: str) -> None:
         """The form was opened by the listener; its submission does the work."""

@@ -415,8 +415,7 @@ class Commands:
 
     def _export(self, command: Command) -> str:
         incident = self._services.store.newest_in(command.channel)
-        self._views.upload_record(incident, command.channel, command.trigger)
-        return f"Exporting the record as HTML, Markdown and JSON. The files appear in the thread of {incident.id}."
+        return self._views.upload_record(incident, command.channel, command.trigger)
 
 
 def _over_services(do: Callable[[Services, Command], str]) -> Callable[[Commands, Command], str]:

@@ -92,11 +92,12 @@ class Views:
         except SlackApiError as error:
             log.warning("home not published", error=error.response.get("error"))
 
-    def upload_record(self, incident: Incident, channel: str, asked: str) -> None:
+    def upload_record(self, incident: Incident, channel: str, asked: str) -> str:
         """The incident's record in its thread, as it stands now: queued, so that a crash does not lose it. `asked`
-        tells one request from another."""
+        tells one request from another. The answer is for whoever asked."""
         room = channel or incident.opened.channel
         self._outbox.put(record_post(incident.id, incident.seq, room, card_key(incident.id), asked))
+        return f"Exporting the record as HTML, Markdown and JSON. The files appear in the thread of {incident.id}."
 
 
 FIRST_WARNING = "first_warning"
