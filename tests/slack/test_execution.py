@@ -146,12 +146,14 @@ def test_the_walk_ends_with_review_and_a_whole_record(recovered: SeenMessage, an
     card = ana.sees_on_card("Closed by @Ana Ribeiro: Recovered and verified.")
     eventually(lambda: not ana.proposal.buttons, PATIENCE_S)
 
-    ana.answer_to(lambda: ana.clicks("Export the record", card))
-    exported, timeline = ana.asks("export"), ana.asks("timeline")
+    ana.clicks("Export the record", card)
+    eventually(lambda: ana.was_told("The files appear in the thread of wl-1.") == 1, PATIENCE_S)
+    ana.types("/waterline export")
+    eventually(lambda: ana.was_told("The files appear in the thread of wl-1.") == 2, PATIENCE_S)
+    ana.types("/waterline timeline")
+    eventually(lambda: ana.was_told("Recovered and verified.") >= 1, PATIENCE_S)
     eventually(lambda: sum(each.plain.startswith("The record of wl-1.") for each in ana.card.replies) == 2, PATIENCE_S)
 
-    assert "The files appear in the thread of wl-1." in exported
-    assert "Recovered and verified." in timeline
     assert bot.store.journal.verify() == ()
     assert not bot.services.store.get(WL).is_open
 
