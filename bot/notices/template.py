@@ -223,7 +223,7 @@ def _head(path: Path) -> Head:
 
 def _incomplete(path: Path, line: int, found: str) -> BadConfiguration:
     return BadConfiguration(
-        f"{path.name}:{line}: the front matter of this notice is not complete.",
+        f"{path.name}:{line}: this notice has no complete front matter.",
         f"Expected title, when and audience (consumers); found: {found}.",
         "Write them between two lines of --- at the top of the file.",
     )

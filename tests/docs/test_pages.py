@@ -57,6 +57,7 @@ ELSEWHERE = {
 OF_OTHERS = {
     "pip install .",
     "make install",
+    "python3 -m venv .venv",
     "source .venv/bin/activate",
     "export WATERLINE_CONFIG=.cache/demo/waterline.yaml",
 }
