@@ -10,9 +10,9 @@ from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
-from spark_tasks._copies import in_range_of, with_key_in
-from spark_tasks._data_files import DataFile, rows_in
-from spark_tasks._event_time import (
+from spark_tasks._support.copies import in_range_of, with_key_in
+from spark_tasks._support.data_files import DataFile, rows_in
+from spark_tasks._support.event_time import (
     BELOW,
     MICROS,
     brings_new_rows,
@@ -24,9 +24,9 @@ from spark_tasks._event_time import (
     of_the_future,
     timed_files,
 )
-from spark_tasks._reading import column, renamed, rows_at
-from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, at, cell, could_not, lasting, moment, without_key
+from spark_tasks._support.reading import column, renamed, rows_at
+from spark_tasks._support.window import begin_expired, is_cut, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, at, cell, could_not, lasting, moment, without_key
 
 TASK = Task(
     name="backfill_boundary",

@@ -17,7 +17,7 @@ from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedC
 from bot.observation.ids import short_job
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
-from spark_tasks._words import MAX_ROWS, cell, could_not, lasting
+from spark_tasks._support.words import MAX_ROWS, cell, could_not, lasting
 
 SLACK = 2
 """So many intervals may lie between two checkpoints before the interval counts as not kept."""

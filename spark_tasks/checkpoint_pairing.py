@@ -8,7 +8,7 @@ from bot.observation.findings import Pairing, PairingFinding, PairVerdict
 from bot.observation.ids import short, short_job
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
-from spark_tasks._words import MAX_ROWS, cell, could_not
+from spark_tasks._support.words import MAX_ROWS, cell, could_not
 
 TASK = Task(
     name="checkpoint_pairing",

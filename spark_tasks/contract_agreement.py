@@ -12,7 +12,7 @@ from bot.observation.findings import ContractAgreementFinding, FreshnessFinding,
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted, span
 from spark_tasks import freshness
-from spark_tasks._words import MAX_ROWS
+from spark_tasks._support.words import MAX_ROWS
 
 TASK = Task(
     name="contract_agreement",

@@ -18,12 +18,12 @@ from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
-from spark_tasks._copies import in_range_of, with_key_in
-from spark_tasks._data_files import DataFile, comparable, files_of, rows_in
-from spark_tasks._reading import column, names_at, renamed, rows_at, whole_schema
-from spark_tasks._storage import exact
-from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
+from spark_tasks._support.copies import in_range_of, with_key_in
+from spark_tasks._support.data_files import DataFile, comparable, files_of, rows_in
+from spark_tasks._support.reading import column, names_at, renamed, rows_at, whole_schema
+from spark_tasks._support.storage import exact
+from spark_tasks._support.window import Reach, begin_expired, is_cut, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, could_not, shown, without_key
 
 _POSITION_DELETES = "file_path string"
 

@@ -35,12 +35,12 @@ from bot.observation.listed import at_checkpoints
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._coverage import parts_by_commit
-from spark_tasks._data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
-from spark_tasks._few_entries import Entry, entries_by_commit
-from spark_tasks._manifests import own_manifests
-from spark_tasks._reading import column, renamed
-from spark_tasks._source_ranges import (
+from spark_tasks._support.coverage import parts_by_commit
+from spark_tasks._support.data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
+from spark_tasks._support.few_entries import Entry, entries_by_commit
+from spark_tasks._support.manifests import own_manifests
+from spark_tasks._support.reading import column, renamed
+from spark_tasks._support.source_ranges import (
     WHOLE,
     Covered,
     Overlap,
@@ -57,8 +57,8 @@ from spark_tasks._source_ranges import (
     told_ranges,
     without_position,
 )
-from spark_tasks._window import Reach, line_of, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids
+from spark_tasks._support.window import Reach, line_of, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, absent_columns, cell, could_not, ids
 
 Spans = dict[str, list[tuple[int, int]]]
 """Source partition, as `_source_partition` spells it -> positions, both ends inclusive, rising and apart."""

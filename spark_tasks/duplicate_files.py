@@ -12,10 +12,10 @@ from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._few_entries import Entry, entries_by_commit
-from spark_tasks._reading import ENTRIES_BELOW, MANIFESTS_BELOW, Around, manifests_around
-from spark_tasks._window import no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, could_not, ids
+from spark_tasks._support.few_entries import Entry, entries_by_commit
+from spark_tasks._support.reading import ENTRIES_BELOW, MANIFESTS_BELOW, Around, manifests_around
+from spark_tasks._support.window import no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, could_not, ids
 
 
 class Repeated(NamedTuple):

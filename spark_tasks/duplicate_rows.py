@@ -14,8 +14,8 @@ from bot.observation.findings import PAIRS_TOLD, DuplicatePair, DuplicatesFindin
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
-from spark_tasks._before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
-from spark_tasks._copies import (
+from spark_tasks._support.before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
+from spark_tasks._support.copies import (
     FILE,
     IN_WINDOW,
     PARTITION,
@@ -26,10 +26,10 @@ from spark_tasks._copies import (
     untold,
     with_key_in,
 )
-from spark_tasks._reading import added_since, entries, local_ids, writers_of
-from spark_tasks._storage import SUBTASK_IN_FILE_NAME
-from spark_tasks._window import Reach, begin_of, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
+from spark_tasks._support.reading import added_since, entries, local_ids, writers_of
+from spark_tasks._support.storage import SUBTASK_IN_FILE_NAME
+from spark_tasks._support.window import Reach, begin_of, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, could_not, shown, without_key
 
 
 def copies_in_order(copies: DataFrame, order: DataFrame, keys: tuple[str, ...], begins: int) -> DataFrame:

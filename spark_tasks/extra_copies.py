@@ -14,12 +14,12 @@ from bot.observation.findings import CopiesOfCommit, ExtraCopiesFinding
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
-from spark_tasks._before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
-from spark_tasks._copies import changed_at, copies_of, in_range_of, known_single, with_key_in
-from spark_tasks._data_files import comparable
-from spark_tasks._reading import added_since, column, entries, local_ids, rows_at, whole_schema
-from spark_tasks._window import Reach, begin_of, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, could_not, shown, without_key
+from spark_tasks._support.before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
+from spark_tasks._support.copies import changed_at, copies_of, in_range_of, known_single, with_key_in
+from spark_tasks._support.data_files import comparable
+from spark_tasks._support.reading import added_since, column, entries, local_ids, rows_at, whole_schema
+from spark_tasks._support.window import Reach, begin_of, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, absent_columns, could_not, shown, without_key
 from spark_tasks.duplicate_rows import repeated_keys
 
 FILE, PLACE = "_file", "_pos"

@@ -21,8 +21,8 @@ from bot.observation.looked import NotSeen
 from bot.observation.paths import one_of, plain
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._window import Reach, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, cell, could_not
+from spark_tasks._support.window import Reach, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, cell, could_not
 
 T = TypeVar("T", bound=Hashable)
 

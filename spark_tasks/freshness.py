@@ -15,8 +15,8 @@ from bot.observation.ids import short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
-from spark_tasks._data_files import DataFile
-from spark_tasks._event_time import (
+from spark_tasks._support.data_files import DataFile
+from spark_tasks._support.event_time import (
     BELOW,
     bringing,
     by_commit,
@@ -28,8 +28,8 @@ from spark_tasks._event_time import (
     timed_files,
     with_overwrites,
 )
-from spark_tasks._reading import renamed
-from spark_tasks._words import at, cell, could_not, lasting, moment
+from spark_tasks._support.reading import renamed
+from spark_tasks._support.words import at, cell, could_not, lasting, moment
 
 _DAY = timedelta(days=1)
 

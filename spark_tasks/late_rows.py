@@ -12,8 +12,8 @@ from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Column as TableColumn
 from bot.observation.table import Snapshot
-from spark_tasks._data_files import COMMIT, DataFile, rows_in
-from spark_tasks._event_time import (
+from spark_tasks._support.data_files import COMMIT, DataFile, rows_in
+from spark_tasks._support.event_time import (
     BELOW,
     MICROS,
     brings_rows,
@@ -27,9 +27,9 @@ from spark_tasks._event_time import (
     overwrites,
     timed_files,
 )
-from spark_tasks._reading import renamed
-from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, could_not, ids, lasting
+from spark_tasks._support.reading import renamed
+from spark_tasks._support.window import begin_expired, is_cut, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, could_not, ids, lasting
 
 TASK = Task(
     name="late_rows",

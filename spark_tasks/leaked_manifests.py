@@ -21,12 +21,12 @@ from bot.observation.ids import JobId, short_job
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
-from spark_tasks._commit_files import files_by_commit
-from spark_tasks._few_entries import range_columns
-from spark_tasks._leaked_files import Contents, Listed, contents_of, files_listed
-from spark_tasks._source_ranges import source_columns
-from spark_tasks._storage import is_overdue
-from spark_tasks._words import MAX_ROWS, cell, could_not
+from spark_tasks._support.commit_files import files_by_commit
+from spark_tasks._support.few_entries import range_columns
+from spark_tasks._support.leaked_files import Contents, Listed, contents_of, files_listed
+from spark_tasks._support.source_ranges import source_columns
+from spark_tasks._support.storage import is_overdue
+from spark_tasks._support.words import MAX_ROWS, cell, could_not
 
 _FIRST = 20
 """Of so many first commits with rows the lowest position counts: where a source has several partitions after all, and

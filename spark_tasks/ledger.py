@@ -25,10 +25,10 @@ from bot.observation.listed import Mark, Writer, marks_of
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.sentences import column_times, counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._commit_files import CommitFiles, files_by_commit, moment_of
-from spark_tasks._few_entries import range_columns
-from spark_tasks._window import Reach, line_of, no_commits, reach_of
-from spark_tasks._words import IDS_IN_A_SENTENCE, MAX_ROWS, could_not, ids
+from spark_tasks._support.commit_files import CommitFiles, files_by_commit, moment_of
+from spark_tasks._support.few_entries import range_columns
+from spark_tasks._support.window import Reach, line_of, no_commits, reach_of
+from spark_tasks._support.words import IDS_IN_A_SENTENCE, MAX_ROWS, could_not, ids
 
 COLUMNS = (
     "checkpoint", "run", "committed", "on main", "no commit before", "rows", "read by", "snapshot", "writer", "files",

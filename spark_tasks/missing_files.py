@@ -17,12 +17,12 @@ from bot.observation.looked import NotSeen
 from bot.observation.paths import place_of, told_apart
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._beside import data_folder
-from spark_tasks._commit_files import word_of
-from spark_tasks._few_entries import Parted, parted_by, stored_value, struct_of
-from spark_tasks._manifests import MAX_MANIFESTS, Manifest, newest_of
-from spark_tasks._reading import entries_of, local_ids
-from spark_tasks._storage import (
+from spark_tasks._support.beside import data_folder
+from spark_tasks._support.commit_files import word_of
+from spark_tasks._support.few_entries import Parted, parted_by, stored_value, struct_of
+from spark_tasks._support.manifests import MAX_MANIFESTS, Manifest, newest_of
+from spark_tasks._support.reading import entries_of, local_ids
+from spark_tasks._support.storage import (
     PASSED_OVER,
     UNASKABLE,
     agree,
@@ -32,7 +32,7 @@ from spark_tasks._storage import (
     plain_column,
     sizes_of,
 )
-from spark_tasks._words import MAX_ROWS, cell, could_not, ids
+from spark_tasks._support.words import MAX_ROWS, cell, could_not, ids
 
 MAX_ASKED = 5_000
 """So many files below the folder, and so many elsewhere, are asked for by name."""

@@ -21,12 +21,12 @@ from bot.observation.findings import GapsFinding, GapsOnBroker, PositionGap
 from bot.observation.ids import short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
-from spark_tasks._coverage import Range, moment_of, partition_of, parts_by_commit, within
-from spark_tasks._coverage import tops_of as highest_of
-from spark_tasks._data_files import DataFile, data_added, files_of, orc_times, rows_in
-from spark_tasks._event_time import brings_rows, newest_with_rows, overwrites
-from spark_tasks._places import added_places, usual_holes
-from spark_tasks._positions import (
+from spark_tasks._support.coverage import Range, moment_of, partition_of, parts_by_commit, within
+from spark_tasks._support.coverage import tops_of as highest_of
+from spark_tasks._support.data_files import DataFile, data_added, files_of, orc_times, rows_in
+from spark_tasks._support.event_time import brings_rows, newest_with_rows, overwrites
+from spark_tasks._support.places import added_places, usual_holes
+from spark_tasks._support.positions import (
     MOST_PARTITIONS,
     Edges,
     Positions,
@@ -36,11 +36,11 @@ from spark_tasks._positions import (
     unplaced,
     untold_gaps,
 )
-from spark_tasks._reading import column, renamed, rows_at
-from spark_tasks._tails import NO_TAILS, Tails, cut_short, newest_of, source_state, tails_of, waiting_in_words
-from spark_tasks._unlisted import highest_below
-from spark_tasks._window import Reach, line_of, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, ids, shown
+from spark_tasks._support.reading import column, renamed, rows_at
+from spark_tasks._support.tails import NO_TAILS, Tails, cut_short, newest_of, source_state, tails_of, waiting_in_words
+from spark_tasks._support.unlisted import highest_below
+from spark_tasks._support.window import Reach, line_of, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, absent_columns, at, cell, could_not, ids, shown
 
 _MOST_NAMED = 4
 

@@ -11,11 +11,11 @@ from bot.observation.findings import OrphanFilesFinding
 from bot.observation.looked import NotSeen
 from bot.observation.paths import told_apart
 from bot.observation.sentences import counted
-from spark_tasks._beside import begin_of, data_folder, named_since, unnamed, unnamed_still
-from spark_tasks._leaked_files import paths_in
-from spark_tasks._storage import files_under, inside_of, patience
-from spark_tasks._window import no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, at, could_not
+from spark_tasks._support.beside import begin_of, data_folder, named_since, unnamed, unnamed_still
+from spark_tasks._support.leaked_files import paths_in
+from spark_tasks._support.storage import files_under, inside_of, patience
+from spark_tasks._support.window import no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, at, could_not
 
 TASK = Task(
     name="orphan_files",

@@ -9,7 +9,7 @@ from bot.observation.looked import NotSeen
 from bot.observation.readers import ReadRun
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._words import MAX_ROWS, could_not
+from spark_tasks._support.words import MAX_ROWS, could_not
 
 TASK = Task(
     name="reads_above_waterline",

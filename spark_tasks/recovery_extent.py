@@ -23,9 +23,9 @@ from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._data_files import DataFile, data_added, files_of
-from spark_tasks._event_time import newest_with_rows
-from spark_tasks._words import MAX_ROWS, cell, could_not, ids, lasting, shown
+from spark_tasks._support.data_files import DataFile, data_added, files_of
+from spark_tasks._support.event_time import newest_with_rows
+from spark_tasks._support.words import MAX_ROWS, cell, could_not, ids, lasting, shown
 
 Brought = Mapping[SnapshotId, Sequence[DataFile]]
 """Commit -> the data files that it added, with the bounds of their source positions; commits without a look are not

@@ -9,12 +9,12 @@ from bot.observation.findings import PositionGap, ReplayableFinding
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.replay import PositionRange, ReplayRange, ReplayRecipe
 from bot.observation.sentences import counted
-from spark_tasks._kafka import held
-from spark_tasks._positions import positions_of, several_partitions, unplaced, untold_gaps
-from spark_tasks._reading import column, rows_appended, rows_at, whole_schema
-from spark_tasks._replay import Named, event_span, named_by, rows_absent, rows_given, summed
-from spark_tasks._window import Reach, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, shown, without_key
+from spark_tasks._support.kafka import held
+from spark_tasks._support.positions import positions_of, several_partitions, unplaced, untold_gaps
+from spark_tasks._support.reading import column, rows_appended, rows_at, whole_schema
+from spark_tasks._support.replay import Named, event_span, named_by, rows_absent, rows_given, summed
+from spark_tasks._support.window import Reach, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, absent_columns, at, cell, could_not, shown, without_key
 
 TASK = Task(
     name="replayable_rows",

@@ -20,8 +20,8 @@ from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
-from spark_tasks._copies import FILE, in_range_of, with_key_in
-from spark_tasks._coverage import (
+from spark_tasks._support.copies import FILE, in_range_of, with_key_in
+from spark_tasks._support.coverage import (
     Part,
     is_apart,
     key_columns,
@@ -32,12 +32,21 @@ from spark_tasks._coverage import (
     older_at,
     parts_by_commit,
 )
-from spark_tasks._data_files import COMMIT, PATH, DataFile, comparable, data_added, files_of, rows_in
-from spark_tasks._event_time import brings_new_rows, mixes
-from spark_tasks._reading import added_since, column, local_ids, names_at, renamed, rows_at, whole_schema, writers_of
-from spark_tasks._source_ranges import source_columns, without_position
-from spark_tasks._window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, could_not
+from spark_tasks._support.data_files import COMMIT, PATH, DataFile, comparable, data_added, files_of, rows_in
+from spark_tasks._support.event_time import brings_new_rows, mixes
+from spark_tasks._support.reading import (
+    added_since,
+    column,
+    local_ids,
+    names_at,
+    renamed,
+    rows_at,
+    whole_schema,
+    writers_of,
+)
+from spark_tasks._support.source_ranges import source_columns, without_position
+from spark_tasks._support.window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, absent_columns, could_not
 
 
 def came_again(ask: Ask, finding: ReplayedRowsFinding) -> str:

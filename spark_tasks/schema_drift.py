@@ -27,10 +27,10 @@ from bot.observation.sentences import counted
 from bot.observation.table import Column as TableColumn
 from bot.observation.table import Snapshot, TableState
 from bot.observation.written import WrittenSchema, as_said
-from spark_tasks._event_time import newest_with_rows
-from spark_tasks._reading import entries
-from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, could_not
+from spark_tasks._support.event_time import newest_with_rows
+from spark_tasks._support.reading import entries
+from spark_tasks._support.window import Reach, begin_expired, is_cut, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, could_not
 
 _COUNTS = dict.fromkeys(
     ("null_value_counts", "value_counts", "column_sizes"), "array<struct<key: int, value: bigint>>"

@@ -20,9 +20,9 @@ from bot.observation.listed import first_by, jobs_of
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Ref, Snapshot, TableState
-from spark_tasks._reading import entries
-from spark_tasks._window import Reach, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, cell, could_not, lasting
+from spark_tasks._support.reading import entries
+from spark_tasks._support.window import Reach, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, cell, could_not, lasting
 
 SOON = timedelta(days=1)
 _ENOUGH_FILES = 20

@@ -17,11 +17,11 @@ from bot.observation.looked import NotSeen
 from bot.observation.paths import ByPath
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._manifests import Manifest, listed, manifest_of
-from spark_tasks._reading import entries_of
-from spark_tasks._storage import MAX_PATHS, PASSED_OVER, OnStorage, load_files, sizes_of, unescaped
-from spark_tasks._window import Reach, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, cell, could_not, ids
+from spark_tasks._support.manifests import Manifest, listed, manifest_of
+from spark_tasks._support.reading import entries_of
+from spark_tasks._support.storage import MAX_PATHS, PASSED_OVER, OnStorage, load_files, sizes_of, unescaped
+from spark_tasks._support.window import Reach, no_commits, reach_of
+from spark_tasks._support.words import MAX_ROWS, cell, could_not, ids
 
 _ONE_AT_A_TIME = Lock()
 """Two that overlap would restore what the other has set."""

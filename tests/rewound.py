@@ -26,10 +26,10 @@ from bot.observation.contract import TableContract
 from bot.observation.ids import CheckpointId, IncidentId, JobId, ProposalId, SnapshotId, UserId
 from bot.observation.table import Window
 from bot.ports import JobPorts, Journal, PastRuns
-from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.proposing import Proposals
+from bot.service.proposals.executing import Executions
+from bot.service.proposals.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink
 from tests.power_cut import PowerCut

@@ -8,7 +8,7 @@ How a uid is given stands in the job's own code or statement, so Waterline does 
 which the job has committed people are told to start it: nothing then passes over what main has.
 """
 
-from bot.actions._draft import live_run, may_lose_state
+from bot.actions._support.draft import live_run, may_lose_state
 from bot.history.case import Case
 from bot.history.other_jobs import highest_position
 from bot.history.prediction import RestoreVerdict, predict

@@ -6,8 +6,8 @@ no data file is written anew, so that no row rises above a delete by key that ca
 
 from collections.abc import Mapping
 
-from bot.actions._passed import must_have_passed
-from bot.actions._staging import branch_for, must_be_writable, rehearsal_of
+from bot.actions._support.passed import must_have_passed
+from bot.actions._support.staging import branch_for, must_be_writable, rehearsal_of
 from bot.history.case import Case
 from bot.history.other_jobs import OtherJobs
 from bot.incident.action import Action, Plan

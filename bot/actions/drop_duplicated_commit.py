@@ -11,8 +11,8 @@ that the table had already. What else such a commit brought is nobody's copy, an
 
 from collections.abc import Iterator, Sequence
 
-from bot.actions._passed import must_have_passed
-from bot.actions._staging import (
+from bot.actions._support.passed import must_have_passed
+from bot.actions._support.staging import (
     every,
     first_that_took_rows,
     listed,

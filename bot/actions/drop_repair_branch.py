@@ -4,10 +4,10 @@ Main may have moved since: people start the job by hand, an undo has it go on, s
 from what pairs with main as it is now, which need not be the savepoint that the rehearsal's stop took (facts 0.1).
 """
 
-from bot.actions._draft import drafted, job_and_head, live_run
-from bot.actions._foreseen import knowing
-from bot.actions._recipes import kept_for_start, start_from
-from bot.actions._staged import Rehearsed, goes_on, rehearsed, start_in_words
+from bot.actions._support.draft import drafted, job_and_head, live_run
+from bot.actions._support.foreseen import knowing
+from bot.actions._support.recipes import kept_for_start, start_from
+from bot.actions._support.staged import Rehearsed, goes_on, rehearsed, start_in_words
 from bot.incident.action import Action, Plan
 from bot.incident.effects import DropBranch, Effect
 from bot.incident.proposal import NobodyWrites, Proposal, RefIs, Requirement

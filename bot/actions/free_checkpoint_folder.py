@@ -3,8 +3,8 @@
 No folder is moved: a new job id has a folder of its own, and each start by Waterline is under a new one (facts F25).
 """
 
-from bot.actions._draft import live_run
-from bot.actions._recipes import restarted
+from bot.actions._support.draft import live_run
+from bot.actions._support.recipes import restarted
 from bot.incident.action import Action, Plan
 from bot.incident.proposal import Proposal
 

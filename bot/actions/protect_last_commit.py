@@ -3,7 +3,7 @@
 Expiry does not know that (facts F8). A tag keeps the snapshot, whatever the table's retention says.
 """
 
-from bot.actions._draft import drafted
+from bot.actions._support.draft import drafted
 from bot.incident.action import Action, Plan
 from bot.incident.effects import MarkTable
 from bot.incident.proposal import Proposal, SnapshotPresent

@@ -7,10 +7,10 @@ newest commit below the repair, because it looks for it among the head's ancesto
 from collections.abc import Mapping
 from itertools import takewhile
 
-from bot.actions._draft import drafted, job_and_head, others_to_pause, readers_of
-from bot.actions._foreseen import committer
-from bot.actions._recipes import start_from
-from bot.actions._staged import (
+from bot.actions._support.draft import drafted, job_and_head, others_to_pause, readers_of
+from bot.actions._support.foreseen import committer
+from bot.actions._support.recipes import start_from
+from bot.actions._support.staged import (
     GoesOn,
     Rehearsed,
     goes_on_published,
@@ -18,7 +18,7 @@ from bot.actions._staged import (
     rehearsed,
     start_in_words,
 )
-from bot.actions._staging import sized
+from bot.actions._support.staging import sized
 from bot.history.restore import RestorePoint
 from bot.incident.action import Action, Plan
 from bot.incident.effects import Effect, PublishBranch, StartFromStop

@@ -7,7 +7,7 @@ commit: their order does not matter, because nothing in them is an update.
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from bot.actions._staging import must_not_rise, named, rehearsal, said_of_rows, sized, where
+from bot.actions._support.staging import must_not_rise, named, rehearsal, said_of_rows, sized, where
 from bot.history.case import Case
 from bot.history.unread_points import all_are_live, some_are_live
 from bot.incident.action import Action, Plan

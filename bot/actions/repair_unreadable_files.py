@@ -2,7 +2,7 @@
 drop the references and state the loss.
 """
 
-from bot.actions._staging import (
+from bot.actions._support.staging import (
     every,
     first_that_took_rows,
     listed,

@@ -3,8 +3,8 @@
 Idempotent by key: only a row whose key does not live is written. What is there already stays, equal or not.
 """
 
-from bot.actions._draft import job_and_head
-from bot.actions._staging import declared_replay, keys_must_come_once, replay_rehearsal, too_many, within
+from bot.actions._support.draft import job_and_head
+from bot.actions._support.staging import declared_replay, keys_must_come_once, replay_rehearsal, too_many, within
 from bot.incident.action import Action, Plan
 from bot.incident.asked import bounds_of
 from bot.incident.proposal import Proposal

@@ -4,7 +4,7 @@ Bounded by what is missing, idempotent by key: a row whose key lives already is 
 the evidence looked at, value for value.
 """
 
-from bot.actions._staging import declared_replay, keys_must_come_once, replay_rehearsal, too_many
+from bot.actions._support.staging import declared_replay, keys_must_come_once, replay_rehearsal, too_many
 from bot.history.source_records import on_broker_in_words
 from bot.incident.action import Action, Plan
 from bot.incident.proposal import Proposal

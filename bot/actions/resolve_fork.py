@@ -6,7 +6,7 @@ commit of the fork makes the rest harder. Once it stands still, the diagnosis as
 rewind to before its first commit, or by key.
 """
 
-from bot.actions._draft import drafted, job_and_head, living, living_others, state_at_risk, stop_sentences
+from bot.actions._support.draft import drafted, job_and_head, living, living_others, state_at_risk, stop_sentences
 from bot.incident.action import Action, Plan
 from bot.incident.effects import StopFork
 from bot.incident.proposal import Proposal, Requirement, RunIsCurrent, RunsAlive

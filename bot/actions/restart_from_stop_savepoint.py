@@ -1,7 +1,7 @@
 """Restart the job from its own stop: the one way to take up a new schema or setting that loses and repeats nothing."""
 
-from bot.actions._draft import live_run
-from bot.actions._recipes import restarted
+from bot.actions._support.draft import live_run
+from bot.actions._support.recipes import restarted
 from bot.incident.action import Action, Plan
 from bot.incident.proposal import Proposal
 from bot.observation.errors import Refused

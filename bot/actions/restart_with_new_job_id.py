@@ -4,9 +4,9 @@ Each start by Waterline is under an id of its own, so the drop ends with the sta
 head the source reads again whatever was dropped since; nothing has to be brought back by hand then (facts 0.7, F3, F4).
 """
 
-from bot.actions._draft import live_run
-from bot.actions._recipes import started_on_head
-from bot.actions._restore_points import pair_with_head
+from bot.actions._support.draft import live_run
+from bot.actions._support.recipes import started_on_head
+from bot.actions._support.restore_points import pair_with_head
 from bot.incident.action import Action, Plan
 from bot.incident.proposal import Proposal
 

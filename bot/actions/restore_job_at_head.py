@@ -4,9 +4,9 @@ Asked for where a run looks for a Flink manifest that is gone for ever (facts F7
 another restore point of the job fits the table as it is.
 """
 
-from bot.actions._draft import live_run
-from bot.actions._recipes import started_on_head
-from bot.actions._restore_points import pair_with_head
+from bot.actions._support.draft import live_run
+from bot.actions._support.recipes import started_on_head
+from bot.actions._support.restore_points import pair_with_head
 from bot.incident.action import Action, Plan
 from bot.incident.proposal import Proposal
 

@@ -3,8 +3,8 @@
 A finding that says so may be older than what another run has committed since: its rows would be read again.
 """
 
-from bot.actions._draft import job_and_head, live_run
-from bot.actions._recipes import restarted, started_on_head
+from bot.actions._support.draft import job_and_head, live_run
+from bot.actions._support.recipes import restarted, started_on_head
 from bot.history.ranking import where_files_wait
 from bot.history.restore import RestorePoint
 from bot.incident.action import Action, Plan

@@ -6,11 +6,11 @@ Lost commits that were read and committed again since, or may be yet, stay out: 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from bot.actions._draft import live_run
-from bot.actions._foreseen import committer
-from bot.actions._recipes import left_behind, rewound
-from bot.actions._restore_points import pair_with_head
-from bot.actions._staging import every, listed, must_not_rise, named, rehearsal, said_of_rows, sized, where
+from bot.actions._support.draft import live_run
+from bot.actions._support.foreseen import committer
+from bot.actions._support.recipes import left_behind, rewound
+from bot.actions._support.restore_points import pair_with_head
+from bot.actions._support.staging import every, listed, must_not_rise, named, rehearsal, said_of_rows, sized, where
 from bot.history.case import Case
 from bot.history.other_jobs import commits_that_bind, those_that_bind
 from bot.history.other_writers import described_by, keeps_its_rows

@@ -7,9 +7,9 @@ compare-and-swap to the snapshot that pairs with restore point M, start the job 
 
 from itertools import takewhile
 
-from bot.actions._draft import live_run
-from bot.actions._recipes import left_behind, must_be_chosen, rewound, rows_of_others
-from bot.actions._restore_points import newest_pair
+from bot.actions._support.draft import live_run
+from bot.actions._support.recipes import left_behind, must_be_chosen, rewound, rows_of_others
+from bot.actions._support.restore_points import newest_pair
 from bot.history.other_writers import brings_nothing, described_by, keeps_its_rows
 from bot.history.ranking import for_rewind
 from bot.history.restore import RestorePoint

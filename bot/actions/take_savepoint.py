@@ -3,7 +3,7 @@
 Only a stop-with-savepoint surely pairs, as it commits as its last act; an intermediate one commits nothing itself.
 """
 
-from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run
+from bot.actions._support.draft import drafted, job_and_head, live_run, stop_sentences, this_run
 from bot.history.restore import lists_none_of
 from bot.incident.action import Action, Plan
 from bot.incident.effects import KeepSavepoint, StopJob

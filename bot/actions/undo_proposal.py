@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from bot.actions._draft import drafted, job_and_head, live_run
-from bot.actions._foreseen import committer
-from bot.actions._recipes import left_behind, rewound, started_on_head
-from bot.actions._restore_points import going_on
-from bot.actions._staged import goes_on, main_at, may_yet_be_found, newest_by_flink
+from bot.actions._support.draft import drafted, job_and_head, live_run
+from bot.actions._support.foreseen import committer
+from bot.actions._support.recipes import left_behind, rewound, started_on_head
+from bot.actions._support.restore_points import going_on
+from bot.actions._support.staged import goes_on, main_at, may_yet_be_found, newest_by_flink
 from bot.history.case import Case
 from bot.history.restore import RestorePoint
 from bot.incident.action import Action, Past, Plan, StoodStill

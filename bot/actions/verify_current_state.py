@@ -4,7 +4,7 @@ Nothing is changed but a tag on the state that is looked at. The proof that foll
 recovery of Waterline's own; only when it passes may consumers be told that the table recovered.
 """
 
-from bot.actions._draft import alone, drafted, live_run
+from bot.actions._support.draft import alone, drafted, live_run
 from bot.incident.action import Action, Plan
 from bot.incident.doubt import accuses
 from bot.incident.effects import MarkTable

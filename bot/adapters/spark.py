@@ -26,12 +26,12 @@ from bot.evidence import TaskModule
 from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
 from bot.observation.evidence import Answer, Ask, Progress, Task
 from bot.observation.table import TableState
-from spark_tasks._damaged import first_damaged
-from spark_tasks._few_entries import stored_entries
-from spark_tasks._kafka import topic_trouble
-from spark_tasks._manifests import newest_of
-from spark_tasks._reading import has_at_most
-from spark_tasks._storage import exact
+from spark_tasks._support.damaged import first_damaged
+from spark_tasks._support.few_entries import stored_entries
+from spark_tasks._support.kafka import topic_trouble
+from spark_tasks._support.manifests import newest_of
+from spark_tasks._support.reading import has_at_most
+from spark_tasks._support.storage import exact
 
 _AGAIN_AFTER_S = 0.3
 _FEW_ROWS = 20_000

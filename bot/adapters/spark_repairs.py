@@ -22,9 +22,9 @@ from bot.observation.record import Record
 from bot.observation.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.observation.table import TableState
 from bot.ports import RowReplay
-from spark_tasks._kafka import topic_trouble
-from spark_tasks._reading import whole_schema
-from spark_tasks._replay import Named, rows_absent, rows_given, summed, survey
+from spark_tasks._support.kafka import topic_trouble
+from spark_tasks._support.reading import whole_schema
+from spark_tasks._support.replay import Named, rows_absent, rows_given, summed, survey
 
 _SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 _JDBC = "org.apache.iceberg.jdbc.JdbcCatalog"

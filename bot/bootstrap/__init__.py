@@ -7,7 +7,7 @@ from functools import partial
 
 import spark_tasks
 from bot import actions, diagnosis
-from bot.actions._completing import scan as find_actions
+from bot.actions._support.completing import scan as find_actions
 from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import announced_to, contract_of, merged, once_each, team_of
 from bot.adapters.http import Logins
@@ -20,8 +20,8 @@ from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
 from bot.bootstrap.outside import Outside, filed_contracts, job_ports, outside_of
 from bot.bootstrap.watching import findings_of, with_watch
-from bot.diagnosis._examine import ModeModule
-from bot.diagnosis._examine import scan as find_modes
+from bot.diagnosis._support.examine import ModeModule
+from bot.diagnosis._support.examine import scan as find_modes
 from bot.evidence import Collector, find_tasks
 from bot.incident.setup import TableSetup
 from bot.notices import scan as find_notices
@@ -29,34 +29,34 @@ from bot.observation.contract import TableContract
 from bot.observation.ids import TableName
 from bot.ports import Clock, Directory, EvidenceRunner
 from bot.runbook.parse import read_all
-from bot.service.absent_approvers import who_is_gone
-from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician, OtherDoubts, tasks_needed
 from bot.service.diagnosis_service import DiagnosisService
 from bot.service.evidence_service import EvidenceService
 from bot.service.examining import Examiner
-from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
-from bot.service.notification_dispatcher import Posting
-from bot.service.notifying import Answering, Telling
+from bot.service.notices.dispatcher import Posting
+from bot.service.notices.notifying import Answering, Telling
+from bot.service.notices.promises import Promises
 from bot.service.observing import NewerCommits, Observer, Starts
 from bot.service.opening import Opening
-from bot.service.promises import Promises
-from bot.service.proposing import Proposals
+from bot.service.proposals.absent_approvers import who_is_gone
+from bot.service.proposals.approving import Approvals
+from bot.service.proposals.executing import Executions
+from bot.service.proposals.proposing import Proposals
+from bot.service.proposals.retrying import Retrying
+from bot.service.proposals.verifying import Verifier
 from bot.service.reconciler import Reconciler
 from bot.service.record import Records
 from bot.service.restoring import RestoreService
-from bot.service.retrying import Retrying
 from bot.service.reviewing import Reviews
 from bot.service.runbook_steps import RunbookSteps
 from bot.service.savepoints import Savepoints, SavepointTags
 from bot.service.services import Services
-from bot.service.sightings import WatchFindings
 from bot.service.trust import TrustService
-from bot.service.verifying import Verifier
+from bot.service.watching.sightings import WatchFindings
 from bot.service.waterline import Mark, Waterline
 from bot.settings import Settings, refuse_unknown_actions
 

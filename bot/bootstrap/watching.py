@@ -6,13 +6,13 @@ from dataclasses import replace
 import structlog
 
 from bot.adapters.journal_sql.store import Store
-from bot.diagnosis._examine import ModeModule
+from bot.diagnosis._support.examine import ModeModule
 from bot.observation.ids import TableName
 from bot.service.services import Services
-from bot.service.sightings import Sightings, WatchFindings
 from bot.service.trust import TrustService
-from bot.service.watch_look import Eye, WatchTerms
-from bot.service.watching import Watch
+from bot.service.watching.look import Eye, WatchTerms
+from bot.service.watching.sightings import Sightings, WatchFindings
+from bot.service.watching.watch import Watch
 from bot.settings import Settings
 
 log = structlog.get_logger(__name__)

@@ -12,8 +12,8 @@ from bot.observation.errors import BadConfiguration
 from bot.observation.readers import Consumer
 from bot.ports.transports import Transport
 from bot.service.diagnosing import OtherDoubts
-from bot.service.late_readers import LateReaders
-from bot.service.notification_dispatcher import NotificationDispatcher
+from bot.service.notices.dispatcher import NotificationDispatcher
+from bot.service.notices.late_readers import LateReaders
 from bot.settings import NoticeSecrets, Settings
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import spark_tasks
 from bot import actions
-from bot.actions._completing import scan as find_actions
+from bot.actions._support.completing import scan as find_actions
 from bot.bootstrap import failure_modes
-from bot.diagnosis._examine import ModeModule
+from bot.diagnosis._support.examine import ModeModule
 from bot.evidence import TaskModule, find_tasks
 from bot.incident.action import Action
 from bot.incident.diagnosis import Act, Mode, Remedy

@@ -12,7 +12,7 @@ from bot.adapters.saved_case import check_free, read_case, write_case
 from bot.bootstrap import failure_modes
 from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact
 from bot.cli.tables import followed, print_evidence, services_for
-from bot.diagnosis._examine import diagnose as examine
+from bot.diagnosis._support.examine import diagnose as examine
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, Diagnosis, Matches, Mode, SavedCase
 from bot.incident.hidden_values import outgoing_case

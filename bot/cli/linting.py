@@ -8,9 +8,9 @@ from rich.console import Console
 
 import spark_tasks
 from bot import actions, diagnosis
-from bot.actions._completing import scan as find_actions
+from bot.actions._support.completing import scan as find_actions
 from bot.bootstrap.content import CONTENT
-from bot.diagnosis._examine import scan as find_modes
+from bot.diagnosis._support.examine import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.notices.lint import lint as lint_messages

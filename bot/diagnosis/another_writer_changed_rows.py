@@ -4,8 +4,14 @@ The job does not notice: its next checkpoint is committed on top. A compaction i
 rows; one that loses rows is.
 """
 
-from bot.diagnosis._case import in_window, not_asked
-from bot.diagnosis._other_writers import COMPARES, changes_by_others, lost_by, unknown_pick, unsettled_compactions
+from bot.diagnosis._support.case import in_window, not_asked
+from bot.diagnosis._support.other_writers import (
+    COMPARES,
+    changes_by_others,
+    lost_by,
+    unknown_pick,
+    unsettled_compactions,
+)
 from bot.history.case import Case
 from bot.history.other_jobs import OtherJobs
 from bot.history.other_writers import converted_from, name_of, origin_of, picked_from

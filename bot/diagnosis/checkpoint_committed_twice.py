@@ -5,10 +5,10 @@ The catalog accepted a commit and its answer was lost; the sink took it for fail
 Whether main shows a repeated checkpoint that evidence has not seen yet: a commit bears it in its summary.
 """
 
-from bot.diagnosis._asked import checked_until
-from bot.diagnosis._case import counted_anew, empty_starts, not_asked, run_of, time_in
-from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._turns import brought_by_fork
+from bot.diagnosis._support.asked import checked_until
+from bot.diagnosis._support.case import counted_anew, empty_starts, not_asked, run_of, time_in
+from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.turns import brought_by_fork
 from bot.history.case import Case
 from bot.history.starts import flink_commits
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy

@@ -5,7 +5,7 @@ fail until a number is free. Meanwhile nothing is committed. Flink removes the f
 finalize, so afterwards the old folder is often gone; that the old start had committed the number then tells of it.
 """
 
-from bot.diagnosis._case import checkpoints, listed, time_in, unseen
+from bot.diagnosis._support.case import checkpoints, listed, time_in, unseen
 from bot.history.case import Case
 from bot.history.starts import came_up_at, flink_commits
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy

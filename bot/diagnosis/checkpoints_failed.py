@@ -1,9 +1,9 @@
 """F20: some checkpoints failed or were aborted, or none completes any more. Their files come with the next one that
 completes: no row is lost, and until then none arrives. With the V1 sink and unaligned checkpoints rows can be lost."""
 
-from bot.diagnosis._arrivals import Silence, checkpoint_silence
-from bot.diagnosis._asked import unasked
-from bot.diagnosis._case import checkpoints, living, unseen
+from bot.diagnosis._support.arrivals import Silence, checkpoint_silence
+from bot.diagnosis._support.asked import unasked
+from bot.diagnosis._support.case import checkpoints, living, unseen
 from bot.diagnosis.checkpoint_folder_taken import collided
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy

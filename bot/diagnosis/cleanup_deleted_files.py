@@ -13,12 +13,12 @@ Flink manifests that were not committed and whose data files are gone from stora
 Files that a task which reads rows came to by chance, and that are missing or cannot be decoded.
 """
 
-from bot.diagnosis._asked import looked_later, unasked
-from bot.diagnosis._case import living, not_asked, unseen
-from bot.diagnosis._leaks import came_again
-from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
-from bot.diagnosis._restoring import can_rewind_to, pair_with_head
-from bot.diagnosis._wrong_rows import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
+from bot.diagnosis._support.asked import looked_later, unasked
+from bot.diagnosis._support.case import living, not_asked, unseen
+from bot.diagnosis._support.leaks import came_again
+from bot.diagnosis._support.missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
+from bot.diagnosis._support.restoring import can_rewind_to, pair_with_head
+from bot.diagnosis._support.wrong_rows import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
 from bot.history.case import Case
 from bot.history.staleness import met_files
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy

@@ -6,8 +6,8 @@ manifest. Nothing in the table's history tells: the next commit bears the same s
 that nobody names any more does.
 """
 
-from bot.diagnosis._asked import answers
-from bot.diagnosis._case import time_in
+from bot.diagnosis._support.asked import answers
+from bot.diagnosis._support.case import time_in
 from bot.history.case import Case
 from bot.history.other_writers import name_of
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy

@@ -4,8 +4,8 @@
 every id at or below it without a word (facts 0.7, F4).
 """
 
-from bot.diagnosis._case import empty_starts, listed, run_of, unseen, writes_as_v1
-from bot.diagnosis._leaks import came_again, can_be_appended, in_words, leaks_of, up_to
+from bot.diagnosis._support.case import empty_starts, listed, run_of, unseen, writes_as_v1
+from bot.diagnosis._support.leaks import came_again, can_be_appended, in_words, leaks_of, up_to
 from bot.history.case import Case
 from bot.history.empty_starts import EmptyStart
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy

@@ -11,7 +11,7 @@ also where a restore since then is all that Flink shows.
 
 from collections.abc import Iterator
 
-from bot.diagnosis._case import (
+from bot.diagnosis._support.case import (
     LOST_FIRST_RESTORE,
     empty_starts,
     in_window,
@@ -23,12 +23,12 @@ from bot.diagnosis._case import (
     unseen,
     writes_as_v1,
 )
-from bot.diagnosis._leaks import came_again, can_be_appended, in_doubt, in_words, leaks_of, up_to
-from bot.diagnosis._never_let_in import runs_never_let_in
-from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._rightness import root_in_doubt
-from bot.diagnosis._upsert import why_upsert
-from bot.diagnosis._wrong_rows import open_rewinds, overlap, whose_run
+from bot.diagnosis._support.leaks import came_again, can_be_appended, in_doubt, in_words, leaks_of, up_to
+from bot.diagnosis._support.never_let_in import runs_never_let_in
+from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.rightness import root_in_doubt
+from bot.diagnosis._support.upsert import why_upsert
+from bot.diagnosis._support.wrong_rows import open_rewinds, overlap, whose_run
 from bot.diagnosis.late_files_replaced import replaced
 from bot.history.case import Case
 from bot.history.starts import Rewind, came_up_at, flink_commits

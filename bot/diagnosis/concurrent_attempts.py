@@ -3,8 +3,8 @@
 Speculative execution (batch) does this by design, a failover by accident. What is left are orphan files.
 """
 
-from bot.diagnosis._arrivals import unaccounted
-from bot.diagnosis._asked import checked_until, lacking
+from bot.diagnosis._support.arrivals import unaccounted
+from bot.diagnosis._support.asked import checked_until, lacking
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.sentences import counted

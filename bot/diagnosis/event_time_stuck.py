@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from bot.diagnosis._asked import lacking
+from bot.diagnosis._support.asked import lacking
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.findings import FreshnessFinding

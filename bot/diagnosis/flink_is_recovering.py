@@ -3,11 +3,11 @@
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from bot.diagnosis._asked import checked_until
-from bot.diagnosis._case import living, time_in, unseen
-from bot.diagnosis._may_commit_on import loop, since_checkpoint, stuck
-from bot.diagnosis._rightness import root_in_doubt
-from bot.diagnosis._wrong_rows import repeats_unexplained
+from bot.diagnosis._support.asked import checked_until
+from bot.diagnosis._support.case import living, time_in, unseen
+from bot.diagnosis._support.may_commit_on import loop, since_checkpoint, stuck
+from bot.diagnosis._support.rightness import root_in_doubt
+from bot.diagnosis._support.wrong_rows import repeats_unexplained
 from bot.history.case import Case
 from bot.history.lineage import Lineage
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy

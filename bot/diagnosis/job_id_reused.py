@@ -7,7 +7,7 @@ id, and very old versions give zero. Not a fault by itself: but any restart belo
 import re
 from itertools import groupby
 
-from bot.diagnosis._case import in_window, rows_by, time_in, unseen
+from bot.diagnosis._support.case import in_window, rows_by, time_in, unseen
 from bot.history.case import Case
 from bot.history.starts import began_without_state, flink_commits
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy

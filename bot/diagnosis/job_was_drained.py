@@ -4,10 +4,10 @@ A drained V1 sink commits its last rows under Long.MAX_VALUE. Every later checkp
 is restored from that state, or from any older one of that job, takes each of its checkpoints for committed (facts 0.6).
 """
 
-from bot.diagnosis._case import listed, takes_for_its_own, unseen
-from bot.diagnosis._leaks import in_words, leaks_of
-from bot.diagnosis._never_let_in import never_let_in
-from bot.diagnosis._restoring import can_rewind_to
+from bot.diagnosis._support.case import listed, takes_for_its_own, unseen
+from bot.diagnosis._support.leaks import in_words, leaks_of
+from bot.diagnosis._support.never_let_in import never_let_in
+from bot.diagnosis._support.restoring import can_rewind_to
 from bot.history.case import Case
 from bot.history.other_jobs import commits_of_job
 from bot.history.starts import came_up_at

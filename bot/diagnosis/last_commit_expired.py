@@ -4,8 +4,8 @@ The sink then takes every checkpoint for uncommitted and asks for Flink manifest
 commit (facts F8; `retain_last = 1` after a compaction or another engine's commit is enough).
 """
 
-from bot.diagnosis._case import living, not_asked, unseen
-from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, missing_manifest
+from bot.diagnosis._support.case import living, not_asked, unseen
+from bot.diagnosis._support.missing_manifest import Fate, MissingManifest, fate, missing_manifest
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.findings import LastCommit

@@ -4,8 +4,8 @@ Files of a checkpoint may arrive at the committer after its state for that check
 writes a second Flink manifest in place of the first. Where the checkpoint failed, no commit has taken the first along.
 """
 
-from bot.diagnosis._case import living, not_asked, unseen
-from bot.diagnosis._leaks import came_again, can_be_appended, in_words
+from bot.diagnosis._support.case import living, not_asked, unseen
+from bot.diagnosis._support.leaks import came_again, can_be_appended, in_words
 from bot.history.case import Case
 from bot.history.starts import flink_commits
 from bot.history.uncommitted import is_replaced

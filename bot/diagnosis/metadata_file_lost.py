@@ -3,7 +3,7 @@
 A writer that took its commit for failed and cleaned up deletes files that the catalog had accepted (facts F10).
 """
 
-from bot.diagnosis._case import not_asked
+from bot.diagnosis._support.case import not_asked
 from bot.history.case import Case
 from bot.history.starts import flink_commits
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy

@@ -5,14 +5,14 @@ A job that stands still and has never committed to this table: what it has left 
 Others may have written the table; the job itself owes it what its checkpoints hold, and nothing else.
 """
 
-from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, unasked
-from bot.diagnosis._case import living, time_in, unseen
-from bot.diagnosis._leaks import came_again
-from bot.diagnosis._may_commit_on import cause_now, is_forgotten, may_commit_on, standstill
-from bot.diagnosis._missing_manifest import missing_manifest
-from bot.diagnosis._other_writers import is_known_to_keep_rows
-from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
-from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, proven
+from bot.diagnosis._support.asked import answers, checked_until, lacking, reaches_head, unasked
+from bot.diagnosis._support.case import living, time_in, unseen
+from bot.diagnosis._support.leaks import came_again
+from bot.diagnosis._support.may_commit_on import cause_now, is_forgotten, may_commit_on, standstill
+from bot.diagnosis._support.missing_manifest import missing_manifest
+from bot.diagnosis._support.other_writers import is_known_to_keep_rows
+from bot.diagnosis._support.restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
+from bot.diagnosis._support.rightness import ASKS_FOR, RESTS_ON, begins_above, proven
 from bot.history.case import Case
 from bot.history.other_jobs import commits_of_job, highest_position
 from bot.history.restore import Restores

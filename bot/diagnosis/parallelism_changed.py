@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from bot.diagnosis._case import in_window, not_asked, unseen
+from bot.diagnosis._support.case import in_window, not_asked, unseen
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.flink import JobRun

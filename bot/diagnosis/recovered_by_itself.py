@@ -9,11 +9,11 @@ beside it, or checkpoints that failed and were followed by one that completed, c
 main alone, so it cannot tell of a job that writes another branch.
 """
 
-from bot.diagnosis._arrivals import checkpoint_silence, read_past_main, silence, untold_silence
-from bot.diagnosis._asked import answers, reaches_head
-from bot.diagnosis._case import at_position, living, time_in
-from bot.diagnosis._may_commit_on import stuck
-from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, proven
+from bot.diagnosis._support.arrivals import checkpoint_silence, read_past_main, silence, untold_silence
+from bot.diagnosis._support.asked import answers, reaches_head
+from bot.diagnosis._support.case import at_position, living, time_in
+from bot.diagnosis._support.may_commit_on import stuck
+from bot.diagnosis._support.rightness import ASKS_FOR, RESTS_ON, begins_above, proven
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
 from bot.history.case import Case

@@ -7,12 +7,21 @@ restored under another operator id, which finds no state.
 
 from collections.abc import Iterator
 
-from bot.diagnosis._asked import checked_until, lacking, reaches_head
-from bot.diagnosis._case import empty_starts, in_window, living, not_asked, rows_by, run_of, unseen, writes_as_v1
-from bot.diagnosis._may_commit_on import may_commit_on
-from bot.diagnosis._missing_manifest import missing_manifest
-from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._rightness import ASKS_FOR, did_no_harm, not_known_yet, proven, root_in_doubt
+from bot.diagnosis._support.asked import checked_until, lacking, reaches_head
+from bot.diagnosis._support.case import (
+    empty_starts,
+    in_window,
+    living,
+    not_asked,
+    rows_by,
+    run_of,
+    unseen,
+    writes_as_v1,
+)
+from bot.diagnosis._support.may_commit_on import may_commit_on
+from bot.diagnosis._support.missing_manifest import missing_manifest
+from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.rightness import ASKS_FOR, did_no_harm, not_known_yet, proven, root_in_doubt
 from bot.history.case import Case
 from bot.history.empty_starts import EmptyStart
 from bot.history.other_jobs import related_runs

@@ -4,8 +4,8 @@ The checkpoint's commit is no ancestor of the head any more, so the sink means t
 gone: NotFoundException, restart, and so on until Flink gives up (facts 0.3).
 """
 
-from bot.diagnosis._case import unseen
-from bot.diagnosis._missing_manifest import (
+from bot.diagnosis._support.case import unseen
+from bot.diagnosis._support.missing_manifest import (
     Fate,
     MissingManifest,
     commits_of,
@@ -14,7 +14,7 @@ from bot.diagnosis._missing_manifest import (
     missing_manifest,
     unnamed_file,
 )
-from bot.diagnosis._restoring import pair_with_head
+from bot.diagnosis._support.restoring import pair_with_head
 from bot.history.case import Case
 from bot.history.rollbacks import rollbacks
 from bot.history.starts import flink_commits

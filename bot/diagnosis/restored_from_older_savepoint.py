@@ -4,7 +4,7 @@ The source re-reads what the table holds already. The V2 sink commits it again a
 its checkpoint ids pass the old maximum and then commits everything under one id (facts F2, F3).
 """
 
-from bot.diagnosis._case import (
+from bot.diagnosis._support.case import (
     LOST_FIRST_RESTORE,
     in_window,
     leaves_gap,
@@ -17,10 +17,10 @@ from bot.diagnosis._case import (
     untold_rewinds_in,
     writes_as_v1,
 )
-from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._rightness import did_no_harm, not_known_yet, proven, root_in_doubt
-from bot.diagnosis._upsert import why_upsert
-from bot.diagnosis._wrong_rows import is_replayed, open_rewinds, whose_run
+from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.rightness import did_no_harm, not_known_yet, proven, root_in_doubt
+from bot.diagnosis._support.upsert import why_upsert
+from bot.diagnosis._support.wrong_rows import is_replayed, open_rewinds, whose_run
 from bot.history.case import Case
 from bot.history.empty_starts import Switch, switches
 from bot.history.proof import Right

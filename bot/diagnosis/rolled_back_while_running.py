@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from bot.diagnosis._asked import answers, checked_until, lacking
-from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen
-from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
-from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._unbroken import is_filled, is_found_missing, looked_since, untold
+from bot.diagnosis._support.asked import answers, checked_until, lacking
+from bot.diagnosis._support.case import living, not_asked, rows_by, run_of, unseen
+from bot.diagnosis._support.lost_and_expired import may_be_lost_and_expired
+from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.unbroken import is_filled, is_found_missing, looked_since, untold
 from bot.history.case import Case
 from bot.history.rollbacks import Rollback
 from bot.history.rolled_back import KnownOutcome, Outcome, rollbacks_of

@@ -3,8 +3,8 @@
 `FlinkSink` keeps the schema from its start; a column that was added since is null in every row that it writes.
 """
 
-from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import living, unseen
+from bot.diagnosis._support.asked import lacking
+from bot.diagnosis._support.case import living, unseen
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.findings import SchemaDriftFinding

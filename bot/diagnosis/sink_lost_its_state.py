@@ -9,9 +9,9 @@ Flink manifests of ended runs that wait for a restore under their own sink's id,
 from collections.abc import Set
 from itertools import pairwise
 
-from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
-from bot.diagnosis._leaks import came_again, can_be_appended, in_words
-from bot.diagnosis._rightness import root_in_doubt
+from bot.diagnosis._support.case import committer_ids, in_window, living, not_asked, run_of, unseen
+from bot.diagnosis._support.leaks import came_again, can_be_appended, in_words
+from bot.diagnosis._support.rightness import root_in_doubt
 from bot.history.case import Case
 from bot.history.other_jobs import commits_of_job
 from bot.history.starts import flink_commits

@@ -10,11 +10,17 @@ Whether other changes took the rows of missing positions off main: they explain 
 
 from itertools import pairwise
 
-from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import at_position, empty_starts, in_window, may_be_missing, unseen
-from bot.diagnosis._other_writers import COMPARES, changes_without_job, is_overwrite, lost_by, unsettled_compactions
-from bot.diagnosis._unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold
-from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
+from bot.diagnosis._support.asked import lacking
+from bot.diagnosis._support.case import at_position, empty_starts, in_window, may_be_missing, unseen
+from bot.diagnosis._support.other_writers import (
+    COMPARES,
+    changes_without_job,
+    is_overwrite,
+    lost_by,
+    unsettled_compactions,
+)
+from bot.diagnosis._support.unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold
+from bot.diagnosis._support.upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.diagnosis.commit_overwritten import overwritten
 from bot.history.case import Case
 from bot.history.counted import Counted

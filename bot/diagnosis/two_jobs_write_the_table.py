@@ -6,13 +6,13 @@ twice, and no rewind of one of them cures what the other does (facts F13).
 
 from collections.abc import Sequence
 
-from bot.diagnosis._asked import checked_until
-from bot.diagnosis._case import in_window, not_asked, time_in, unseen
-from bot.diagnosis._other_writers import took_for_other_job
-from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._rightness import root_in_doubt
-from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writer, writing
-from bot.diagnosis._wrong_rows import repeats_unexplained
+from bot.diagnosis._support.asked import checked_until
+from bot.diagnosis._support.case import in_window, not_asked, time_in, unseen
+from bot.diagnosis._support.other_writers import took_for_other_job
+from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.rightness import root_in_doubt
+from bot.diagnosis._support.turns import Turn, brought_by_fork, is_one_job, turns, writer, writing
+from bot.diagnosis._support.wrong_rows import repeats_unexplained
 from bot.history.case import Case
 from bot.history.other_jobs import OtherJobs, began_from
 from bot.history.starts import flink_commits

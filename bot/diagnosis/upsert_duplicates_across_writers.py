@@ -4,8 +4,8 @@ An equality delete applies to its own partition; and what two subtasks write for
 number. So an upsert table needs its rows distributed by key, and its partition fields within the key.
 """
 
-from bot.diagnosis._asked import lacking
-from bot.diagnosis._upsert import cannot_tell_which, last_good_below, why_upsert
+from bot.diagnosis._support.asked import lacking
+from bot.diagnosis._support.upsert import cannot_tell_which, last_good_below, why_upsert
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.findings import DuplicatesFinding

@@ -5,8 +5,8 @@ when results of two checkpoints were put into one commit (the V2 sink after a fa
 both sinks before 1.7) and in CDC sinks.
 """
 
-from bot.diagnosis._asked import lacking
-from bot.diagnosis._upsert import cannot_tell_which, last_good_below, why_upsert
+from bot.diagnosis._support.asked import lacking
+from bot.diagnosis._support.upsert import cannot_tell_which, last_good_below, why_upsert
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.ids import SnapshotId, short

@@ -1,7 +1,7 @@
 """A proposal is data: effects, requirements, evidence, preview, undo, and a digest over all of it.
 
 A requirement must hold when proposed, when approved and at execution: one record each, tagged, with its sentence for
-whoever approves it. How each is looked at stands in `bot/actions/_requirements.py`.
+whoever approves it. How each is looked at stands in `bot/actions/_support/requirements.py`.
 """
 
 import hashlib

@@ -9,8 +9,8 @@ from bot.incident.setup import TableSetup
 from bot.incident.watch import ALERT, Sighted, Sign
 from bot.observation.ids import Severity, TableName
 from bot.observation.record import Record, Utc
-from bot.service.sightings import Sightings
-from bot.service.watching import Watch
+from bot.service.watching.sightings import Sightings
+from bot.service.watching.watch import Watch
 
 log = structlog.get_logger(__name__)
 MOST_TABLES = 3

@@ -8,8 +8,8 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
-from bot.diagnosis._case import living
-from bot.diagnosis._examine import ModeModule, diagnose
+from bot.diagnosis._support.case import living
+from bot.diagnosis._support.examine import ModeModule, diagnose
 from bot.history.case import Case, PlannedChange
 from bot.history.staleness import not_covered_since
 from bot.incident.diagnosis import Diagnosis
@@ -26,7 +26,7 @@ from bot.observation.ids import EvidenceId, IncidentId
 from bot.observation.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.sightings import WatchFindings
+from bot.service.watching.sightings import WatchFindings
 
 _FIELDS = {
     "ledger": "ledger",

@@ -24,9 +24,9 @@ from bot.incident.notice import NO_ACTION
 from bot.incident.runbook import ASKED_FOR, MENDED, NOT_POSSIBLE, ActionStep, DecisionStep, NoticeStep
 from bot.observation.errors import CouldNotKeep, Refused, WaterlineError
 from bot.observation.ids import IncidentId, UserId
-from bot.service.choosing import action_of, asked_for
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.proposals.choosing import action_of, asked_for
 from bot.service.runbook_steps import current_step, walk_of
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import humanize
 from ulid import ULID
 
-from bot.diagnosis._examine import ModeModule, diagnose
+from bot.diagnosis._support.examine import ModeModule, diagnose
 from bot.evidence import Collector
 from bot.history.case import Case
 from bot.history.suspicion import propose_window

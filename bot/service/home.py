@@ -18,7 +18,7 @@ from bot.incident.setup import TableSetup
 from bot.incident.trust import Trust, TrustState
 from bot.observation.errors import CouldNotLook
 from bot.observation.ids import TableName, UserId
-from bot.service.notifying_rules import AFTER_CLOSE
+from bot.service.notices.rules import AFTER_CLOSE
 
 Members = Callable[[Sequence[str]], frozenset[UserId]]
 """Everyone in some user groups; raises CouldNotLook."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from bot.actions._maintenance import (
+from bot.actions._support.maintenance import (
     as_before,
     commit_marks,
     freeze_change,

@@ -17,19 +17,19 @@ from bot.incident.journal import WATERLINE
 from bot.incident.notice import NO_ACTION
 from bot.incident.waterline import owed_waterline
 from bot.observation.ids import IncidentId, ProposalId, UserId
-from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.diagnosis_service import DiagnosisService
 from bot.service.evidence_service import EvidenceService
-from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
-from bot.service.notifying import Telling
-from bot.service.promises import PROMISED, Promises
-from bot.service.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
-from bot.service.retrying import RETRYING, Retrying
+from bot.service.notices.notifying import Telling
+from bot.service.notices.promises import PROMISED, Promises
+from bot.service.proposals.approving import Approvals
+from bot.service.proposals.executing import Executions
+from bot.service.proposals.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
+from bot.service.proposals.retrying import RETRYING, Retrying
+from bot.service.proposals.verifying import Verifier
 from bot.service.savepoints import SavepointTags
-from bot.service.verifying import Verifier
 from bot.service.waterline import Waterline
 
 _RECOVERY = "The recovery"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from bot.actions._maintenance import commit_marks
+from bot.actions._support.maintenance import commit_marks
 from bot.incident.effects import KeepSavepoint
 from bot.incident.entries import Body, SavepointPlanned, SavepointReleased, SavepointReleasing
 from bot.incident.execution import AT_WORK, UNFINISHED

@@ -5,32 +5,32 @@ from dataclasses import dataclass
 
 from bot.observation.evidence import Task
 from bot.ports import Clock
-from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician
 from bot.service.diagnosis_service import DiagnosisService
 from bot.service.evidence_service import EvidenceService
 from bot.service.examining import Examiner
-from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
-from bot.service.notification_dispatcher import Posting
-from bot.service.notifying import Answering, Telling
+from bot.service.notices.dispatcher import Posting
+from bot.service.notices.notifying import Answering, Telling
+from bot.service.notices.promises import Promises
 from bot.service.observing import Observer
 from bot.service.opening import Opening
-from bot.service.promises import Promises
-from bot.service.proposing import Proposals
+from bot.service.proposals.approving import Approvals
+from bot.service.proposals.executing import Executions
+from bot.service.proposals.proposing import Proposals
+from bot.service.proposals.retrying import Retrying
+from bot.service.proposals.verifying import Verifier
 from bot.service.reconciler import Reconciler
 from bot.service.record import Records
-from bot.service.retrying import Retrying
 from bot.service.reviewing import Reviews
 from bot.service.runbook_steps import RunbookSteps
 from bot.service.savepoints import Savepoints
-from bot.service.sightings import Sightings
 from bot.service.trust import TrustService
-from bot.service.verifying import Verifier
-from bot.service.watching import Watch
+from bot.service.watching.sightings import Sightings
+from bot.service.watching.watch import Watch
 from bot.service.waterline import Waterline
 
 

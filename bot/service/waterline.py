@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from bot.actions._maintenance import commit_marks
+from bot.actions._support.maintenance import commit_marks
 from bot.incident.entries import Body, NoteAdded, WaterlineMoved
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE

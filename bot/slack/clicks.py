@@ -6,7 +6,7 @@ from bot.incident.decisions import approval_counts
 from bot.incident.notice import Answer
 from bot.observation.errors import Refused
 from bot.observation.ids import IncidentId, ProposalId, StepId, short_job
-from bot.service.approving import keep_other
+from bot.service.proposals.approving import keep_other
 from bot.service.services import Services
 from bot.slack.blocks.review import term_form
 from bot.slack.commands import mute_clicked

@@ -36,8 +36,8 @@ from bot.observation.sentences import clock_time, column_times, mentioned, visib
 from bot.observation.table import TableState
 from bot.service.runbook_steps import current_step
 from bot.service.services import Services
-from bot.service.sightings import LONGEST_MUTE, Sightings
-from bot.service.watching import Watch
+from bot.service.watching.sightings import LONGEST_MUTE, Sightings
+from bot.service.watching.watch import Watch
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
 from bot.slack.blocks.watch import MUTE_HOURS
 from bot.slack.forms import PREVIEW_TITLE, open_form_id, problem_form

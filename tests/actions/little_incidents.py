@@ -11,8 +11,8 @@ from hypothesis import event, note
 
 import bot.actions
 import bot.diagnosis
-from bot.actions._completing import scan as scan_actions
-from bot.diagnosis._examine import diagnose, scan
+from bot.actions._support.completing import scan as scan_actions
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.action import Plan
 from bot.incident.approval import ApprovalPolicy

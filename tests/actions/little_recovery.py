@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from bot.actions._current_state import CurrentState as Looked
-from bot.actions._restore_points import newest_that_pairs
+from bot.actions._support.current_state import CurrentState as Looked
+from bot.actions._support.restore_points import newest_that_pairs
 from bot.incident.effects import ChangeFiles, Effect, MakeBranch, MoveTable, StartFromStop, StartJob, StopJob
 from bot.incident.proposal import Proposal
 from bot.observation.file_changes import FileList

@@ -8,9 +8,9 @@ from types import ModuleType
 import pyarrow as pa
 import pytest
 
-from bot.actions._completing import completed
 from bot.actions._effects import Pending, awaited, checks
-from bot.actions._requirements import check_all
+from bot.actions._support.completing import completed
+from bot.actions._support.requirements import check_all
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
@@ -31,12 +31,12 @@ from bot.observation.findings import PairingFinding
 from bot.observation.ids import IncidentId, JobId, ProposalId, SnapshotId, UserId
 from bot.observation.table import TableState, Window
 from bot.ports import JobPorts, Journal
-from bot.service.choosing import past_of
-from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
-from bot.service.proposing import Proposals
+from bot.service.proposals.choosing import past_of
+from bot.service.proposals.executing import Executions
+from bot.service.proposals.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
 from tests.power_cut import PowerCut

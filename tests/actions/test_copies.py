@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bot.actions import deduplicate_rows, drop_duplicated_commit
-from bot.actions._passed import may_have_come_since, must_have_passed
+from bot.actions._support.passed import may_have_come_since, must_have_passed
 from bot.history.case import Case
 from bot.incident.action import Plan
 from bot.incident.approval import ApprovalPolicy

@@ -9,10 +9,10 @@ import pytest
 import spark_tasks
 from bot import actions
 from bot.actions import repair_unreadable_files, take_savepoint
-from bot.actions._completing import ActionModule, completed, must_be_destructive, scan
 from bot.actions._effects import HANDLERS
-from bot.actions._requirements import CurrentState, check_all
-from bot.actions._staging import every, listed, within
+from bot.actions._support.completing import ActionModule, completed, must_be_destructive, scan
+from bot.actions._support.requirements import CurrentState, check_all
+from bot.actions._support.staging import every, listed, within
 from bot.adapters.clock import SystemClock
 from bot.evidence import find_tasks
 from bot.history.case import Case
@@ -25,7 +25,7 @@ from bot.observation.findings import MissingFilesFinding, UnreadableFile
 from bot.observation.ids import EvidenceId, JobId, SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.replay import PositionRange, ReplayRange
-from bot.service.proposing import Proposals
+from bot.service.proposals.proposing import Proposals
 from tests import orders_table as orders
 from tests.actions.scene import Scene, refusal
 from tests.decisions import rewind

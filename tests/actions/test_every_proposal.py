@@ -11,9 +11,9 @@ import pytest
 
 from bot import actions
 from bot.actions import restore_job_only
-from bot.actions._completing import ActionModule, completed, must_be_destructive, scan
 from bot.actions._effects import HANDLERS
-from bot.actions._requirements import CurrentState, check_all
+from bot.actions._support.completing import ActionModule, completed, must_be_destructive, scan
+from bot.actions._support.requirements import CurrentState, check_all
 from bot.adapters.clock import SystemClock
 from bot.history.case import Case
 from bot.incident.action import Plan
@@ -24,8 +24,8 @@ from bot.incident.execution import ProposalState
 from bot.incident.proposal import FINAL, Proposal
 from bot.observation.errors import CouldNotLook, NotYet, Refused, Superseded
 from bot.observation.ids import IncidentId, ProposalId, StepId
-from bot.service.proposal_rules import must_end_no_repair, must_have_the_job_alone
-from bot.service.proposing import Proposals
+from bot.service.proposals.proposing import Proposals
+from bot.service.proposals.rules import must_end_no_repair, must_have_the_job_alone
 from tests.actions.scene import Scene, carry_out, savepoint_of
 from tests.actions.test_given_up import given_up, rehearsed
 from tests.actions.worlds import OWN_WORLDS, WORLDS, closed, made, shown

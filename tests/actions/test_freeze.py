@@ -7,7 +7,7 @@ from time import monotonic
 import pytest
 
 from bot.actions import take_savepoint
-from bot.actions._completing import FREEZES, NOT_STOPPED, STAYS_FROZEN
+from bot.actions._support.completing import FREEZES, NOT_STOPPED, STAYS_FROZEN
 from bot.incident.entries import IncidentClosed, MaintenanceMarked
 from bot.incident.journal import WATERLINE
 from bot.observation.errors import CommitRefused, OutcomeUnknown, Refused

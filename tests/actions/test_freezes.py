@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from bot.actions import _foreseen, restart_from_stop_savepoint, take_savepoint
-from bot.actions._current_state import CurrentState
+from bot.actions import restart_from_stop_savepoint, take_savepoint
+from bot.actions._support import foreseen as _foreseen
+from bot.actions._support.current_state import CurrentState
 from bot.adapters.clock import SystemClock
 from bot.incident.entries import IncidentClosed, NoteAdded, WaterlineMoved
 from bot.incident.execution import ProposalState
@@ -17,10 +18,10 @@ from bot.incident.proposal import HeadDescends
 from bot.observation.errors import CouldNotLook, OutcomeUnknown, UnknownTable
 from bot.observation.ids import JobId, OperatorId, ProposalId, SnapshotId
 from bot.observation.table import TableState
-from bot.service.approving import Approvals
 from bot.service.background import Background
-from bot.service.executing import Executions
-from bot.service.proposing import Proposals
+from bot.service.proposals.approving import Approvals
+from bot.service.proposals.executing import Executions
+from bot.service.proposals.proposing import Proposals
 from bot.service.reconciler import Reconciler
 from bot.service.waterline import Waterline
 from tests.actions.scene import Scene

@@ -7,8 +7,8 @@ import pytest
 from pyiceberg.table import Table
 
 from bot.actions import drop_repair_branch, protect_last_commit, publish_repair, restore_job_at_head, take_savepoint
-from bot.actions._completing import ActionModule
-from bot.actions._staging import branch_for, rehearsal_of
+from bot.actions._support.completing import ActionModule
+from bot.actions._support.staging import branch_for, rehearsal_of
 from bot.adapters.clock import SystemClock
 from bot.history.case import Case
 from bot.incident.action import Plan
@@ -24,7 +24,7 @@ from bot.observation.errors import CouldNotLook, NotYet, Refused, Superseded
 from bot.observation.file_changes import RowsOfFile
 from bot.observation.ids import ProposalId, StepId
 from bot.observation.looked import NotSeen
-from bot.service.proposing import Proposals, branches_begun, past_of_rehearsal
+from bot.service.proposals.proposing import Proposals, branches_begun, past_of_rehearsal
 from tests.actions.scene import MODE, Scene
 from tests.little_flink import JOB, open_catalog
 from tests.rewound import ANA, BEN

@@ -8,8 +8,8 @@ import pytest
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
 from bot.actions import restart_with_new_job_id, restore_job_at_head, restore_job_only, restore_lost_commits
-from bot.actions._restore_points import newest_pair, newest_that_pairs
-from bot.actions._staging import said_of_rows
+from bot.actions._support.restore_points import newest_pair, newest_that_pairs
+from bot.actions._support.staging import said_of_rows
 from bot.actions.restore_lost_commits import not_read_again
 from bot.history.case import Case
 from bot.history.other_jobs import without_put_back

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.actions import restart_from_stop_savepoint, restore_job_at_head, take_savepoint, undo_proposal
-from bot.actions._completing import completed
-from bot.actions._foreseen import unforeseen
+from bot.actions._support.completing import completed
+from bot.actions._support.foreseen import unforeseen
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.incident.entries import Check
 from bot.incident.execution import ProposalState, ProposalView

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from bot.actions import drop_repair_branch, publish_repair, restore_job_at_head, roll_back_table_and_restore_job
-from bot.actions._completing import completed
-from bot.actions._foreseen import knowing
-from bot.actions._requirements import check_all
-from bot.actions._restore_points import newest_pair, pair_with_head
-from bot.actions._staging import branch_for, rehearsal_of
+from bot.actions._support.completing import completed
+from bot.actions._support.foreseen import knowing
+from bot.actions._support.requirements import check_all
+from bot.actions._support.restore_points import newest_pair, pair_with_head
+from bot.actions._support.staging import branch_for, rehearsal_of
 from bot.actions.deduplicate_rows import ACTION
 from bot.history.ranking import for_start
 from bot.history.restore import Restores

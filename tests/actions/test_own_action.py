@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot import actions
-from bot.actions._completing import scan
+from bot.actions._support.completing import scan
 from bot.observation.errors import BadConfiguration
 
 pytestmark = [pytest.mark.slow, pytest.mark.rotating]
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 OWN = '''
 """Tag the head under a name of ours."""
 
-from bot.actions._draft import drafted
+from bot.actions._support.draft import drafted
 from bot.incident.action import Action, Plan
 from bot.incident.effects import MarkTable
 from bot.incident.proposal import Proposal
@@ -52,7 +52,7 @@ def propose(plan: Plan) -> Proposal:
 BRANCHES = '''
 """Drop every branch but main."""
 
-from bot.actions._draft import drafted
+from bot.actions._support.draft import drafted
 from bot.incident.action import Action, Plan
 from bot.incident.effects import DropBranch
 from bot.observation.errors import Refused

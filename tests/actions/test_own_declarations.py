@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import spark_tasks
 from bot import actions
-from bot.actions._completing import TASKS, scan
+from bot.actions._support.completing import TASKS, scan
 from bot.cli import app
 from bot.evidence import find_tasks
 from bot.observation.errors import BadConfiguration

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.actions import drop_repair_branch, publish_repair, undo_proposal
-from bot.actions._staging import branch_for, rehearsal_of
+from bot.actions._support.staging import branch_for, rehearsal_of
 from bot.actions.deduplicate_rows import ACTION
 from bot.incident.action import Plan
 from bot.incident.effects import DeleteRows, StartFromStop, StartJob, StopJob
@@ -19,7 +19,7 @@ from bot.incident.staged_repairs import left_by_stop, standing_job
 from bot.observation.file_changes import RowsOfFile
 from bot.observation.ids import ProposalId
 from bot.observation.looked import NotSeen
-from bot.service.proposing import branches_begun, past_of_rehearsal
+from bot.service.proposals.proposing import branches_begun, past_of_rehearsal
 from tests.actions.scene import ProposalState, Scene, savepoint_of
 from tests.little_flink import JOB, open_catalog
 from tests.tables import ORDERS, job

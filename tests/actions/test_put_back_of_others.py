@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from bot.actions import restore_job_at_head, restore_job_only, restore_lost_commits, roll_back_table_and_restore_job
-from bot.actions._staging import said_of_rows
+from bot.actions._support.staging import said_of_rows
 from bot.incident.action import Action, Plan
 from bot.incident.effects import ChangeFiles
 from bot.observation.errors import Refused

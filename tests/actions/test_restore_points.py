@@ -15,8 +15,8 @@ from bot.actions import (
     take_savepoint,
     undo_proposal,
 )
-from bot.actions._restore_points import newest_pair, newest_that_pairs
-from bot.diagnosis._restoring import can_rewind_to
+from bot.actions._support.restore_points import newest_pair, newest_that_pairs
+from bot.diagnosis._support.restoring import can_rewind_to
 from bot.history.restore import pairings
 from bot.history.unread_points import beside
 from bot.incident.action import Plan

@@ -7,7 +7,7 @@ import pytest
 from pyiceberg.expressions import GreaterThanOrEqual, LessThan
 
 from bot.actions import deduplicate_rows, roll_back_table_and_restore_job
-from bot.actions._completing import completed
+from bot.actions._support.completing import completed
 from bot.adapters.clock import SystemClock
 from bot.history.other_writers import keeps_its_rows
 from bot.incident.action import Plan
@@ -20,7 +20,7 @@ from bot.observation.findings import CopiesOfCommit, DuplicatePair, DuplicatesFi
 from bot.observation.ids import OperatorId, SnapshotId
 from bot.observation.snapshot import REPAIR, TOOK_OUT
 from bot.observation.table import Snapshot
-from bot.service.verifying import Verifier
+from bot.service.proposals.verifying import Verifier
 from tests.actions.other_jobs import declared, forgotten, guest, guest_commits
 from tests.actions.owing import extent
 from tests.actions.scene import ProposalState, Scene, refusal

@@ -19,10 +19,10 @@ from bot.actions import (
     roll_back_table_and_restore_job,
     undo_proposal,
 )
-from bot.actions._staging import said_of_rows
+from bot.actions._support.staging import said_of_rows
 from bot.actions.recover_leaked_manifests import ACTION, propose
-from bot.diagnosis._leaks import can_be_appended
-from bot.diagnosis._restoring import pair_with_head
+from bot.diagnosis._support.leaks import can_be_appended
+from bot.diagnosis._support.restoring import pair_with_head
 from bot.history.ranking import for_start
 from bot.history.unread_points import some_are_live
 from bot.incident.action import Plan

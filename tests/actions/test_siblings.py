@@ -20,7 +20,7 @@ from bot.actions import (
     take_savepoint,
     undo_proposal,
 )
-from bot.actions._completing import ActionModule, completed
+from bot.actions._support.completing import ActionModule, completed
 from bot.adapters.clock import SystemClock
 from bot.history.case import Case
 from bot.incident.action import Plan
@@ -35,7 +35,7 @@ from bot.observation.flink import RememberedStart
 from bot.observation.ids import IncidentId, ProposalId, SnapshotId, TableName, short
 from bot.observation.table import TableState
 from bot.service.observing import siblings_of
-from bot.service.proposing import Proposals
+from bot.service.proposals.proposing import Proposals
 from tests.actions.other_jobs import guest_commits
 from tests.actions.scene import Scene, savepoint_of
 from tests.actions.test_publications import A, B, begins_idle, proven, rehearsed, said, without_runs

@@ -15,7 +15,7 @@ from bot.actions import (
     take_savepoint,
     undo_proposal,
 )
-from bot.actions._draft import state_at_risk, stop_sentences
+from bot.actions._support.draft import state_at_risk, stop_sentences
 from bot.history.ranking import on_main, ranked
 from bot.history.restore import RestorePoint, Restores, pair_of
 from bot.incident.action import Plan

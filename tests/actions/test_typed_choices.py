@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.actions import roll_back_table_and_restore_job, take_savepoint
-from bot.actions._draft import job_and_head
+from bot.actions._support.draft import job_and_head
 from bot.actions.recover_leaked_manifests import _lost, propose
 from bot.incident.asked import bounds_of, typed_proposal
 from bot.observation.contract import TableContract
@@ -15,7 +15,7 @@ from bot.observation.errors import Refused
 from bot.observation.file_changes import FileSurvey
 from bot.observation.findings import LeakStanding
 from bot.observation.replay import PositionRange, ReplayRange
-from bot.service.choosing import may_say
+from bot.service.proposals.choosing import may_say
 from tests.actions.scene import Scene
 from tests.cases import Tale
 from tests.evidence.empty_tales import TALES, ask_of, case_of

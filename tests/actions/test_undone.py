@@ -11,7 +11,7 @@ from bot.actions import (
     take_savepoint,
     undo_proposal,
 )
-from bot.actions._completing import completed
+from bot.actions._support.completing import completed
 from bot.incident.action import Plan
 from bot.incident.effects import MarkTable
 from bot.incident.execution import ProposalState, ProposalView
@@ -20,7 +20,7 @@ from bot.observation.errors import CouldNotLook, Refused, Superseded
 from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, ProposalId, SnapshotId
 from bot.ports import TableChange
-from bot.service.choosing import newest_that_did_anything
+from bot.service.proposals.choosing import newest_that_did_anything
 from tests.actions.scene import Scene
 from tests.actions.test_undo import rewound
 from tests.little_flink import JOB

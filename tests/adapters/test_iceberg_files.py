@@ -16,7 +16,7 @@ import bot.diagnosis
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.format_v3 import places_in, puffin_of, vector_of
 from bot.adapters.table_files import FolderOfTable
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import Excluded, Remedy
 from bot.observation.contract import TableContract

@@ -26,7 +26,7 @@ from bot.observation.errors import CouldNotLook, UnknownTable
 from bot.observation.ids import SnapshotId, TableName
 from bot.observation.listed import Lazy, at_checkpoints, first_by, jobs_of
 from bot.observation.table import Snapshot, TableState, Window
-from spark_tasks._window import line_of
+from spark_tasks._support.window import line_of
 from tests.adapters.conftest import NOON, StandingClock
 from tests.adapters.lake import ORDERS, Lake
 from tests.adapters.serving import unused_address

@@ -12,8 +12,8 @@ from bot.incident.entries import ProposalMade
 from bot.incident.execution import ProposalState
 from bot.observation.errors import Refused, Superseded
 from bot.observation.ids import IncidentId, ProposalId, UserId
-from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
+from bot.service.proposals.approving import Approvals
 from bot.settings import refuse_unknown_actions
 from tests.approval.desk import ANA
 from tests.decisions import PROPOSAL, rewind

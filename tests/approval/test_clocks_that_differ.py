@@ -14,8 +14,8 @@ from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.journal import WATERLINE
 from bot.observation.errors import Refused
 from bot.observation.ids import IncidentId
-from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
+from bot.service.proposals.approving import Approvals
 from tests.approval.desk import ANA, DANA
 from tests.approval.test_at_once import CROWD, POLICY, Clock, NoGroups, World
 from tests.decisions import PROPOSAL, rewind

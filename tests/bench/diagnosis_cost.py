@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 import bot.diagnosis
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from tests.long_cases import HAPPENS, long_case
 

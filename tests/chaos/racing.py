@@ -32,8 +32,8 @@ from bot.observation.errors import Refused, Superseded
 from bot.observation.ids import IncidentId, JobId
 from bot.observation.table import Window
 from bot.ports import Stopped
-from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
+from bot.service.proposals.approving import Approvals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, ROWS_A_CHECKPOINT, LittleFlink, open_catalog
 from tests.rewound import ANA, BEN, PROPOSAL, WRONG_RUN, Damaged

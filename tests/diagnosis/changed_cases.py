@@ -14,7 +14,7 @@ from typing import Any
 
 import spark_tasks
 from bot.adapters.saved_case import read_case
-from bot.diagnosis._asked import _FIELDS as FIELDS
+from bot.diagnosis._support.asked import _FIELDS as FIELDS
 from bot.evidence import find_tasks
 from bot.history.case import Case
 from bot.observation.contract import why_by_key

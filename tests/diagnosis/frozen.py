@@ -25,7 +25,7 @@ from zlib import crc32
 
 from pydantic import BaseModel, TypeAdapter
 
-from bot.diagnosis._examine import diagnose
+from bot.diagnosis._support.examine import diagnose
 from bot.incident.diagnosis import HEALTHY, Diagnosis
 from bot.observation.ids import short
 from tests.diagnosis.changed_cases import NAMES, case_named, is_wrong

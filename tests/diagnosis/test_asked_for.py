@@ -15,8 +15,8 @@ import bot.diagnosis
 import spark_tasks
 from bot.adapters.clock import SystemClock
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
-from bot.diagnosis._asked import _FIELDS
-from bot.diagnosis._examine import scan
+from bot.diagnosis._support.asked import _FIELDS
+from bot.diagnosis._support.examine import scan
 from bot.evidence import Collector, find_tasks
 from bot.history.case import Case
 from bot.incident.diagnosis import HEALTHY, CannotTell, Diagnosis, Matches

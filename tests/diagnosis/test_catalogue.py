@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import bot.diagnosis
 from bot.diagnosis import checkpoints_failed, event_time_stuck, recovered_by_itself
-from bot.diagnosis._asked import lacking
-from bot.diagnosis._examine import ModeModule, diagnose, scan
+from bot.diagnosis._support.asked import lacking
+from bot.diagnosis._support.examine import ModeModule, diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import (
     HEALTHY,

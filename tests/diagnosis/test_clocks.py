@@ -12,7 +12,7 @@ from bot.adapters.iceberg import packing
 from bot.adapters.iceberg.streaming_metadata import read_split
 from bot.diagnosis import commit_not_made_yet, commits_withheld, recovered_by_itself, rolled_back_while_running
 from bot.diagnosis import no_snapshot_advanced as mode
-from bot.diagnosis._restoring import newer_than_head, restore_in_words
+from bot.diagnosis._support.restoring import newer_than_head, restore_in_words
 from bot.history.case import Case
 from bot.history.ranking import where_files_wait
 from bot.history.restore import Restores

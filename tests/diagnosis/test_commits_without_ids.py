@@ -3,7 +3,7 @@
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.history.rollbacks import rollbacks
 from bot.history.without_ids import who_went_on

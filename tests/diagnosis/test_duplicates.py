@@ -13,7 +13,7 @@ from bot.diagnosis import (
 )
 from bot.diagnosis import upsert_duplicates_across_writers as across
 from bot.diagnosis import upsert_duplicates_in_one_commit as within
-from bot.diagnosis._examine import diagnose
+from bot.diagnosis._support.examine import diagnose
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.findings import DuplicatePair, RepeatedCommit

@@ -5,13 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import _lost_and_expired, no_snapshot_advanced, recovered_by_itself, rolled_back_while_running
+from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, rolled_back_while_running
+from bot.diagnosis._support import lost_and_expired as _lost_and_expired
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches
 from bot.observation.findings import GapsFinding
 from bot.observation.ids import OperatorId, short
 from bot.observation.table import HeadMove, Ref
-from spark_tasks import _tails
+from spark_tasks._support import tails as _tails
 from tests.cases import Tale
 from tests.diagnosis.test_clocks import in_format_v1
 from tests.found import hole

@@ -14,8 +14,8 @@ from bot.diagnosis import (
 )
 from bot.diagnosis import commits_withheld as f3
 from bot.diagnosis import sink_lost_its_state as f12
-from bot.diagnosis._case import may_be_missing
-from bot.diagnosis._leaks import came_again, can_be_appended, in_words
+from bot.diagnosis._support.case import may_be_missing
+from bot.diagnosis._support.leaks import came_again, can_be_appended, in_words
 from bot.history.case import Case
 from bot.history.unread_points import rows_told
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
@@ -23,7 +23,7 @@ from bot.observation.evidence import Verdict
 from bot.observation.findings import GapsFinding, LastCommit, LeakedManifestsFinding, LeakStanding, PositionGap
 from bot.observation.ids import CheckpointId
 from bot.observation.looked import NotSeen
-from bot.service.watch_signs import leaked
+from bot.service.watching.signs import leaked
 from tests.cases import OPERATOR, Tale, job_id
 from tests.diagnosis.test_health import pinned
 from tests.diagnosis.test_lost_sinks import changed, commits_as_new

@@ -7,8 +7,8 @@ import pytest
 import bot.diagnosis
 from bot.diagnosis import checkpoint_committed_twice, commit_not_made_yet, recovered_by_itself
 from bot.diagnosis import two_jobs_write_the_table as mode
-from bot.diagnosis._examine import diagnose, scan
-from bot.diagnosis._may_commit_on import may_commit_on
+from bot.diagnosis._support.examine import diagnose, scan
+from bot.diagnosis._support.may_commit_on import may_commit_on
 from bot.history.case import Case
 from bot.history.other_jobs import OtherJobs, commits_of_job, related_runs
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy

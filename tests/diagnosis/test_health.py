@@ -6,9 +6,9 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, two_jobs_write_the_table
-from bot.diagnosis._arrivals import read_past_main, unaccounted
-from bot.diagnosis._case import living
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.arrivals import read_past_main, unaccounted
+from bot.diagnosis._support.case import living
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches
 from bot.observation.findings import GapsFinding, RepeatedCommit, ReplayedRowsFinding

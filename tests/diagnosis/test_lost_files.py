@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import bot.diagnosis
 from bot.diagnosis import cleanup_deleted_files as f9
 from bot.diagnosis import commits_withheld, recovered_by_itself
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import HEALTHY, CannotTell, Excluded, Matches, Remedy
 from bot.observation.evidence import Evidence, Verdict

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import bot.diagnosis
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis import recovered_by_itself
-from bot.diagnosis._examine import diagnose, scan
-from bot.diagnosis._last_good import rows_up_to
+from bot.diagnosis._support.examine import diagnose, scan
+from bot.diagnosis._support.last_good import rows_up_to
 from bot.history.case import Case
 from bot.incident.diagnosis import LastGoodRows, Matches, called
 from bot.observation.findings import DuplicatePair, DuplicatesFinding, GapsFinding, PositionGap

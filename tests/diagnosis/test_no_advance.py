@@ -8,7 +8,7 @@ import pytest
 import bot.diagnosis
 from bot.diagnosis import checkpoint_folder_taken, checkpoints_failed, recovered_by_itself
 from bot.diagnosis import no_snapshot_advanced as mode
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.contract import TableContract

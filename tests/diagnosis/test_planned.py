@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case, PlannedChange
 from bot.incident.diagnosis import Diagnosis, Matches, Remedy
 from bot.incident.doubt import rows_are_right

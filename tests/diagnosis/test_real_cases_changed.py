@@ -9,7 +9,7 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis import recovered_by_itself
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import HEALTHY, Matches
 from tests.diagnosis.changed_cases import NAMES, Changed, case_named, is_wrong, without_answers, without_source

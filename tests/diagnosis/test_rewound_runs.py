@@ -17,7 +17,7 @@ from bot.diagnosis import (
     rolled_back_while_running,
 )
 from bot.diagnosis import source_positions_skipped as skipped
-from bot.diagnosis._overdue import overdue_of_run
+from bot.diagnosis._support.overdue import overdue_of_run
 from bot.history.case import Case
 from bot.history.rolled_back import Outcome, rollbacks_of
 from bot.history.suspicion import propose_window

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
-from bot.diagnosis._asked import lacking
+from bot.diagnosis._support.asked import lacking
 from bot.history.case import Case
 from bot.history.rolled_back import Outcome, rollbacks_of
 from bot.history.suspicion import propose_window

@@ -6,7 +6,7 @@ import pytest
 
 from bot.cli.doctor import broker_line
 from bot.diagnosis import commit_overwritten, recovered_by_itself, source_positions_skipped
-from bot.diagnosis._last_good import rows_up_to
+from bot.diagnosis._support.last_good import rows_up_to
 from bot.history.case import Case
 from bot.history.source_records import on_broker, on_broker_in_words
 from bot.incident.diagnosis import CannotTell, Excluded, LastGoodRows, Matches, Remedy

@@ -11,13 +11,13 @@ from bot.actions._effects.job import Began, standing
 from bot.bootstrap import failure_modes
 from bot.diagnosis import checkpoints_failed, flink_is_recovering, no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis import commit_not_made_yet as mode
-from bot.diagnosis._asked import answers
-from bot.diagnosis._examine import diagnose
+from bot.diagnosis._support.asked import answers
+from bot.diagnosis._support.examine import diagnose
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.incident.effects import StartJob
 from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Vertex
 from bot.observation.ids import DRAINED, CheckpointId, OperatorId
-from bot.service.watch_unnamed import silent_for, unnamed_signs
+from bot.service.watching.unnamed import silent_for, unnamed_signs
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty, restored_from_older_savepoint
-from bot.diagnosis._asked import answers
+from bot.diagnosis._support.asked import answers
 from bot.history.case import Case
 from bot.history.suspicion import Suspicion, propose_window
 from bot.incident.asked import asked_window

@@ -17,7 +17,7 @@ from bot.diagnosis import (
     recovered_by_itself,
     schema_changed_under_the_job,
 )
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Excluded, Matches, Remedy
 from bot.observation.contract import TableContract

@@ -12,8 +12,8 @@ from types import ModuleType
 
 import pytest
 
-from bot.actions._completing import scan as find_actions
-from bot.diagnosis._examine import scan as find_modes
+from bot.actions._support.completing import scan as find_actions
+from bot.diagnosis._support.examine import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.notices.lint import lint as lint_messages

@@ -13,11 +13,11 @@ from typer.main import get_command
 
 import spark_tasks
 from bot import actions, diagnosis
-from bot.actions._completing import scan as find_actions
+from bot.actions._support.completing import scan as find_actions
 from bot.adapters.notify import NoticePayload
 from bot.cli import app
 from bot.cli.catalogue import catalogue_text
-from bot.diagnosis._examine import scan as find_modes
+from bot.diagnosis._support.examine import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan
 from bot.notices import scan as find_notices

@@ -12,7 +12,10 @@ from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
 from bot.evidence import check_answer, find_tasks
 from bot.observation.evidence import Answer, Ask
-from spark_tasks import _commit_files, _data_files, _reading, duplicate_commits, table_health
+from spark_tasks import duplicate_commits, table_health
+from spark_tasks._support import commit_files as _commit_files
+from spark_tasks._support import data_files as _data_files
+from spark_tasks._support import reading as _reading
 from tests.evidence import manifests
 from tests.tables import OrdersTable
 

@@ -6,8 +6,8 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import ManifestFile, read_manifest_list
 
 from bot.observation.table import Column, Snapshot
-from spark_tasks._few_entries import Edges, Entry, Parted
-from spark_tasks._window import Reach
+from spark_tasks._support.few_entries import Edges, Entry, Parted
+from spark_tasks._support.window import Reach
 
 
 def entries_by_commit(

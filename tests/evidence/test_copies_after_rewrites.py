@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from bot.observation.evidence import Verdict
 from bot.observation.ids import SnapshotId
-from spark_tasks import _before_compaction
+from spark_tasks._support import before_compaction as _before_compaction
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_rows import BY_TEXT, duplicates_of, extra_of, pairs_of
 from tests.merges import MergedTable

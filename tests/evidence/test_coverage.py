@@ -11,10 +11,12 @@ from bot.evidence import find_tasks
 from bot.observation.evidence import Ask, Verdict
 from bot.observation.findings import PositionGap, ReplayedRowsFinding
 from bot.observation.table import Window
-from spark_tasks import _few_entries, _manifests, missing_positions, replayed_rows
-from spark_tasks._coverage import Edge, Part, Partition, is_apart, spans_of
-from spark_tasks._positions import Edges, Positions, by_ranges
-from spark_tasks._window import reach_of
+from spark_tasks import missing_positions, replayed_rows
+from spark_tasks._support import few_entries as _few_entries
+from spark_tasks._support import manifests as _manifests
+from spark_tasks._support.coverage import Edge, Part, Partition, is_apart, spans_of
+from spark_tasks._support.positions import Edges, Positions, by_ranges
+from spark_tasks._support.window import reach_of
 from tests.actions.worlds import closed, made
 from tests.evidence import manifests
 from tests.evidence.conftest import Asks

@@ -24,7 +24,7 @@ from bot.observation.ids import SnapshotId
 from bot.observation.paths import may_be_same, place_of, plain
 from bot.observation.table import Window
 from spark_tasks import missing_files, orphan_files
-from spark_tasks._storage import agree, inside_of, plain_column, sizes_of
+from spark_tasks._support.storage import agree, inside_of, plain_column, sizes_of
 from tests.adapters.test_iceberg_files import MAY_BE, OTHERS, SAME
 from tests.evidence.conftest import Asks
 from tests.evidence.test_collecting import deaf

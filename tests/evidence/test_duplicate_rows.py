@@ -13,7 +13,9 @@ from bot.observation.contract import CopyRule, TableContract
 from bot.observation.evidence import Answer, Verdict
 from bot.observation.findings import DuplicatesFinding, ExtraCopiesFinding
 from bot.observation.ids import SnapshotId, short
-from spark_tasks import _copies, _reading, extra_copies
+from spark_tasks import extra_copies
+from spark_tasks._support import copies as _copies
+from spark_tasks._support import reading as _reading
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.tables import CONTRACT, OrdersTable, rows

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.evidence import check_answer
 from bot.history.rollbacks import Sinks
 from bot.history.suspicion import propose_window
@@ -24,8 +24,9 @@ from bot.observation.ledger import Sink
 from bot.observation.looked import NotSeen
 from bot.observation.readers import ReadRun
 from bot.observation.table import EMPTY, Snapshot, TableState, Window
-from spark_tasks import _reading, duplicate_commits
-from spark_tasks._reading import renamed
+from spark_tasks import duplicate_commits
+from spark_tasks._support import reading as _reading
+from spark_tasks._support.reading import renamed
 from tests.cases import Tale
 from tests.evidence.conftest import Asks
 from tests.evidence.empty_tales import TALES, TASKS, answer_of, ask_of, case_of

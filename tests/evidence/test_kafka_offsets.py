@@ -8,7 +8,7 @@ import pytest
 from bot.observation.errors import EvidenceFailed
 from bot.observation.kafka import KafkaPartition, KafkaSettings
 from bot.observation.replay import PositionRange, ReplaySettings
-from spark_tasks._kafka import held, login, offsets, topic_trouble
+from spark_tasks._support.kafka import held, login, offsets, topic_trouble
 
 BROKER = KafkaSettings(servers="kafka-1:9092,kafka-2:9092", topics=("orders",))
 

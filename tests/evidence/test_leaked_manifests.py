@@ -22,8 +22,8 @@ from bot.observation.ledger import FileWriter, SourceRange
 from bot.observation.looked import NotSeen
 from bot.observation.table import Snapshot, TableState
 from spark_tasks import leaked_manifests
-from spark_tasks._few_entries import Edges
-from spark_tasks._leaked_files import Listed
+from spark_tasks._support.few_entries import Edges
+from spark_tasks._support.leaked_files import Listed
 from tests.evidence.conftest import Asks
 from tests.evidence.empty_tales import answer_of
 from tests.evidence.flink_words import done

@@ -11,7 +11,7 @@ from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun
 from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
 from bot.observation.ledger import Ledger, LedgerRow, Sink
 from bot.observation.readers import ReadRun
-from spark_tasks._storage import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
+from spark_tasks._support.storage import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
 from spark_tasks.ledger import COLUMNS, lines_of, telling
 from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable, job, rows, unseen

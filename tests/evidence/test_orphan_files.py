@@ -12,8 +12,8 @@ from bot.observation.findings import OrphanFilesFinding
 from bot.observation.flink import CheckpointKind, JobRun
 from bot.observation.ids import SnapshotId
 from bot.observation.looked import Seen
-from spark_tasks._beside import begin_of
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._support.beside import begin_of
+from spark_tasks._support.window import Reach, reach_of
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.evidence.test_ledger import completed, run_of

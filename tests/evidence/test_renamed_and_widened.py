@@ -29,7 +29,7 @@ from bot.observation.evidence import Ask, Verdict
 from bot.observation.findings import PositionGap
 from bot.observation.ids import SnapshotId, TableName
 from bot.observation.table import Window
-from spark_tasks._reading import may_become
+from spark_tasks._support.reading import may_become
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_commits import of_shops
 from tests.evidence.test_duplicate_rows import duplicates_of, extra_of

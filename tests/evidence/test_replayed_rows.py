@@ -14,8 +14,8 @@ from bot.observation.evidence import Answer, Ask, Verdict
 from bot.observation.findings import ReplayedRowsFinding
 from bot.observation.ids import OperatorId, SnapshotId
 from bot.observation.table import Snapshot
-from spark_tasks._data_files import DataFile
-from spark_tasks._source_ranges import Range, by_two_runs, read_twice
+from spark_tasks._support.data_files import DataFile
+from spark_tasks._support.source_ranges import Range, by_two_runs, read_twice
 from spark_tasks.recovery_extent import RowsAgain, commits_above, reach_of_point, rows_again
 from tests.cases import Tale
 from tests.evidence.conftest import Asks

@@ -21,13 +21,14 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.observation.evidence import Ask
 from bot.observation.ids import SnapshotId
 from bot.observation.table import Window
-from spark_tasks import _few_entries, _reading
-from spark_tasks._commit_files import Written, written_by_commits
-from spark_tasks._data_files import files_of
-from spark_tasks._few_entries import Edges, Entry, few_entries, stored_entries
-from spark_tasks._manifests import Manifest, own_manifests
-from spark_tasks._source_ranges import Range
-from spark_tasks._window import reach_of
+from spark_tasks._support import few_entries as _few_entries
+from spark_tasks._support import reading as _reading
+from spark_tasks._support.commit_files import Written, written_by_commits
+from spark_tasks._support.data_files import files_of
+from spark_tasks._support.few_entries import Edges, Entry, few_entries, stored_entries
+from spark_tasks._support.manifests import Manifest, own_manifests
+from spark_tasks._support.source_ranges import Range
+from spark_tasks._support.window import reach_of
 from spark_tasks.duplicate_commits import Shared, brought_by
 from spark_tasks.duplicate_files import Repeats, repeats_in
 from tests.evidence.conftest import Asks

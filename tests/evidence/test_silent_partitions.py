@@ -20,7 +20,7 @@ from bot.adapters.spark_server import SparkServer
 from bot.cli import app
 from bot.observation.evidence import Verdict
 from bot.observation.ids import SnapshotId, short
-from spark_tasks import _unlisted
+from spark_tasks._support import unlisted as _unlisted
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import stored
 from tests.evidence.test_ledger_manifests import MERGING

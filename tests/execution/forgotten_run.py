@@ -12,8 +12,8 @@ from bot.observation.errors import OutcomeUnknown
 from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, UserId
 from bot.ports import Stopped
-from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
+from bot.service.proposals.approving import Approvals
 from tests.rewound import ANA, BEN, PROPOSAL, Damaged, Nobody
 
 EVE = UserId("U0EVE00009")

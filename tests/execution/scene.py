@@ -6,8 +6,8 @@ from pathlib import Path
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store
 from bot.incident.execution import ProposalView
-from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
+from bot.service.proposals.executing import Executions
 from tests.little_flink import open_catalog
 from tests.rewound import ANA, PROPOSAL, Damaged
 from tests.tables import ORDERS, rows

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from bot import actions
-from bot.actions._completing import scan
+from bot.actions._support.completing import scan
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
 from bot.incident.execution import ProposalState
 from bot.observation.ids import ProposalId
-from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
+from bot.service.proposals.executing import Executions
 from tests.actions.scene import Scene
 from tests.actions.worlds import closed, made, shown
 from tests.power_cut import CutAtDeed, killed

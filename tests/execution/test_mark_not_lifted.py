@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.diagnosis._examine import diagnose
+from bot.diagnosis._support.examine import diagnose
 from bot.incident.diagnosis import Diagnosis, LastGoodRows
 from bot.incident.doubt import beside_trusted, faults_in
 from bot.incident.entries import Diagnosed, WaterlineMoved

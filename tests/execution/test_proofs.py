@@ -12,7 +12,7 @@ import pytest
 import spark_tasks
 from bot import actions
 from bot.actions import drop_repair_branch, restore_job_at_head
-from bot.actions._completing import scan
+from bot.actions._support.completing import scan
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store
 from bot.adapters.journal_sql.store import open_store
@@ -42,7 +42,7 @@ from bot.observation.table import TableState, Window
 from bot.ports import TableChange
 from bot.service.evidence_service import EvidenceService
 from bot.service.incident_store import IncidentStore
-from bot.service.verifying import (
+from bot.service.proposals.verifying import (
     Verifier,
     counted_before,
     no_more_than_before,

@@ -10,7 +10,7 @@ from bot.actions._effects import checks
 from bot.adapters.journal_sql import Store
 from bot.observation.flink import CheckpointKind, CompletedCheckpoint
 from bot.observation.ids import CheckpointId
-from bot.service.verifying import Verifier
+from bot.service.proposals.verifying import Verifier
 from tests.execution.away import notes
 from tests.execution.scene import Scene
 from tests.rewound import PROPOSAL

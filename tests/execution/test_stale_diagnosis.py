@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.clock import SystemClock
-from bot.diagnosis._examine import ModeModule
+from bot.diagnosis._support.examine import ModeModule
 from bot.history.case import Case
 from bot.incident.diagnosis import Matches, Remedy
 from bot.incident.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, WaterlineMoved

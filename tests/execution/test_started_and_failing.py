@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.actions import restore_job_only
-from bot.actions._recipes import started_on_head
+from bot.actions._support.recipes import started_on_head
 from bot.history.restore import RestorePoint
 from bot.incident.entries import Check
 from bot.incident.execution import ProposalView

@@ -14,8 +14,8 @@ from bot.incident.journal import WATERLINE
 from bot.observation.errors import Refused
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
+from bot.service.proposals.verifying import Verifier
 from bot.service.reconciler import Reconciler
-from bot.service.verifying import Verifier
 from tests.decisions import ANA, BEN, PROPOSAL
 from tests.incidents import Story
 from tests.slack.people import PATIENCE_S, eventually

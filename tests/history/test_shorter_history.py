@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.diagnosis._examine import _diagnosed, diagnose
+from bot.diagnosis._support.examine import _diagnosed, diagnose
 from bot.history.case import Case
 from bot.history.rollbacks import gone_before, gone_since
 from bot.history.shorter_history import KEPT, reaches_below, shortened

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis._examine import scan
+from bot.diagnosis._support.examine import scan
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches
 from bot.observation.evidence import Verdict

@@ -26,8 +26,8 @@ from bot.incident.execution import ProposalState
 from bot.observation.errors import BadConfiguration, CouldNotKeep, Refused
 from bot.observation.ids import IncidentId
 from bot.ports import Delivery, Post
-from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
+from bot.service.proposals.approving import Approvals
 from bot.settings import Settings
 from tests.approval.desk import DANA
 from tests.approval.test_at_once import CROWD, POLICY, NoGroups, World

@@ -6,9 +6,9 @@ import pytest
 
 import bot.actions
 import bot.diagnosis
-from bot.actions._completing import scan as scan_actions
+from bot.actions._support.completing import scan as scan_actions
 from bot.adapters.saved_case import read_case
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import Matches, Mode, Remedy
 from bot.observation.errors import WaterlineError

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 import bot.diagnosis
-from bot.diagnosis._examine import scan as find_modes
+from bot.diagnosis._support.examine import scan as find_modes
 from bot.lab.home import Stack
 from tests.matrix.plan import NOT_PRODUCED, RUNS, Run
 

@@ -30,10 +30,10 @@ from bot.incident.setup import TableSetup
 from bot.observation.ids import CheckpointId, ProposalId, SnapshotId
 from bot.observation.table import TableState, Window
 from bot.ports import JobPorts, Journal
-from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.proposing import Proposals
+from bot.service.proposals.executing import Executions
+from bot.service.proposals.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
 from tests.power_cut import PowerCut

@@ -11,8 +11,8 @@ from bot.observation.ids import IncidentId, SnapshotId
 from bot.observation.replay import PositionRange, Replay, ReplayRange
 from bot.observation.table import TableState
 from bot.ports import FileChange, TableChange
-from spark_tasks._data_files import whole_schema
-from spark_tasks._replay import Named, rows_given, summed
+from spark_tasks._support.data_files import whole_schema
+from spark_tasks._support.replay import Named, rows_given, summed
 from tests.little_flink import open_catalog
 from tests.repairs.recipes import declared
 from tests.tables import ORDERS

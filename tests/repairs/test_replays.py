@@ -15,7 +15,7 @@ from bot.observation.errors import CouldNotLook, Refused
 from bot.observation.kafka import KafkaPartition, OffsetTime
 from bot.observation.replay import PositionRange, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.observation.table import TableState
-from spark_tasks._replay import survey
+from spark_tasks._support.replay import survey
 from tests.repairs.conftest import Positions
 from tests.repairs.recipes import declared
 from tests.repairs.scene import RUN, RepairScene

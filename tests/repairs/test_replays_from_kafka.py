@@ -14,7 +14,7 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.incident.execution import ProposalState
 from bot.observation.errors import CouldNotLook, Refused
 from bot.observation.replay import PositionRange, ReplayRange, ReplaySettings
-from spark_tasks._kafka import rows_of_topic, topic_trouble
+from spark_tasks._support.kafka import rows_of_topic, topic_trouble
 from tests.kafka_broker import PASSWORD, Broker, kafka_broker
 from tests.repairs.conftest import Positions
 from tests.repairs.scene import RUN, RepairScene

@@ -6,9 +6,9 @@ from functools import cache
 import bot.actions
 import bot.diagnosis
 import spark_tasks
-from bot.actions._completing import scan as scan_actions
+from bot.actions._support.completing import scan as scan_actions
 from bot.bootstrap.content import CONTENT
-from bot.diagnosis._examine import scan as scan_modes
+from bot.diagnosis._support.examine import scan as scan_modes
 from bot.evidence import find_tasks
 from bot.incident.runbook import Runbook
 from bot.runbook.lint import Vocabulary

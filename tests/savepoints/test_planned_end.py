@@ -17,7 +17,7 @@ from bot.observation.ids import CheckpointId, SnapshotId
 from bot.observation.snapshot import REPAIR, Snapshot
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
-from bot.service.notifying import Telling
+from bot.service.notices.notifying import Telling
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA, PROPOSAL

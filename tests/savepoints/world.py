@@ -5,7 +5,7 @@ from pathlib import Path
 
 import spark_tasks
 from bot.actions import roll_back_table_and_restore_job, take_savepoint
-from bot.actions._completing import completed
+from bot.actions._support.completing import completed
 from bot.adapters.clock import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.bootstrap import assemble
@@ -18,10 +18,10 @@ from bot.incident.proposal import Proposal
 from bot.incident.savepoints import beside_the_authoritative
 from bot.observation.ids import IncidentId, ProposalId
 from bot.ports import Journal
-from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
 from bot.service.opening import Opening
-from bot.service.proposing import Proposals
+from bot.service.proposals.approving import Approvals
+from bot.service.proposals.proposing import Proposals
 from bot.service.savepoints import Savepoints, SavepointTags
 from bot.service.services import Services
 from tests.actions.scene import Scene

@@ -14,7 +14,7 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.bootstrap.content import CONTENT
 from bot.diagnosis import cleanup_deleted_files as f9
 from bot.diagnosis import source_positions_skipped as f18
-from bot.diagnosis._examine import ModeModule, diagnose
+from bot.diagnosis._support.examine import ModeModule, diagnose
 from bot.incident.diagnosis import Matches
 from bot.incident.effects import ChangeFiles
 from bot.incident.entries import EvidenceRecorded
@@ -231,7 +231,7 @@ ROOT = Path(__file__).parents[2]
 STATEMENTS = {"sql", "expr", "selectExpr", "where", "filter", "having", "text", "execute", "exec_driver_sql",
               "executescript", "from_string", "system", "popen", "literal_column"}  # fmt: skip
 OF_CONSTANTS = {"bot/adapters/journal_sql/engine.py", "bot/adapters/journal_sql/membership.py",
-                "spark_tasks/_replay.py"}  # fmt: skip
+                "spark_tasks/_support/replay.py"}  # fmt: skip
 """PRAGMA and SET take no parameters; what is put into them are numbers and names that stand in the same file. The
 SELECT of a replay is the operators' own, from their configuration; within another SELECT it can only be a query."""
 HOSTILE = {

@@ -44,8 +44,8 @@ from bot.observation.table import PartitionField, TableState, Window
 from bot.ports import Delivery
 from bot.service.diagnosing import build_case
 from bot.slack.requests import Command, parse
-from spark_tasks._few_entries import parted_by
-from spark_tasks._words import shown
+from spark_tasks._support.few_entries import parted_by
+from spark_tasks._support.words import shown
 from tests.evidence.test_ledger import run_of
 from tests.evidence.test_recovery_extent import reading_on, stored
 from tests.orders_table import NINE

@@ -38,7 +38,7 @@ from bot.observation.ids import SnapshotId, TableName, UserId
 from bot.observation.readers import Consumer, Untold
 from bot.observation.sentences import inert
 from bot.service.home import HomeFacts, OwnTable, Promise
-from bot.service.sightings import Sight
+from bot.service.watching.sightings import Sight
 from bot.slack import blocks as builders
 from bot.slack.blocks.parts import button, confirm, context, header, section
 from bot.slack.forms import opened_form, placeholder, problem_form

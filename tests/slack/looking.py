@@ -29,9 +29,9 @@ from bot.observation.ids import SnapshotId
 from bot.observation.looked import NotSeen
 from bot.observation.table import Column
 from spark_tasks import checkpoint_pairing
-from spark_tasks._few_entries import Edges, Entry
-from spark_tasks._source_ranges import source_columns
-from spark_tasks._window import Reach, reach_of
+from spark_tasks._support.few_entries import Edges, Entry
+from spark_tasks._support.source_ranges import source_columns
+from spark_tasks._support.window import Reach, reach_of
 from spark_tasks.duplicate_commits import _brought, _compared, _in_parts, repeating, told_by_entries
 from spark_tasks.duplicate_files import _by_age, repeats_among
 from tests.found import ledger_of, twice

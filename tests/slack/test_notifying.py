@@ -26,7 +26,7 @@ from bot.observation.ids import IncidentId
 from bot.observation.readers import Consumer
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.notification_dispatcher import Posting
+from bot.service.notices.dispatcher import Posting
 from bot.slack.blocks.notices import given_up_message
 from bot.slack.projection import Projection
 from bot.workspace import SeenMessage, Workspace

@@ -11,7 +11,7 @@ from bot.incident.journal import WATERLINE, Entry
 from bot.incident.setup import TableSetup
 from bot.observation.errors import CouldNotLook
 from bot.observation.ids import UserId
-from bot.service.absent_approvers import who_is_gone
+from bot.service.proposals.absent_approvers import who_is_gone
 from bot.slack.directory import SlackDirectory, slack_findings
 from bot.workspace import SeenMessage, Workspace
 from bot.workspace.people import default_cast

@@ -9,7 +9,7 @@ import pytest
 import bot.diagnosis
 import spark_tasks
 from bot.adapters.journal_sql import open_store
-from bot.diagnosis._examine import scan
+from bot.diagnosis._support.examine import scan
 from bot.evidence import find_tasks
 from bot.incident.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
 from bot.incident.entries import Finding

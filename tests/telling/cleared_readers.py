@@ -27,10 +27,10 @@ from bot.observation.table import TableState
 from bot.ports import ReadEvents
 from bot.service.background import Background
 from bot.service.diagnosing import OtherDoubts
-from bot.service.late_readers import LateReaders
-from bot.service.notifying import Telling
+from bot.service.notices.late_readers import LateReaders
+from bot.service.notices.notifying import Telling
 from bot.service.observing import NewerCommits, Observer
-from bot.service.sightings import WatchFindings
+from bot.service.watching.sightings import WatchFindings
 from tests.decisions import ANA
 from tests.slack.looking import ArrowRunner
 from tests.tables import ORDERS

@@ -15,8 +15,8 @@ from bot.observation.readers import Address
 from bot.ports import Journal
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.notification_dispatcher import NotificationDispatcher
-from bot.service.retrying import Retrying
+from bot.service.notices.dispatcher import NotificationDispatcher
+from bot.service.proposals.retrying import Retrying
 from tests import orders_table as orders
 from tests.incidents import Story
 from tests.telling.receivers import Hook, Mailbox, hook, mailbox

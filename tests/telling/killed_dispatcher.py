@@ -8,7 +8,7 @@ from bot.adapters.notify import NoticeFiles, Smtp, Webhook
 from bot.observation.ids import IncidentId
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.notification_dispatcher import NotificationDispatcher
+from bot.service.notices.dispatcher import NotificationDispatcher
 from tests.power_cut import PowerCut, killed
 
 SECRET = b"z" * 32

@@ -28,11 +28,11 @@ from bot.observation.errors import Refused
 from bot.observation.looked import Seen
 from bot.observation.readers import Address, Consumer, FarRead, ReadRun, Untold
 from bot.observation.sentences import clock_time
-from bot.service.late_readers import runs_told
-from bot.service.notifying_rules import is_said_already
-from bot.service.outdated import cleared as told_that_all_is_well
-from bot.service.sending_rules import queued
-from bot.service.watch_look import facts_of
+from bot.service.notices.late_readers import runs_told
+from bot.service.notices.rules import is_said_already
+from bot.service.notices.sending import queued
+from bot.service.proposals.outdated import cleared as told_that_all_is_well
+from bot.service.watching.look import facts_of
 from bot.slack.limits import SECTION_TEXT, pages
 from tests import orders_table as orders
 from tests.cases import Tale

@@ -16,7 +16,7 @@ from bot.incident.journal import WATERLINE
 from bot.incident.notice import Notice, sending_key
 from bot.observation.errors import Refused
 from bot.observation.readers import Address
-from bot.service.retrying import Retrying
+from bot.service.proposals.retrying import Retrying
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene, retrying_of

@@ -25,8 +25,8 @@ from bot.observation.ids import IncidentId, StepId
 from bot.ports import Post
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.notification_dispatcher import Posting
-from bot.service.sending_rules import queued, refuse_overdue, sent_or_held
+from bot.service.notices.dispatcher import Posting
+from bot.service.notices.sending import queued, refuse_overdue, sent_or_held
 from bot.slack.blocks.notices import told_blocks
 from bot.slack.sent_before import answer_was_lost, not_asked
 from tests import orders_table as orders

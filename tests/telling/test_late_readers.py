@@ -20,8 +20,8 @@ from bot.incident.notice import Notice, NoticeData
 from bot.incident.trust_claims import ALONE, corrections_due, refuse_other_trust
 from bot.observation.errors import CouldNotLook, Refused
 from bot.observation.ids import SnapshotId
-from bot.service import late_readers
-from bot.service.late_readers import LOOKS
+from bot.service.notices import late_readers
+from bot.service.notices.late_readers import LOOKS
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story

@@ -13,7 +13,7 @@ from bot.incident.timeline import notice_sentence
 from bot.notices.gather import earlier_of
 from bot.observation.errors import Refused
 from bot.service.incident_store import IncidentStore
-from bot.service.outdated import overtakes
+from bot.service.proposals.outdated import overtakes
 from bot.slack.blocks.notices import told_blocks
 from tests import orders_table as orders
 from tests.decisions import ANA

@@ -23,7 +23,7 @@ from bot.cli.diagnosing import save
 from bot.cli.doctor import policies_of
 from bot.cli.on_demand import LATE
 from bot.cli.options import exact
-from bot.diagnosis._examine import diagnose
+from bot.diagnosis._support.examine import diagnose
 from bot.history.case import Case
 from bot.incident.approval import ApprovalPolicy, People
 from bot.incident.diagnosis import SavedCase

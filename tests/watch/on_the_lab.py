@@ -19,7 +19,7 @@ from bot.incident.watch import Sighted
 from bot.lab.lab import Lab
 from bot.lab.world import StoryRecord
 from bot.observation.ids import TableName
-from bot.service.sightings import Sightings
+from bot.service.watching.sightings import Sightings
 from bot.settings import Settings, WatchSettings
 from bot.workspace.people import default_cast
 

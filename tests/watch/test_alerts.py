@@ -14,7 +14,7 @@ from bot.incident.approval import ApprovalPolicy
 from bot.incident.setup import TableSetup
 from bot.service.alerts import AlertService
 from bot.service.record import Records
-from bot.service.sightings import Sightings
+from bot.service.watching.sightings import Sightings
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes

@@ -13,7 +13,7 @@ from bot.incident.setup import TableSetup
 from bot.observation.ids import TableName
 from bot.ports import Post
 from bot.service.alerts import Alert, AlertService
-from bot.service.sightings import Sightings, post_key
+from bot.service.watching.sightings import Sightings, post_key
 from tests.decisions import ANA, CHANNEL
 from tests.tables import CONTRACT
 from tests.watch.signs import NINE, ORDERS, sign

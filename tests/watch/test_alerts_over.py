@@ -9,7 +9,7 @@ import pytest
 from bot.incident.watch import Sign
 from bot.observation.ids import Severity
 from bot.service.alerts import Alert
-from bot.service.sightings import Sightings
+from bot.service.watching.sightings import Sightings
 from bot.web.alerts import Alertmanager, PagerDuty
 from tests.tables import ORDERS
 from tests.watch.signs import sign

@@ -11,9 +11,9 @@ import pytest
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.observation.ids import TableName, UserId
 from bot.service.incident_store import IncidentStore
-from bot.service.sightings import Sightings, post_key
-from bot.service.watch_look import Look, TableSeen, WatchTerms
-from bot.service.watching import Watch
+from bot.service.watching.look import Look, TableSeen, WatchTerms
+from bot.service.watching.sightings import Sightings, post_key
+from bot.service.watching.watch import Watch
 from bot.slack.commands import watched
 from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded

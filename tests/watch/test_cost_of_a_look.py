@@ -11,13 +11,13 @@ from starlette.routing import Route
 
 from bot.adapters.lineage import Marquez
 from bot.bootstrap import failure_modes
-from bot.diagnosis._examine import ModeModule
+from bot.diagnosis._support.examine import ModeModule
 from bot.evidence import Collector
 from bot.history.case import Case
 from bot.incident.diagnosis import Examined
 from bot.observation.ids import TableName
 from bot.service.examining import Examination, Examiner
-from bot.service.watch_look import Eye, TableSeen
+from bot.service.watching.look import Eye, TableSeen
 from tests.adapters.serving import served
 from tests.adapters.test_lineage_marquez import LittleMarquez
 from tests.watch.conftest import OverRecorded

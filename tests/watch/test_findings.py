@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from bot.diagnosis._examine import diagnose
+from bot.diagnosis._support.examine import diagnose
 from bot.history.case import Case
 from bot.incident.approval import People
 from bot.incident.watch import Sign
 from bot.observation.contract import HIDDEN, TableContract
 from bot.observation.flink import Failure
 from bot.observation.ids import JobId
-from bot.service.sightings import Sight
-from bot.service.watch_signs import signs_in, suspicion
-from bot.service.watch_unnamed import silent_for, unnamed_signs
+from bot.service.watching.sightings import Sight
+from bot.service.watching.signs import signs_in, suspicion
+from bot.service.watching.unnamed import silent_for, unnamed_signs
 from bot.slack.blocks.watch import finding_message
 from bot.workspace import SeenMessage, Workspace
 from tests.adapters.flink_wire import Wire

@@ -13,7 +13,7 @@ from bot.incident.watch import Sighted, Sign, came_again, goes_on, is_all_told, 
 from bot.observation.evidence import Verdict
 from bot.observation.ids import IncidentId, SnapshotId
 from bot.observation.table import HeadMove, Window
-from bot.service.sightings import post_key
+from bot.service.watching.sightings import post_key
 from tests.adapters.flink_wire import Wire
 from tests.cases import Tale
 from tests.decisions import ANA, CHANNEL, F2, HEAD_AFTER, PROPOSAL, RUNBOOK

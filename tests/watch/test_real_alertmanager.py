@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bot.service.sightings import Sightings
+from bot.service.watching.sightings import Sightings
 from tests.tables import ORDERS
 from tests.watch.real_alertmanager import ALERTS, BINARY, alertmanager, post, recorded
 from tests.watch.test_alerts import PAYLOADS, TOKEN, scene, sightings, web

@@ -13,7 +13,7 @@ from bot.incident.watch import Ended, note_key, recall, sighting_id
 from bot.observation.errors import Refused, UnknownTable
 from bot.observation.ids import TableName, UserId
 from bot.service.incident_store import IncidentStore
-from bot.service.sightings import Sight, Sightings, post_key
+from bot.service.watching.sightings import Sight, Sightings, post_key
 from bot.slack.blocks.watch import finding_message
 from bot.slack.limits import fit
 from tests.watch.signs import NINE, ORDERS, muted, sighted, sign

@@ -12,8 +12,8 @@ from bot.incident.diagnosis import Act, Diagnosis, Matches, Mode, ModeResult, Re
 from bot.observation.errors import UnknownTable
 from bot.observation.flink import Failure
 from bot.observation.ids import TableName, short
-from bot.service.watch_signs import signs_in
-from bot.service.watch_unnamed import outages
+from bot.service.watching.signs import signs_in
+from bot.service.watching.unnamed import outages
 from tests.tables import ORDERS, OrdersTable
 from tests.watch.conftest import OverRecorded
 from tests.watch.earlier import Page

@@ -22,8 +22,8 @@ from bot.incident.promises import owed, reminders
 from bot.incident.staged_repairs import AGAIN
 from bot.observation.ids import ProposalId, SnapshotId
 from bot.service.incident_store import IncidentStore
-from bot.service.promises import Promises
-from bot.service.proposing import PUBLISH, offered_before
+from bot.service.notices.promises import Promises
+from bot.service.proposals.proposing import PUBLISH, offered_before
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, rewind

@@ -8,7 +8,7 @@ import pytest
 
 import bot.diagnosis
 from bot.adapters.journal_sql import Store
-from bot.diagnosis._examine import ModeModule, diagnose, scan
+from bot.diagnosis._support.examine import ModeModule, diagnose, scan
 from bot.incident.diagnosis import HEALTHY
 from bot.incident.effects import DropBranch, Effect, KeepSavepoint, MakeBranch, StartFromStop, StopJob
 from bot.incident.entries import (

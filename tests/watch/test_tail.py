@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from bot.bootstrap import failure_modes
-from bot.diagnosis._examine import ModeModule
+from bot.diagnosis._support.examine import ModeModule
 from bot.history.case import Case
 from bot.incident.diagnosis import Examined
 from bot.observation.flink import Restored
 from bot.observation.ids import CheckpointId, JobId, SnapshotId
 from bot.observation.listed import Listed
 from bot.observation.looked import Seen
-from bot.service.watch_look import KEPT, Eye, Look, TableSeen, goes_on_from, tail_of
+from bot.service.watching.look import KEPT, Eye, Look, TableSeen, goes_on_from, tail_of
 from tests.adapters.flink_wire import Wire
 from tests.watch.conftest import OverRecorded
 from tests.watch.earlier import Page

@@ -14,7 +14,7 @@ from bot.observation.findings import Limit, RecoveryDeadline
 from bot.observation.flink import JobRun
 from bot.observation.looked import NotSeen, Seen
 from bot.service.alerts import Alert, AlertService
-from bot.service.watch_look import Look, hidden_aside
+from bot.service.watching.look import Look, hidden_aside
 from bot.slack.commands import watched as listed
 from tests.tables import CONTRACT, ORDERS
 from tests.watch.conftest import OverRecorded

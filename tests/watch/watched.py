@@ -19,9 +19,9 @@ from bot.ports import CheckpointStore, EvidenceRunner, FlinkJobs, JobPorts, Read
 from bot.service.examining import Examiner
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.sightings import Sightings, post_key
-from bot.service.watch_look import Eye, WatchTerms
-from bot.service.watching import Watch
+from bot.service.watching.look import Eye, WatchTerms
+from bot.service.watching.sightings import Sightings, post_key
+from bot.service.watching.watch import Watch
 from bot.slack.blocks.watch import finding_message
 from bot.slack.limits import fit
 from tests.decisions import ANA, CHANNEL, RUNBOOK

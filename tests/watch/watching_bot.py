@@ -9,10 +9,10 @@ from bot.adapters.journal_sql.store import Store
 from bot.bootstrap import failure_modes
 from bot.incident.approval import People
 from bot.service.services import Services
-from bot.service.sightings import Sightings, WatchFindings
 from bot.service.trust import TrustService
-from bot.service.watch_look import Eye, WatchTerms
-from bot.service.watching import Watch
+from bot.service.watching.look import Eye, WatchTerms
+from bot.service.watching.sightings import Sightings, WatchFindings
+from bot.service.watching.watch import Watch
 from bot.workspace.people import default_cast
 from tests.little_flink import open_catalog
 from tests.slack.little_bot import LittleBot

@@ -29,7 +29,7 @@ from bot.cli.trust import Required, exit_code
 from bot.incident.trust import Basis, TrustState
 from bot.service.alerts import AlertService
 from bot.service.record import Records
-from bot.service.sightings import Sightings
+from bot.service.watching.sightings import Sightings
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes

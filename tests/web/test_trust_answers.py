@@ -24,8 +24,8 @@ from bot.observation.looked import Seen
 from bot.observation.table import Window
 from bot.ports import TableCatalog, TableChange
 from bot.service.opening import Opening
-from bot.service.sightings import WatchFindings
 from bot.service.trust import TrustService
+from bot.service.watching.sightings import WatchFindings
 from bot.service.waterline import Waterline
 from tests.decisions import ANA, CHANNEL, F2, RUNBOOK
 from tests.orders_table import NINE

@@ -9,7 +9,7 @@ from typing import Any
 
 import spark_tasks
 from bot import actions
-from bot.actions._completing import scan as find_actions
+from bot.actions._support.completing import scan as find_actions
 from bot.bootstrap import failure_modes
 from bot.cli.on_demand import LATE
 from bot.evidence import find_tasks

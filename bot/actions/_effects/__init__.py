@@ -8,7 +8,6 @@ Each file of this package is about one thing that effects change; `HANDLERS` nam
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bot.actions._current_state import looked_at
 from bot.actions._effects.branch import (
     ChangingFiles,
     DeletingRows,
@@ -19,7 +18,8 @@ from bot.actions._effects.branch import (
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Pending, Verification
 from bot.actions._effects.job import KeepingSavepoint, StartingFromStop, StartingJob, StoppingFork, StoppingJob
 from bot.actions._effects.table import FreezingMaintenance, MarkingTable, MovingTable, PublishingBranch
-from bot.actions._requirements import check_all
+from bot.actions._support.current_state import looked_at
+from bot.actions._support.requirements import check_all
 from bot.incident.effects import (
     ChangeFiles,
     DeleteRows,

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Verification
-from bot.actions._requirements import CurrentState
+from bot.actions._support.requirements import CurrentState
 from bot.incident.effects import ChangeFiles, DeleteRows, DropBranch, MakeBranch, ReplayRows
 from bot.incident.entries import Check, EffectStarted
 from bot.observation.errors import OutcomeUnknown, Superseded

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Generic, Literal, TypeVar
 
-from bot.actions._current_state import ConfiguredJobs, looked_at
-from bot.actions._requirements import CurrentState
+from bot.actions._support.current_state import ConfiguredJobs, looked_at
+from bot.actions._support.requirements import CurrentState
 from bot.incident.entries import Check, EffectStarted
 from bot.incident.proposal import Requirement
 from bot.incident.setup import TableSetup

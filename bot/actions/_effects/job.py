@@ -9,10 +9,10 @@ from itertools import takewhile
 from typing import TypeVar
 
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Pending, Verification, tag_check
-from bot.actions._foreseen import case_with_owners, committer
-from bot.actions._maintenance import commit_marks
-from bot.actions._requirements import CurrentState
-from bot.actions._restore_points import newest_that_pairs
+from bot.actions._support.foreseen import case_with_owners, committer
+from bot.actions._support.maintenance import commit_marks
+from bot.actions._support.requirements import CurrentState
+from bot.actions._support.restore_points import newest_that_pairs
 from bot.history.checkpoint_pace import PROPERTY, empty_commits_allowed
 from bot.history.other_jobs import commits_that_bind
 from bot.history.restore import pairing

@@ -1,8 +1,8 @@
 """Set tags and properties, freeze maintenance, and move `main` by one compare-and-swap that tags what it leaves."""
 
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Verification, tag_check
-from bot.actions._maintenance import commit_marks, freeze_change, frozen_by, stays_frozen_for
-from bot.actions._requirements import CurrentState
+from bot.actions._support.maintenance import commit_marks, freeze_change, frozen_by, stays_frozen_for
+from bot.actions._support.requirements import CurrentState
 from bot.incident.effects import FreezeMaintenance, MarkTable, MoveTable, PublishBranch
 from bot.incident.entries import PROPERTY, TAG, Check, EffectStarted
 from bot.incident.proposal import HeadDescends, Requirement

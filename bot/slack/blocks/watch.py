@@ -7,7 +7,7 @@ from bot.incident.diagnosis import called
 from bot.incident.incident import Incident
 from bot.incident.watch import SILENT
 from bot.observation.ids import short
-from bot.service.sightings import Sight
+from bot.service.watching.sightings import Sight
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.text import addressed, as_sentence, clipped, code, mrkdwn, person, room, short_paths

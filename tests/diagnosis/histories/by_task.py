@@ -9,7 +9,7 @@ from bot.history.uncommitted import runs_of, standing
 from bot.observation.evidence import Ask
 from bot.observation.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.observation.ids import JobId
-from spark_tasks._storage import is_overdue
+from spark_tasks._support.storage import is_overdue
 from spark_tasks.leaked_manifests import first_commits
 from tests.diagnosis.histories.looked import LeftBehind
 from tests.diagnosis.histories.sink import Written

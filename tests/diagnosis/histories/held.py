@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import bot.diagnosis
-from bot.diagnosis._examine import diagnose, scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case, PlannedChange
 from bot.incident.diagnosis import HEALTHY, Act, Diagnosis, LastGoodRows, Matches, Mode
 from bot.incident.doubt import faults_in, rows_are_right

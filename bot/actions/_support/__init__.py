@@ -1,0 +1,1 @@
+"""What several actions need to propose and to check."""

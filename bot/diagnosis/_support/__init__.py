@@ -1,0 +1,1 @@
+"""What several failure modes ask of a case."""

@@ -1,0 +1,1 @@
+"""Notices: who is owed one, how it is previewed, sent and answered."""

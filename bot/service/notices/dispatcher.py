@@ -1,0 +1,276 @@
+"""Brings notices by e-mail, webhook and file: each try is on record before it is made, and tried again by rule.
+
+A thread of its own: a mail server that does not answer must hold up nothing else. What a crash interrupted is tried
+again under the same key, and says of itself that it may be there twice. What holds no more by its turn is not sent.
+
+What becomes of a notice in Slack: posted, refused, or not posted any more. For other ways the dispatcher does so.
+"""
+
+import threading
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Literal
+
+import structlog
+
+from bot.incident.delivery import DeliveryView, NoticeView, again_after
+from bot.incident.entries import Body, DeliveryDelayed, NoticeEnded
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.incident.notice import sending_key
+from bot.observation.errors import CouldNotKeep, CouldNotLook, JournalMoved, NotDelivered, Refused, UnknownIncident
+from bot.observation.ids import IncidentId
+from bot.ports import Clock
+from bot.ports.transports import DeliveryResult, NoticeDelivery, Transport
+from bot.service.background import AloneWith
+from bot.service.diagnosing import OtherDoubts
+from bot.service.incident_store import IncidentStore
+from bot.service.proposals.outdated import overtaken, tried_or_ended
+from bot.service.proposals.retrying import tried_again_at
+
+log = structlog.get_logger(__name__)
+_LOOK_EVERY = timedelta(seconds=20)
+"""What another process has queued is found within this time."""
+
+
+class NotificationDispatcher:
+    """One thread that looks after every delivery that is not Slack's."""
+
+    def __init__(
+        self,
+        store: IncidentStore,
+        carriers: Mapping[str, Transport],
+        clock: Clock,
+        alone_with: AloneWith,
+        others: OtherDoubts,
+    ) -> None:
+        """`carriers`: `email`, `webhook`, `file` -> how; one that is missing is not configured."""
+        self._store = store
+        self._carriers = carriers
+        self._clock = clock
+        self._alone_with = alone_with
+        self._others = others
+        self._changed: set[IncidentId] = set()
+        self._wake = threading.Event()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._loop, name="courier")
+        store.on_change(self._note)
+
+    def start(self) -> None:
+        """Begin with whatever is not at its end."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End after the try that is being made."""
+        self._stopped = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def deliver_due(self, incident_id: IncidentId) -> datetime | None:
+        """Try whatever is due; returns when the next try is, None when nothing is left."""
+        while True:
+            following, was_tried = self._deliver_one(incident_id)
+            if not was_tried or self._stopped:
+                return following
+
+    def _deliver_one(self, incident_id: IncidentId) -> tuple[datetime | None, bool]:
+        """(When the next try is, None where nothing is left; whether one was made): each incident has its turns."""
+        with self._alone_with(f"{incident_id}/notices") as is_mine:
+            if not is_mine:
+                return self._clock.now() + _LOOK_EVERY, False
+            incident = self._store.get(incident_id)
+            waiting = _waiting(incident)
+            due = next((each for each in waiting if each[0] <= self._clock.now()), None)
+            if due is None:
+                return min((at for at, _view, _delivery in waiting), default=None), False
+            self._try(incident, due[1], due[2])
+            return self._clock.now(), True
+
+    def _note(self, incident_id: IncidentId) -> None:
+        self._changed.add(incident_id)
+        self._wake.set()
+
+    def _loop(self) -> None:
+        next_look = self._clock.now()
+        dues: dict[IncidentId, datetime] = {}
+        while not self._stopped:
+            try:
+                now = self._clock.now()
+                if now >= next_look:
+                    next_look = now + _LOOK_EVERY
+                    self._changed |= {incident.id for incident in self._store.all() if _waiting(incident)}
+                ready = {each for each, at in dues.items() if at <= now}
+                while self._changed:
+                    ready.add(self._changed.pop())
+                for incident_id in sorted(ready):
+                    dues.pop(incident_id, None)
+                    due = self._guarded(incident_id)
+                    if due is not None:
+                        dues[incident_id] = due
+            except (CouldNotKeep, JournalMoved) as away:
+                log.warning("notices wait for the record", problem=str(away))
+            except Exception:
+                log.exception("notices cannot be brought")  # a dead thread would be silence
+            if not any(at <= self._clock.now() for at in dues.values()):
+                self._wake.wait(timeout=1.0)
+            self._wake.clear()
+
+    def _guarded(self, incident_id: IncidentId) -> datetime | None:
+        """What cannot be brought for one incident holds up no other."""
+        try:
+            return self._deliver_one(incident_id)[0]
+        except UnknownIncident:
+            return None
+        except (CouldNotKeep, CouldNotLook, JournalMoved) as away:
+            log.warning("notices wait for the record", incident=incident_id, problem=str(away))
+        except Exception:
+            log.exception("notices cannot be brought", incident=incident_id)
+        return self._clock.now() + _LOOK_EVERY
+
+    def _try(self, incident: Incident, view: NoticeView, delivery: DeliveryView) -> None:
+        number = delivery.tries + 1
+        may_be_there = delivery.may_be_there
+        if not self._begun(incident.id, view, delivery, number):
+            return
+        outgoing = NoticeDelivery(
+            key=sending_key(view.key, delivery.address.key),
+            notice=view.notice,
+            address=delivery.address,
+            incident=incident.id,
+            table=incident.opened.table,
+            private=incident.is_private,
+            number=number,
+            may_be_there=may_be_there,
+            at=self._clock.now(),
+        )
+        try:
+            receipt = self._carry(outgoing)
+        except NotDelivered as problem:
+            self._failed(incident.id, view, delivery, number, problem, may_be_there)
+            return
+        again = "It may have arrived twice." if may_be_there else ""
+        detail = " ".join(each for each in (receipt.detail, again) if each)
+        ended = NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key)
+        self._end(incident.id, view, delivery, ended)
+
+    def _carry(self, outgoing: NoticeDelivery) -> DeliveryResult:
+        carrier = self._carriers.get(outgoing.address.by)
+        if carrier is None:
+            raise NotDelivered(f"Nothing is configured that sends {outgoing.address}.", is_final=True)
+        try:
+            return carrier.send(outgoing)
+        except NotDelivered:
+            raise
+        except Exception as error:  # tried again by rule and then told, not each time that somebody looks
+            log.exception("notice not brought", notice=outgoing.notice.key(outgoing.incident), to=outgoing.address.key)
+            raise NotDelivered(f"A defect of ours: {type(error).__name__}.", may_be_there=True) from error
+
+    def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:
+        """Whether to make this try. The intent is unique in the database: of two replicas one goes on."""
+        key, to = view.key, delivery.address.key
+        around = self._others.of(self._store.get(incident_id))
+        try:
+            after = self._store.write(
+                incident_id, by=WATERLINE, decide=lambda now: [tried_or_ended(now, key, to, number, around)]
+            )
+        except Refused:
+            return False
+        return after.notices[key].deliveries[to].ended is None
+
+    def _failed(
+        self,
+        incident_id: IncidentId,
+        view: NoticeView,
+        delivery: DeliveryView,
+        number: int,
+        problem: NotDelivered,
+        may_be_there: bool,
+    ) -> None:
+        count = number - delivery.tries_before
+        wait = None if problem.is_final else again_after(count)
+        to = delivery.address.key
+        if wait is not None:
+            delayed = DeliveryDelayed(
+                key=view.key, to=to, number=number, problem=problem.happened, again_at=self._clock.now() + wait,
+                may_be_there=problem.may_be_there or may_be_there,
+            )  # fmt: skip
+            self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [delayed])
+            return
+        log.warning("notice not delivered", notice=view.key, to=to, tries=number, problem=problem.happened)
+        tried = "" if count == 1 else f" Tried {count} times."
+        ended = NoticeEnded(
+            key=view.key, how="failed", detail=f"{problem.happened}{tried}", to=to,
+            may_be_there=problem.may_be_there or may_be_there,
+            again_at=None if problem.is_final else tried_again_at(delivery, self._clock.now()),
+        )  # fmt: skip
+        self._end(incident_id, view, delivery, ended)
+
+    def _end(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, ended: NoticeEnded) -> None:
+        def decide(now: Incident) -> list[Body]:
+            known = now.notices[view.key].delivery(delivery.address.key)
+            if known is None or known.ended is not None:
+                return []
+            asks = now.responder if ended.how == "failed" else None
+            return [ended.model_copy(update={"asks": asks})]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+
+def _waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryView]]:
+    """What is not at its end, the earliest due first."""
+    found = [
+        (due, view, delivery)
+        for view in incident.notices.values()
+        for delivery in view.deliveries.values()
+        if (due := delivery.due_at(view.queued_at)) is not None
+    ]
+    return sorted(found, key=lambda each: each[0])
+
+
+class Posting:
+    """Puts the end of what is sent to Slack on record; Slack's outbox sends it."""
+
+    def __init__(self, store: IncidentStore, clock: Clock, others: OtherDoubts) -> None:
+        self._store = store
+        self._clock = clock
+        self._others = others
+
+    def ended(
+        self,
+        incident_id: IncidentId,
+        key: str,
+        *,
+        how: Literal["delivered", "failed"],
+        detail: str,
+        may_mend: bool = False,
+    ) -> None:
+        """Note that Slack took a notice, or refuses it; `may_mend`: until somebody invites the bot, or the like."""
+
+        def decide(incident: Incident) -> list[Body]:
+            view = incident.notices.get(key)
+            delivery = view.delivery("") if view is not None else None
+            if delivery is None or delivery.ended is not None:
+                return []
+            asks = incident.responder if how == "failed" else None
+            again = tried_again_at(delivery, self._clock.now()) if may_mend else None
+            return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks, again_at=again)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def overtaken(self, incident_id: IncidentId, key: str) -> str | None:
+        """Why Slack is not sent a notice any more, put on record as its end; None: it still holds, or has an end.
+        Raises CouldNotLook."""
+
+        def decide(incident: Incident) -> list[Body]:
+            view = incident.notices.get(key)
+            way = view.delivery("") if view is not None else None
+            if view is None or way is None or way.ended is not None:
+                return []
+            end = overtaken(incident, view, way, around)
+            return [end] if end is not None else []
+
+        around = self._others.of(self._store.get(incident_id))
+        view = self._store.write(incident_id, by=WATERLINE, decide=decide).notices.get(key)
+        way = view.delivery("") if view is not None else None
+        return way.ended.detail if way is not None and way.ended is not None and way.ended.how == "overtaken" else None

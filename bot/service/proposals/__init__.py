@@ -1,0 +1,1 @@
+"""Proposals: made, decided, carried out and verified."""

@@ -1,0 +1,252 @@
+"""What people decide about a proposal, from wherever they do it; and what time alone does to it.
+
+Of two writers, the other one is to stay: the no to a proposal, and the proposal that stops the other run.
+"""
+
+from collections.abc import Callable, Iterable
+
+from bot.incident.approval import People, Via
+from bot.incident.decisions import (
+    ALLOWED,
+    NO_GROUPS,
+    Act,
+    Approve,
+    Begin,
+    BreakGlass,
+    Membership,
+    NotAllowed,
+    Reject,
+    ResolveUnknown,
+    Tick,
+    Veto,
+    decide,
+)
+from bot.incident.effects import StopFork
+from bot.incident.entries import Body, ExecutionEnded, OutcomeSettled
+from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
+from bot.observation.errors import CouldNotKeep, CouldNotLook, Refused, WaterlineError
+from bot.observation.ids import IncidentId, JobId, ProposalId, UserId, short_job
+from bot.ports import Clock, Directory
+from bot.service.incident_store import IncidentStore
+from bot.service.proposals.executing import as_far_as
+from bot.service.proposals.proposing import Proposals
+
+
+class Approvals:
+    """Approve, reject, veto, break the glass; remind, release, expire. The rule is `bot.incident.decisions.decide`."""
+
+    def __init__(
+        self,
+        store: IncidentStore,
+        proposals: Proposals,
+        directory: Directory,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._proposals = proposals
+        self._directory = directory
+        self._clock = clock
+        self._shows_whole: Callable[[Incident, ProposalView], bool] = lambda _incident, _view: True
+
+    def seen_in_slack(self, shows_whole: Callable[[Incident, ProposalView], bool]) -> None:
+        """Take no yes from Slack where its message does not show all that is approved; a terminal does."""
+        self._shows_whole = shows_whole
+
+    def approve(
+        self, incident_id: IncidentId, proposal_id: ProposalId, *, digest: str, by: UserId, via: Via = "slack"
+    ) -> ProposalView:
+        """One person's yes for what they were shown; returns the proposal after it.
+
+        Raises Refused (with whom to ask), Superseded (and then the proposal is), CouldNotLook.
+        """
+        return self._do(incident_id, proposal_id, Approve(digest=digest, via=via), by)
+
+    def break_glass(
+        self,
+        incident_id: IncidentId,
+        proposal_id: ProposalId,
+        reason: str,
+        *,
+        digest: str,
+        by: UserId,
+        via: Via = "slack",
+    ) -> ProposalView:
+        """One person's yes that is enough alone; the channel mentions the owners. Raises as `approve` does."""
+        return self._do(incident_id, proposal_id, BreakGlass(digest=digest, reason=reason, via=via), by)
+
+    def reject(
+        self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId, via: Via | None = None
+    ) -> ProposalView:
+        """An approver's no, or the proposer's withdrawal; until execution begins. Raises Refused."""
+        return self._do(incident_id, proposal_id, Reject(reason=reason, via=via), by)
+
+    def veto(
+        self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId, via: Via | None = None
+    ) -> ProposalView:
+        """A no by those who may stop what others approved; until execution begins. Raises Refused."""
+        return self._do(incident_id, proposal_id, Veto(reason=reason, via=via), by)
+
+    def settle_outcome(
+        self,
+        incident_id: IncidentId,
+        proposal_id: ProposalId,
+        index: int,
+        reason: str,
+        *,
+        happened: bool,
+        by: UserId,
+        via: Via = "slack",
+    ) -> ProposalView:
+        """An approver's word on a step whose outcome is not known: the execution goes on, or ends. Raises Refused, also
+        where the world tells by now."""
+        act = ResolveUnknown(index=index, happened=happened, reason=reason, via=via)
+        return self._do(incident_id, proposal_id, act, by)
+
+    def may_begin(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
+        """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
+        self.settle(incident_id)
+        incident, view = self._seen(incident_id, proposal_id)
+        decided = self._decide(incident, view, Begin(), by, NO_GROUPS)
+        if isinstance(decided, NotAllowed):
+            raise _refused(decided)
+
+    def settle(self, incident_id: IncidentId) -> None:
+        """Expire, release and remind whatever is due. Safe to call at any time, any number of times."""
+        self._store.write(incident_id, by=WATERLINE, decide=self.due)
+
+    def due(self, incident: Incident) -> list[Body]:
+        """What time alone has decided by now."""
+        views = incident.proposals.values() if incident.is_open else ()
+        decided = [self._decide(incident, view, Tick(), WATERLINE, NO_GROUPS) for view in views]
+        return [body for body in decided if not isinstance(body, NotAllowed)]
+
+    def _do(self, incident_id: IncidentId, proposal_id: ProposalId, act: Act, by: UserId) -> ProposalView:
+        """First the rule, then (for a yes) a look at the world, then the rule again where it is written."""
+        incident, view = self._seen(incident_id, proposal_id)
+        membership = self._membership(view, act, by)
+        refusal = self._decide(incident, view, act, by, membership)
+        if isinstance(refusal, NotAllowed):
+            raise _refused(refusal)
+        if isinstance(act, Approve | BreakGlass):
+            self._proposals.must_still_hold(incident_id, proposal_id)
+        if isinstance(act, ResolveUnknown):
+            self._proposals.must_be_unknown(incident_id, proposal_id, act.index)
+
+        def written(now: Incident) -> list[Body]:
+            decided = self._decide(now, now.proposals[proposal_id], act, by, membership)
+            if isinstance(decided, NotAllowed):
+                raise _refused(decided)
+            if isinstance(decided, OutcomeSettled) and not decided.happened:
+                return [decided, _ended_by_word(now.proposals[proposal_id], decided)]
+            return [decided]
+
+        return self._store.write(incident_id, by=by, decide=written).proposals[proposal_id]
+
+    def _decide(
+        self, incident: Incident, view: ProposalView, act: Act, by: str, membership: Membership
+    ) -> Body | NotAllowed:
+        at = incident.no_earlier(self._clock.now())
+        if isinstance(act, Approve | BreakGlass) and act.via == "slack":
+            act = act.model_copy(update={"shown_whole": self._shows_whole(incident, view)})
+        return decide(view, act, by=by, at=at, membership=membership)
+
+    def _seen(self, incident_id: IncidentId, proposal_id: ProposalId) -> tuple[Incident, ProposalView]:
+        incident = self._store.get(incident_id)
+        view = incident.proposals.get(proposal_id)
+        if view is None:
+            raise Refused(
+                "This proposal is not part of the incident.", "", "Look at the newest message in the channel."
+            )
+        return incident, view
+
+    def _membership(self, view: ProposalView, act: Act, by: UserId) -> Membership:
+        """Which of the groups that matter hold this person, asked of Slack now. Nothing is asked where it is over."""
+        if view.state not in ALLOWED[act.kind]:
+            return NO_GROUPS
+        return membership_of(self._directory, _who(view, act), by)
+
+
+def membership_of(directory: Directory, named: Iterable[People], by: str) -> Membership:
+    """Which of the groups that are named hold this person, asked of Slack now."""
+    within, unread = set(), set()
+    for group in dict.fromkeys(group for people in named for group in people.groups):
+        try:
+            if by in directory.members((group,)):
+                within.add(group)
+        except CouldNotLook:
+            unread.add(group)
+    return Membership(within=frozenset(within), unread=frozenset(unread))
+
+
+def _who(view: ProposalView, act: Act) -> tuple[People, ...]:
+    policy = view.proposal.policy
+    match act:
+        case Veto():
+            return (policy.veto,) if policy.veto else ()
+        case BreakGlass():
+            return (*policy.approvers, policy.break_glass) if policy.break_glass else ()
+        case _:
+            return policy.approvers
+
+
+def _ended_by_word(view: ProposalView, settled: OutcomeSettled) -> ExecutionEnded:
+    sentence = f"A person confirmed that step {settled.index + 1} did not happen. {as_far_as(view, settled.index)}"
+    return ExecutionEnded(proposal=view.proposal.id, outcome="refused", sentence=sentence)
+
+
+def _refused(refusal: NotAllowed) -> Refused:
+    return Refused(refusal.happened, refusal.found, refusal.remedy)
+
+
+def keep_other(
+    store: IncidentStore,
+    approvals: Approvals,
+    proposals: Proposals,
+    incident_id: IncidentId,
+    proposal_id: ProposalId,
+    *,
+    by: UserId,
+) -> JobId:
+    """Two acts, each on record with who did it; returns the run that is to stay. Where an earlier try by the same
+    person was cut off, it goes on from there. Raises Refused, also where the no stands and the other stop could not be
+    proposed: then it says both. Raises CouldNotLook."""
+    view = store.get(incident_id).proposals[proposal_id]
+    stop = next(effect for effect in view.proposal.effects if isinstance(effect, StopFork))
+    run = short_job(stop.job_id)
+    why = f"Run {run} is the one to keep."
+    if not _is_own_no(view, why, by):
+        approvals.reject(incident_id, proposal_id, why, by=by)
+    if _is_proposed(store.get(incident_id), view, stop.job_id, by):
+        return stop.job_id
+    try:
+        proposals.propose(incident_id, view.proposal.action, step=view.step, by=by, reason=why, keeps=stop.job_id)
+    except CouldNotKeep:
+        raise
+    except WaterlineError as error:
+        again = f"Then type /waterline propose {view.proposal.action} keep={run}."
+        raise Refused(
+            f"“{view.proposal.title}” is rejected, but nothing else is proposed yet: {error.happened}",
+            error.found,
+            f"{error.remedy} {again}".lstrip(),
+        ) from error
+    return stop.job_id
+
+
+def _is_own_no(view: ProposalView, why: str, by: UserId) -> bool:
+    """Whether this person has turned it down for this reason, by a click that came no further."""
+    ended = view.ended
+    return view.state is ProposalState.REJECTED and view.ended_by == by and ended is not None and ended.reason == why
+
+
+def _is_proposed(incident: Incident, turned_down: ProposalView, run: JobId, by: UserId) -> bool:
+    """Whether this person has proposed since that this run stays."""
+    later = list(incident.proposals.values())
+    since = later[later.index(incident.proposals[turned_down.proposal.id]) + 1 :]
+    return any(
+        isinstance(effect, StopFork) and effect.keeps == run
+        for view in since
+        if view.proposal.proposed_by == by
+        for effect in view.proposal.effects
+    )

@@ -1,0 +1,375 @@
+"""One look at one table: the pointer first, then only what it or the job gives reason for."""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import takewhile
+
+from bot.diagnosis._support.case import living
+from bot.diagnosis._support.examine import ModeModule, diagnose
+from bot.diagnosis._support.may_commit_on import standstill
+from bot.history.case import Case
+from bot.history.other_jobs import OtherJobs
+from bot.history.suspicion import LOOK_BACK, case_of_table, propose_window
+from bot.incident.recovery_deadline import deadline_in_short, deadline_of
+from bot.incident.setup import TableSetup
+from bot.incident.watch import Sign
+from bot.observation.errors import CouldNotLook, UnknownTable, WaterlineError
+from bot.observation.evidence import Observation
+from bot.observation.findings import RecoveryDeadline
+from bot.observation.flink import JobRun, StoredCheckpoint
+from bot.observation.ids import SnapshotId, TableName, short, short_job
+from bot.observation.listed import Listed
+from bot.observation.looked import NotSeen, Seen
+from bot.observation.readers import ReadRun
+from bot.observation.record import Record
+from bot.observation.sentences import clock_time
+from bot.observation.table import Snapshot, TableState
+from bot.ports import Clock
+from bot.service.diagnosing import build_case
+from bot.service.examining import Examiner
+from bot.service.observing import Observer
+from bot.service.watching.signs import CONDITIONS, Signs, signs_in, suspicion
+from bot.service.watching.unnamed import blind, newest_event, unnamed_signs
+
+CATALOG, FLINK, EVIDENCE = "the table in its catalog", "Flink", "what evidence reads"
+_POINTS, _MANIFESTS, _OTHERS = "the checkpoint storage", "the Flink manifests on storage", "the table's other jobs"
+ASIDE = frozenset({_POINTS, _MANIFESTS, _OTHERS})
+"""Sources that only a closer look asks."""
+PLAIN = frozenset({"no-advance", "no-commit", "stale", "restarts", "expiring"})
+"""Codes of what table, Flink and evidence tell by themselves: whether it holds is known without those sources."""
+
+
+def hidden_aside(setup: TableSetup, seen: Observation) -> dict[str, NotSeen]:
+    """Those of `ASIDE` that could not be asked. A table without a job has no checkpoints, and no Flink manifests."""
+    asked: dict[str, object] = {_OTHERS: seen.others}
+    if setup.job is not None:
+        asked |= {_POINTS: seen.checkpoints, _MANIFESTS: seen.flink_manifests}
+    return {source: told for source, told in asked.items() if isinstance(told, NotSeen)}
+
+
+def blind_to(
+    unseen: dict[str, datetime], source: str, missing: NotSeen | None, now: datetime, grace_period: timedelta
+) -> tuple[Sign, ...]:
+    """Keep in `unseen` since when this source is missing (None: it is not); the sign of it, once that is long."""
+    if missing is None:
+        unseen.pop(source, None)
+        return ()
+    since = unseen.setdefault(source, now)
+    if now - since < grace_period:
+        return ()
+    told = missing if source == FLINK else missing.model_copy(update={"source": source})
+    return (blind(told, since),)
+
+
+def why_not(source: str, error: WaterlineError) -> NotSeen:
+    return NotSeen(source=source, reason=f"{error.happened} {error.found}".strip(), remedy=error.remedy)
+
+
+_SHARE = 20
+"""A table's metadata is read for at most one twentieth of the time, and judged and looked at closer for as much each: a
+long history, or a full folder, makes looks rarer, not dearer."""
+_CLOSER_WHILE_WRONG = timedelta(minutes=1)
+_MEANWHILE = frozenset({"no-commit", "stale"})
+_NOT_ASKED = NotSeen(source="what a quick look leaves out", reason="It was not looked at.", remedy="Look closer.")
+
+
+class WatchTerms(Record):
+    poll_interval: timedelta = timedelta(seconds=30)
+    """Between two looks at a table."""
+    again: timedelta = timedelta(seconds=5)
+    """After so long a new sign is looked at again; it is told only if it still holds."""
+    evidence_interval: timedelta = timedelta(minutes=10)
+    """Evidence without rows is collected so often though nothing is suspicious."""
+    grace_period: timedelta = timedelta(minutes=2)
+    """How long a job may be down on purpose, a source silent, and a condition gone before it counts as over."""
+
+
+@dataclass
+class TableSeen:
+    """What this process has seen of one table so far. Nothing of it is needed after a restart."""
+
+    pointer: str = ""
+    state: TableState | None = None
+    read_again_at: datetime | None = None
+    judge_again_at: datetime | None = None
+    judged: SnapshotId | None = None
+    """The head up to which nothing was wrong. None: not judged yet, or something is; then all of it is looked at."""
+    suspicion: str = ""
+    closer_at: datetime | None = None
+    closer: tuple[Sign, ...] = ()
+    """Signs of the newest closer look."""
+    closer_beside: frozenset[str] = frozenset()
+    """See `Signs.beside`; of the newest closer look."""
+    newest_event: datetime | None = None
+    """As the newest closer look told it."""
+    deadline: RecoveryDeadline | None = None
+    """As of the newest closer look."""
+    looked_closer_at: datetime | None = None
+    unseen: dict[str, datetime] = field(default_factory=dict)
+    """Source -> since when it could not be looked at."""
+
+
+class Look(Record):
+    signs: tuple[Sign, ...]
+    beside: frozenset[str] = frozenset()
+    """Codes of what holds and is not told by itself, because one of `signs` stands for it."""
+    facts: tuple[str, ...] = ()
+    """How table and job stand, a sentence each."""
+    unseen: frozenset[str] = frozenset()
+    """Sources that could not be looked at: what they tell of is not over because it was not seen."""
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.unseen
+
+    def would_show(self, code: str) -> bool:
+        """Whether that would have been seen if it were so."""
+        return self.is_whole or (code in PLAIN and self.unseen <= ASIDE)
+
+
+class Eye:
+    """Looks. Pure reading; what it remembers of a table is handed to it."""
+
+    def __init__(
+        self, observer: Observer, examiner: Examiner, modes: Mapping[str, ModeModule], clock: Clock, terms: WatchTerms
+    ) -> None:
+        self._observer = observer
+        self._examiner = examiner
+        self._modes = modes
+        self._clock = clock
+        self._terms = terms
+
+    def look(self, table: TableName, seen: TableSeen) -> Look | None:
+        """None when there is nothing to be judged now: the table is empty, or was read or judged too short a while
+        ago."""
+        if seen.judge_again_at is not None and self._clock.now() < seen.judge_again_at:
+            return None
+        try:
+            state = self._state(table, seen)
+        except (CouldNotLook, UnknownTable) as error:
+            return Look(signs=self._blind_to(seen, CATALOG, why_not(CATALOG, error)), unseen=frozenset(seen.unseen))
+        self._blind_to(seen, CATALOG, None)
+        if state is None or state.head is None:
+            return None
+        setup = self._observer.setup(table)
+        jobs, began = self._observer.runs(setup), self._clock.now()
+        case, found = self._judge(setup, state, jobs, seen)
+        is_missing = isinstance(jobs, NotSeen) and setup.job is not None
+        missing = self._blind_to(seen, FLINK, jobs if isinstance(jobs, NotSeen) and is_missing else None)
+        told = suspicion(case)
+        seen.judge_again_at = began + _SHARE * (self._clock.now() - began)
+        is_due = seen.closer_at is None or self._clock.now() >= seen.closer_at or self._may_be_stale(case, seen)
+        if told != seen.suspicion or is_due:
+            self._look_closer(table, seen, told)
+        known = {(sign.code, sign.subject) for sign in seen.closer}
+        is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
+        more = tuple(sign for sign in found.told if (sign.code, sign.subject) not in known)
+        beside, now = found.beside | seen.closer_beside, self._clock.now()
+        if is_explained:
+            beside |= {sign.code for sign in more}
+            more = ()
+        return Look(
+            signs=(*seen.closer, *more, *missing),
+            beside=beside,
+            facts=(*facts_of(case, now), *(deadline_in_short(seen.deadline, now) if seen.deadline else ())),
+            unseen=frozenset(seen.unseen),
+        )
+
+    def meanwhile(self, table: TableName, seen: TableSeen) -> tuple[Sign, ...]:
+        """What nobody else follows while an incident is open: a run that commits nothing, and a table that gets stale.
+        A quick look only; nothing where it could not be looked."""
+        try:
+            state = self._state(table, seen)
+        except (CouldNotLook, UnknownTable):
+            return ()
+        if state is None or state.head is None:
+            return ()
+        setup = self._observer.setup(table)
+        jobs = self._observer.runs(setup)
+        found = unnamed_signs(_quick(setup, tail_of(state, jobs) or state, jobs), self._terms.grace_period)
+        return tuple(sign for sign in found if sign.code in _MEANWHILE)
+
+    def _judge(
+        self, setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen, seen: TableSeen
+    ) -> tuple[Case, Signs]:
+        """By the newest part of the history, where what lies below was judged and found right; by all of it at first,
+        and wherever a failure mode has something to tell."""
+        tail = tail_of(state, jobs)
+        parts = (tail, state) if tail is not None and goes_on_from(tail, seen.judged) else (state,)
+        for part in parts:
+            case = _quick(setup, part, jobs)
+            found = signs_in(case, diagnose(case, self._modes), grace_period=self._terms.grace_period)
+            is_wrong = bool(self._modes.keys() & {*found.beside, *(sign.code for sign in found.told)})
+            if not is_wrong:
+                break
+        if is_wrong:
+            seen.judged = None
+        elif setup.job is None or not isinstance(jobs, NotSeen):  # nobody knows it is right before Flink has answered
+            seen.judged = state.head
+        return case, found
+
+    def _state(self, table: TableName, seen: TableSeen) -> TableState | None:
+        """The table now. While the pointer is the same, what was read before; None while it is not yet to be read."""
+        pointer = self._observer.catalog.pointer(table)
+        began = self._clock.now()
+        if seen.state is not None and pointer == seen.pointer:
+            return seen.state.model_copy(update={"read_at": began})
+        if seen.read_again_at is not None and began < seen.read_again_at:
+            return None
+        seen.state = self._observer.table(table)
+        seen.pointer = seen.state.metadata_location
+        seen.read_again_at = began + _SHARE * (self._clock.now() - began)
+        return seen.state
+
+    def _may_be_stale(self, case: Case, seen: TableSeen) -> bool:
+        """Whether the newest event that is known is older than promised by now: newer ones may have come since. Asked
+        for no more often than the promise is long, nor than each minute."""
+        promised, now = case.contract.freshness, self._clock.now()
+        if promised is None or seen.newest_event is None or seen.looked_closer_at is None:
+            return False
+        return min(now - seen.newest_event, now - seen.looked_closer_at) > max(promised, _CLOSER_WHILE_WRONG)
+
+    def _look_closer(self, table: TableName, seen: TableSeen, told: str) -> None:
+        """Collect evidence that reads no rows, and diagnose."""
+        began = self._clock.now()
+        before = {(sign.code, sign.subject): sign.newest_wrong for sign in seen.closer}
+        examined = self._examiner.examine(table, without_rows=True)
+        signs = signs_in(examined.case, examined.diagnosis, grace_period=self._terms.grace_period)
+        found = signs.told
+        setup = self._observer.setup(table)
+        lost = hidden_aside(setup, examined.case.observation)
+        failed = next((lost for e in examined.case.evidence for lost in e.could_not_look if _has_failed(lost)), None)
+        if failed is not None or lost:  # what was seen before is not gone because nobody could look for it
+            new = {(sign.code, sign.subject) for sign in found}
+            left = (sign for sign in seen.closer if sign.code != "blind" and (failed or sign.code not in PLAIN))
+            found += tuple(sign for sign in left if (sign.code, sign.subject) not in new)
+        found += self._blind_to(seen, EVIDENCE, failed)
+        for source in sorted(ASIDE):
+            found += self._blind_to(seen, source, lost.get(source))
+        seen.closer, seen.closer_beside = found, signs.beside
+        seen.suspicion = told
+        seen.deadline = deadline_of(examined.case, examined.diagnosis)
+        seen.newest_event, seen.looked_closer_at = newest_event(examined.case), self._clock.now()
+        is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
+        may_change = bool(lost) or any(sign.is_urgent or sign.code in CONDITIONS for sign in seen.closer)
+        wait = _CLOSER_WHILE_WRONG if may_change else self._terms.evidence_interval
+        if any(before.get((sign.code, sign.subject)) != sign.newest_wrong for sign in seen.closer):
+            wait = self._terms.again
+        now = self._clock.now()
+        seen.closer_at = now + (self._terms.again if is_new else max(wait, _SHARE * (now - began)))
+
+    def _blind_to(self, seen: TableSeen, source: str, missing: NotSeen | None) -> tuple[Sign, ...]:
+        return blind_to(seen.unseen, source, missing, self._clock.now(), self._terms.grace_period)
+
+
+def _quick(setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen) -> Case:
+    """The case of a quick look: the table as it is in hand, and what Flink tells."""
+    quick = Observation(
+        table=state,
+        jobs=jobs,
+        checkpoints=Seen[StoredCheckpoint](source=_NOT_ASKED.source, values=()) if setup.job is None else _NOT_ASKED,
+        reads=Seen[ReadRun](source=_NOT_ASKED.source, values=()),
+    )
+    return build_case(setup, quick, propose_window(state, jobs).window, ())
+
+
+def _has_failed(missing: NotSeen) -> bool:
+    """Whether a task could not run to its end; a question that the contract leaves open is none of that."""
+    return missing.source.startswith("evidence ")
+
+
+KEPT = 256
+"""Snapshots of the newest part; several windows of a new incident fit into it."""
+
+
+def tail_of(table: TableState, jobs: Seen[JobRun] | NotSeen, *, kept: int = KEPT) -> TableState | None:
+    """The table with its `kept` newest snapshots alone. None where that is not enough to judge it: for a short history;
+    where main was set back to below them, or nearly; where the newest commit of a living run, the point that a run was
+    restored from since or has yet to commit after, or the newest rows lie below them.
+
+    Cost: so many snapshots, and one pass over the names of all writers.
+    """
+    if not isinstance(table.snapshots, Listed) or len(table.snapshots) <= 2 * kept:
+        return None
+    newest = tuple(table.snapshots[-kept:])
+    since = newest[0].committed_at
+    moves = tuple(takewhile(lambda move: move.at >= since, reversed(table.head_moves)))[::-1]
+    fields = {name: getattr(table, name) for name in TableState.model_fields}
+    tail = TableState.model_construct(**{**fields, "snapshots": newest, "head_moves": moves})
+    wrote = {writer for writer, _operator in table.snapshots.writers if writer is not None}
+    seen = {snapshot.job_id for snapshot in tail.of_flink}
+    known = seen & {run.job_id for run in jobs.values}
+    other_jobs = OtherJobs(case_of_table(tail, jobs))
+    is_enough = (
+        len(tail.chain) > LOOK_BACK
+        and any(snapshot.counted("added-records") for snapshot in tail.chain)
+        and (bool(seen) or not wrote)
+        and all(run.is_terminal or run.job_id in seen or run.job_id not in wrote for run in jobs.values)
+        and all(run.is_terminal or run.job_id in wrote or run.restored is None or known for run in jobs.values)
+        and all(_reaches(tail, run, other_jobs) for run in jobs.values if _may_be_rewound(run, since, wrote))
+    )
+    return tail if is_enough else None
+
+
+def goes_on_from(tail: TableState, judged: SnapshotId | None) -> bool:
+    """Whether all that came since `judged` was head lies in it, and enough below to judge that."""
+    places = [snapshot.snapshot_id for snapshot in tail.snapshots]
+    return judged in places[LOOK_BACK:]
+
+
+def _may_be_rewound(run: JobRun, since: datetime, wrote: Set[str]) -> bool:
+    """Whether where it was restored from is asked of the part: it was since that begins, or has yet to commit."""
+    if run.restored is None:
+        return False
+    return run.restored.at >= since or (not run.is_terminal and run.job_id not in wrote)
+
+
+def _reaches(tail: TableState, run: JobRun, other_jobs: OtherJobs) -> bool:
+    """Whether it holds a commit from before the run's restore that the restore point covers; not another job's, whose
+    ids say nothing of it."""
+    assert run.restored is not None
+    point = run.restored
+
+    def is_covered(commit: Snapshot) -> bool:
+        is_before = commit.committed_at <= point.at and (commit.checkpoint_id or 0) <= point.checkpoint_id
+        return is_before and not other_jobs.has(commit)
+
+    return any(is_covered(commit) for commit in tail.of_flink)
+
+
+def facts_of(case: Case, now: datetime) -> tuple[str, ...]:
+    """The head first, then the runs that write, or why none does. What is not of today (`now`) is told with its day."""
+    return (_head(case, now), *_runs(case, now))
+
+
+def _head(case: Case, now: datetime) -> str:
+    head = next(iter(case.observation.table.chain), None)
+    if head is None:
+        return "The table has no snapshot."
+    by = f" by run {short_job(head.job_id)} with checkpoint {head.checkpoint_id}" if head.job_id else ""
+    rows = head.counted("added-records")
+    added = f"; it added {rows:,} rows" if rows else ""
+    when = clock_time(head.committed_at, now, seconds=True)
+    return f"The newest commit is {short(head.snapshot_id)}, of {when}{by}{added}."
+
+
+def _runs(case: Case, now: datetime) -> tuple[str, ...]:
+    jobs = case.observation.jobs
+    if isinstance(jobs, NotSeen):
+        return (f"Flink could not be asked: {jobs.reason}",)
+    alive = living(case)
+    if not alive:
+        why = standstill(case)
+        return (why,) if why is not None else ()
+    return tuple(_run(run, now) for run in alive)
+
+
+def _run(run: JobRun, now: datetime) -> str:
+    done = next((c for c in run.checkpoints if c.status == "COMPLETED"), None)
+    newest = (
+        f"its newest checkpoint is {done.checkpoint_id}, of {clock_time(done.triggered_at, now, seconds=True)}"
+        if done is not None
+        else "Flink lists no completed checkpoint of it"
+    )
+    return f"Run {short_job(run.job_id)} is {run.state}; {newest}."

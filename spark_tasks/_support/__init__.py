@@ -1,0 +1,1 @@
+"""How evidence tasks read the table, its files and its storage through Spark."""
