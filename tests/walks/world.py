@@ -101,7 +101,7 @@ class Incident:
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A `waterline` command in a terminal."""
         command = [sys.executable, "-m", "bot.cli", *arguments, "--config", str(self.config)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
     def unclear(self) -> str:
         """Long sentences and words of the house, in every message as it was rendered and in the record."""
