@@ -35,7 +35,7 @@ from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable
 from tests.upserts import upserts
 
-TASKS = sorted((Path(__file__).parents[2] / "spark_tasks").glob("*.py"))
+TASKS = sorted((Path(__file__).parents[2] / "spark_tasks").rglob("*.py"))
 OURS_PER_ROW = frozenset(
     {
         "udf", "udtf", "pandas_udf", "arrow_udf", "mapInPandas", "mapInArrow", "applyInPandas", "applyInArrow",
