@@ -4,7 +4,7 @@ Files of a checkpoint may arrive at the committer after its state for that check
 writes a second Flink manifest in place of the first. Where the checkpoint failed, no commit has taken the first along.
 """
 
-from bot.diagnosis._support.case import living, not_asked, unseen
+from bot.diagnosis._support.case import listed, not_asked, unseen
 from bot.diagnosis._support.leaks import came_again, can_be_appended, in_words
 from bot.history.case import Case
 from bot.history.starts import flink_commits
@@ -40,20 +40,24 @@ def examine(case: Case) -> Examined:
     jobs = case.observation.jobs
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
-    if not any(run.may_lose_in_flight for run in case.runs):
+    unsafe = {run.job_id for run in case.runs if run.may_lose_in_flight}
+    if not unsafe:
         return Excluded(reason="No run that Flink lists writes with the V1 sink under unaligned checkpoints.")
     if case.leaked is None:
         return CannotTell(missing=(not_asked(case, "leaked_manifests"),))
     lost = tuple(leak for leak in replaced(case) if came_again(leak, case) is not True)
-    if not lost:
-        return Excluded(reason="No Flink manifest is left that a living V1 sink replaced by another one.")
-    return _matches(case, tuple(leak for leak in lost if leak.job_id == lost[0].job_id))
+    if lost:
+        return _matches(case, tuple(leak for leak in lost if leak.job_id == lost[0].job_id))
+    untold = (leak for leak in case.leaked.of(LeakStanding.UNTOLD) if leak.job_id in unsafe and not leak.is_empty)
+    if (leak := next((leak for leak in untold if came_again(leak, case) is not True), None)) is not None:
+        return CannotTell(missing=(f"whether the sink lost {rows_of((leak,))} so: {leak.reason}",))
+    return Excluded(reason="No Flink manifest is left that such a run's sink replaced by another one.")
 
 
 def replaced(case: Case) -> tuple[LeakedManifest, ...]:
-    """Manifests of living runs in place of which their sink has written newer ones, by checkpoint id."""
+    """Manifests in place of which their sink has written newer ones, by checkpoint id."""
     world = case.observation
-    runs = {run.job_id: run for run in living(case)}
+    runs = {run.job_id: run for run in case.runs}
     by_path = {each.path: each for each in world.flink_manifests.values}
     dropped = case.leaked.of(LeakStanding.DROPPED) if case.leaked is not None else ()
     found = (
@@ -69,11 +73,13 @@ def replaced(case: Case) -> tuple[LeakedManifest, ...]:
 
 def _matches(case: Case, lost: tuple[LeakedManifest, ...]) -> Matches:
     run, first = lost[0].job_id, lost[0].checkpoint_id
+    ids = sorted({leak.checkpoint_id for leak in lost})
     commits = [s for s in flink_commits(case.observation.table) if s.job_id == run and s.checkpoint_id is not None]
     above = [s for s in commits if (s.checkpoint_id or 0) > first]
     below = [s for s in commits if (s.checkpoint_id or 0) < first]
     return Matches(
-        headline=f"Checkpoint {first} of run {short_job(run)} failed, and its sink lost {rows_of(lost)} by that.",
+        headline=f"{'Checkpoint' if len(ids) == 1 else 'Checkpoints'} {listed(ids)} of run {short_job(run)} failed, "
+        f"and its sink lost {rows_of(lost)} by that.",
         reasons=(
             in_words(lost),
             "The run writes with the V1 sink and unaligned checkpoints. Files that arrived late took the place of "

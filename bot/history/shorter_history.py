@@ -1,9 +1,9 @@
 """The same case, of a table with a shorter history: a diagnosis costs what its window costs, however old the table is.
 
-Below the window most commits come in rows: of one run, alike, each on top of the one before, at a higher checkpoint. No
-rule asks for one of them alone. Rules ask which of them came first or last, and compare their place, time and
-checkpoint with what the case names. So of each row stay both ends and what lies near anything that the case names.
-The others are left out, as though the job had made fewer commits; sequence numbers count on without them.
+Below the window most commits come in stretches: of one run, alike, each on top of the one before, at a higher
+checkpoint. No rule asks for one of them alone. Rules ask which of them came first or last, and compare their place,
+time and checkpoint with what the case names. So of each stretch stay both ends and what lies near anything that the
+case names. The others are left out, as though the job had made fewer commits; sequence numbers count on without them.
 """
 
 import re
@@ -20,7 +20,7 @@ from bot.observation.listed import NONE, Listed
 from bot.observation.table import HeadMove, HeadMoves, Snapshot, TableState
 
 KEPT = 10
-"""So many commits stay at each end of a row, and beside whatever is named: more than any rule counts."""
+"""So many commits stay at each end of a stretch, and around whatever is named: more than any rule counts."""
 NEAR = timedelta(hours=1)
 """What came so shortly before or after a moment that the case names stays: rules allow for clocks that differ, and for
 commits that are late."""
@@ -58,12 +58,12 @@ def shortened(case: Case) -> Case:
     snapshots, moves = table.snapshots, table.head_moves
     if not isinstance(snapshots, Listed) or not isinstance(moves, HeadMoves):
         return case
-    rows = list(_rows(snapshots, table.head, _edge(case)))
-    if not rows:
+    stretches = list(_stretches(snapshots, table.head, _edge(case)))
+    if not stretches:
         return case
     log = list(_log(moves.ids, snapshots))
-    named = _named(case, snapshots, rows, log)
-    left_out = [span for row in rows for span in _left_out(snapshots, row, named)]
+    named = _named(case, snapshots, stretches, log)
+    left_out = [span for stretch in stretches for span in _left_out(snapshots, stretch, named)]
     shorter = case.observation.model_copy(update={"table": _without(table, snapshots, left_out, log)})
     return case.model_copy(update={"observation": shorter})
 
@@ -80,9 +80,9 @@ def _edge(case: Case) -> int:
     return min(table.place_of(window.since) for window in windows)
 
 
-def _rows(snapshots: Listed, head: SnapshotId | None, edge: int) -> Iterator[tuple[int, int]]:
-    """The long ones of main up to the edge of the windows, but for runs whose ids do not rise from row to row: where a
-    run counts its checkpoints anew, each may meet another one of its id."""
+def _stretches(snapshots: Listed, head: SnapshotId | None, edge: int) -> Iterator[tuple[int, int]]:
+    """The long ones of main up to the edge of the windows, but for runs whose ids do not rise from stretch to stretch:
+    where a run counts its checkpoints anew, each may meet another one of its id."""
     _, parents, _, _, checkpoints, writers = snapshots.columns
     found, place = Spans(), snapshots.place(head)
     while place is not None:
@@ -113,15 +113,15 @@ def _log(ids: "array[int]", snapshots: Listed) -> Iterator[_Moved]:
         line += length
 
 
-def _named(case: Case, snapshots: Listed, rows: Spans, log: Sequence[_Moved]) -> _Named:
-    """By the case, by branches, tags and properties, and by all commits that are no part of such a row, or an end of
-    one; and where main or a branch parted."""
+def _named(case: Case, snapshots: Listed, stretches: Spans, log: Sequence[_Moved]) -> _Named:
+    """By the case, by branches, tags and properties, and by all commits that are no part of such a stretch, or an end
+    of one; and where main or a branch parted."""
     table, (ids, parents, _, moments, checkpoints, _) = case.observation.table, snapshots.columns
     told = [case.model_dump_json(exclude={"observation": {"table"}}), table.read_at.isoformat()]
     told += [*table.properties.values(), *(str(ref.snapshot_id) for ref in table.refs)]
     told += [value for place in snapshots.naming for value in snapshots.summary_at(place).values()]
     text = "\n".join(told)
-    bounds = pairwise((0, *chain.from_iterable(rows), len(ids) - 1))
+    bounds = pairwise((0, *chain.from_iterable(stretches), len(ids) - 1))
     others = [place for first, last in islice(bounds, 0, None, 2) for place in range(first, last + 1)]
     numbers = {int(each) for each in _NUMBER.findall(text)}
     ends = {end for each in log if each.place is not None for end in (each.line, each.line + each.length - 1)}
@@ -142,8 +142,8 @@ def _millis(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
-def _left_out(snapshots: Listed, row: tuple[int, int], named: _Named) -> Spans:
-    (first, last), near = row, round(NEAR.total_seconds() * 1000)
+def _left_out(snapshots: Listed, stretch: tuple[int, int], named: _Named) -> Spans:
+    (first, last), near = stretch, round(NEAR.total_seconds() * 1000)
     _, _, _, moments, checkpoints, _ = snapshots.columns
     stay = [(place, place) for place in (first, last, *_within(named.places, first, last))]
     for number in _within(named.numbers, checkpoints[first], checkpoints[last]):

@@ -214,8 +214,8 @@ class Listed(Lazy[Snapshot]):
         self.writers = writers
         self._blocks = blocks
         self.begins = begins
-        """Places, rising, where a row of commits begins: of one writer with rows, alike but for their numbers, each the
-        parent of the next, at rising checkpoints and no earlier. Any other commit is a row of its own."""
+        """Places, rising, where a stretch of commits begins: of one writer with rows, alike but for their numbers, each
+        the parent of the next, at rising checkpoints and no earlier. Any other commit is a stretch of its own."""
         self.naming = naming
         """Places of repairs and cherry-picks, rising."""
         self._at_hand: list[tuple[int, list[str | Mapping[str, str]]] | None] = [None] * _BLOCKS_AT_HAND

@@ -53,7 +53,6 @@ from bot.incident.journal import Entry, Line
 from bot.incident.proposal import requirement_sentence
 from bot.incident.review import metrics, review_items
 from bot.incident.setup import TableSetup
-from bot.incident.timeline import sentence
 from bot.notices.forms import as_markdown
 from bot.observation.contract import TableContract
 from bot.observation.errors import BadConfiguration
@@ -61,6 +60,7 @@ from bot.observation.ids import IncidentId, TableName, short, short_job, short_o
 from bot.observation.ledger import LedgerRow, change, event_range
 from bot.observation.sentences import MENTION, clock_time, counted, inert
 from bot.service.ledger_picture import ledger_view
+from bot.service.timeline import sentence
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 """Marks that a backslash makes literal in CommonMark."""

@@ -27,7 +27,6 @@ from bot.incident.promises import said_end
 from bot.incident.recovery_deadline import deadline_in_short
 from bot.incident.runbook import ASKED_FOR
 from bot.incident.setup import TableSetup, TeamMember
-from bot.incident.timeline import sentence
 from bot.incident.trust import Basis, Trust
 from bot.incident.waterline import undo_left
 from bot.observation.errors import Refused, WaterlineError
@@ -36,6 +35,7 @@ from bot.observation.sentences import clock_time, column_times, mentioned, visib
 from bot.observation.table import TableState
 from bot.service.runbook_steps import current_step
 from bot.service.services import Services
+from bot.service.timeline import sentence
 from bot.service.watching.sightings import LONGEST_MUTE, Sightings
 from bot.service.watching.watch import Watch
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form

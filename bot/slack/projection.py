@@ -8,11 +8,11 @@ import threading
 from bot.incident import entries as e
 from bot.incident.incident import Incident
 from bot.incident.journal import Entry
-from bot.incident.timeline import first_given_up, sent_by_rule
 from bot.incident.trust_claims import corrections_due
 from bot.observation.ids import EvidenceId, IncidentId
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
+from bot.service.timeline import first_given_up, sent_by_rule
 from bot.slack.pictures import KIND as PICTURE
 from bot.slack.pictures import has_picture
 

@@ -8,11 +8,11 @@ from bot.incident.entries import Diagnosed, IncidentClosed, ReviewOpened
 from bot.incident.exported_record import seal_of
 from bot.incident.incident import Incident
 from bot.incident.journal import Entry
-from bot.incident.timeline import sentence
 from bot.observation.ids import EvidenceId, ProposalId
 from bot.observation.sentences import PERSON
 from bot.ports import Post
 from bot.service.services import Services
+from bot.service.timeline import sentence
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message, first_look_message

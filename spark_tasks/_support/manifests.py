@@ -92,7 +92,7 @@ def own_manifests(spark: SparkSession, commits: Sequence[Snapshot]) -> tuple[Man
     Source: a commit's own manifest list. A later commit's list is as good as long as nothing was merged away since:
     when its manifests of the commit count as many files as the commit's summary. So the newest commit's list is read
     first, and an older one only for commits that it does not tell wholly (merged away, or rolled back).
-    Lists never change, and what they say is kept for the next task; a task beside this one waits for it.
+    Lists never change, and what they say is kept for the next task; one that asks for them meanwhile waits.
     """
     left = {int(commit.snapshot_id): commit for commit in commits}
     found: dict[str, Manifest] = {}

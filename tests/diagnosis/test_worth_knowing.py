@@ -137,6 +137,28 @@ def test_files_of_a_failed_checkpoint_that_late_ones_replaced_are_appended(
     assert tale.at("a", 2) == told.matches[0][1].last_good
 
 
+def test_late_files_of_a_run_that_was_stopped_since_are_lost_as_well() -> None:
+    """Of two checkpoints, both are named."""
+    tale = failing(3, 5, v1=True).leaves_manifest("a", 3, 5).completes("a", 4, 6).commits("a", 4, 6)
+    told = {"settings": CheckpointSettings(is_unaligned=True)}
+    tale.runs["a"] = tale.runs["a"].model_copy(update=told)
+    tale.becomes("a", "CANCELED")
+    lost = leaks(*tale.manifests, standing=LeakStanding.DROPPED)
+
+    found = late_files_replaced.examine(tale.looked_at(leaked=lost, missing=20))
+
+    assert isinstance(found, Matches)
+    assert found.headline.startswith("Checkpoints 3 and 5 of run aaaaaa failed, and its sink lost 20 rows")
+
+
+def test_whether_late_files_are_lost_is_open_where_flink_no_longer_shows_it() -> None:
+    """As after a failover: not excluded, though nothing accuses."""
+    tale = late_files().fails("a").came_from("a", 4, "file:/state/chk-4")
+    left = leaks(*tale.manifests, standing=LeakStanding.UNTOLD)
+
+    assert isinstance(late_files_replaced.examine(tale.looked_at(leaked=left, missing=10)), CannotTell)
+
+
 def test_files_that_came_again_since_are_no_loss() -> None:
     """Positions were counted, and theirs are there."""
     tale = late_files()

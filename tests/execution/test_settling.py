@@ -5,13 +5,13 @@ import pytest
 from bot.incident.entries import ExecutionEnded, NoteAdded
 from bot.incident.execution import ProposalState
 from bot.incident.review import review
-from bot.incident.timeline import sentence
 from bot.observation.errors import CouldNotLook, Refused
 from bot.observation.ids import JobId, TableName, UserId
 from bot.observation.table import TableState
 from bot.ports import Stopped, TableChange
 from bot.service.closing import Closing
 from bot.service.maintenance import Maintenance
+from bot.service.timeline import sentence
 from tests import orders_table as orders
 from tests.execution.forgotten_run import EVE, Archive, Scene, scene
 from tests.little_flink import JOB, LittleFlink

@@ -52,13 +52,13 @@ from bot.incident.entries import (
 )
 from bot.incident.exported_record import seal_of
 from bot.incident.notice import Notice, ObservedReader
-from bot.incident.timeline import sentence
 from bot.observation.errors import BadConfiguration
 from bot.observation.evidence import Verdict
 from bot.observation.flink import CheckpointKind
 from bot.observation.ids import CheckpointId, EvidenceId
 from bot.observation.ledger import Ledger, SkippedCheckpoint, SkipReason
 from bot.service.record import RecordDocument, Records, schema_json
+from bot.service.timeline import sentence
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, PROPOSAL
 from tests.incidents import Story

@@ -18,11 +18,11 @@ from bot.incident.notice import PLANNED, Notice, NoticeData
 from bot.incident.promises import PLANNED_LASTS, owed
 from bot.incident.proposal import PlanCounts, Proposal
 from bot.incident.savepoints import has_left_main
-from bot.incident.timeline import sentence
 from bot.notices import data_of, render, scan
 from bot.observation.errors import Refused, Superseded
 from bot.observation.ids import ProposalId, SnapshotId
 from bot.observation.table import TableState
+from bot.service.timeline import sentence
 from bot.slack.blocks.promises import reminder_of_promise
 from bot.slack.blocks.proposal import proposal_message
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form

@@ -7,10 +7,10 @@ import pytest
 
 from bot.incident.entries import Body, SavepointReleased, SavepointReleasing
 from bot.incident.journal import Entry
-from bot.incident.timeline import sentence
 from bot.observation.errors import CouldNotKeep
 from bot.observation.ids import IncidentId
 from bot.ports import Journal, TableChange
+from bot.service.timeline import sentence
 from bot.slack.blocks.savepoints import catalogue_text
 from tests.savepoints.world import World
 from tests.tables import ORDERS

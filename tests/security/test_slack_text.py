@@ -26,7 +26,6 @@ from bot.incident.incident import Incident
 from bot.incident.journal import Entry
 from bot.incident.notice import Notice, NoticeEnded, NoticesHeld
 from bot.incident.setup import TableSetup
-from bot.incident.timeline import sentence
 from bot.incident.trust import Basis, Trust, TrustState
 from bot.incident.watch import Ended, Looked, Muted, Sighted, Sign
 from bot.notices import render, scan
@@ -38,6 +37,7 @@ from bot.observation.ids import SnapshotId, TableName, UserId
 from bot.observation.readers import Consumer, Untold
 from bot.observation.sentences import inert
 from bot.service.home import HomeFacts, OwnTable, Promise
+from bot.service.timeline import sentence
 from bot.service.watching.sightings import Sight
 from bot.slack import blocks as builders
 from bot.slack.blocks.parts import button, confirm, context, header, section

@@ -19,12 +19,12 @@ from bot.incident.delivery import MOST_TRIES
 from bot.incident.entries import Body, DeliveryTried, NoticesHeld, NoticesPreviewed, ReadersNoted
 from bot.incident.journal import Entry
 from bot.incident.notice import Notice
-from bot.incident.timeline import sentence
 from bot.observation.errors import CouldNotKeep
 from bot.observation.ids import IncidentId
 from bot.observation.readers import Address, Consumer, Untold
 from bot.ports import Journal
 from bot.service.record import Records
+from bot.service.timeline import sentence
 from bot.settings import Settings
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.texts import held_message, place, sending_view

@@ -9,11 +9,11 @@ from bot.incident.delivery import DeliveryView
 from bot.incident.entries import Body, DeliveryTried, IncidentClosed, NoticeEnded, NoticeQueued, WaterlineMoved
 from bot.incident.journal import WATERLINE
 from bot.incident.notice import Notice, NoticeData
-from bot.incident.timeline import notice_sentence
 from bot.notices.gather import earlier_of
 from bot.observation.errors import Refused
 from bot.service.incident_store import IncidentStore
 from bot.service.proposals.outdated import overtakes
+from bot.service.timeline import notice_sentence
 from bot.slack.blocks.notices import told_blocks
 from tests import orders_table as orders
 from tests.decisions import ANA

@@ -6,7 +6,6 @@ from bot.lab.errors import LabError, until
 from bot.lab.home import local
 from bot.lab.proof import prove
 from bot.lab.stories import story
-from bot.lab.stories.upserts import with_a_writer_alone
 from bot.lab.world import World
 
 FIVE_MINUTES = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "300 s"}
@@ -247,3 +246,17 @@ def _left_behind(world: World, job: str, below: int) -> bool:
     """Whether a Flink manifest of the job and of a checkpoint below this one is still on storage."""
     folder = local(world.table.location()) / "metadata"
     return any(int(name.stem.split("-")[-2]) < below for name in folder.glob(f"{job}-*.avro"))
+
+
+def with_a_writer_alone(world: World, job: str) -> str:
+    """The TaskManager that holds nothing but one of the two writers."""
+    placed = world.flink.places(job)
+    busy = {name for subtasks in placed.values() if len(subtasks) == 1 for name in subtasks}
+    alone = {name for subtasks in placed.values() for name in subtasks} - busy
+    if len(alone) != 1:
+        raise LabError(
+            "No TaskManager holds one writer and nothing else.",
+            f"Expected two TaskManagers (waterline lab up --taskmanagers 2); the job lies so: {placed}.",
+            "Start a lab with two, or run the story again.",
+        )
+    return alone.pop()

@@ -1,15 +1,12 @@
 """Tables that are written by key."""
 
-from bot.lab.errors import LabError, until
+from bot.lab.errors import until
 from bot.lab.orders import few_keys, short_lived_keys
 from bot.lab.stories import story
+from bot.lab.stories.failures import PATIENT, with_a_writer_alone
 from bot.lab.world import World
 
 CHANGE = "ALTER TABLE {table} ADD PARTITION FIELD bucket(4, order_id)"
-PATIENT = {
-    "execution.checkpointing.timeout": "3 s",
-    "execution.checkpointing.tolerable-failed-checkpoints": "100",
-}
 HANGS_S = 6.5
 
 
@@ -79,17 +76,3 @@ def upsert_writer_stuck(world: World, early: bool) -> None:
     )
     if not early:
         world.await_commits(job, 2, after=failed[0])
-
-
-def with_a_writer_alone(world: World, job: str) -> str:
-    """The TaskManager that holds nothing but one of the two writers."""
-    placed = world.flink.places(job)
-    busy = {name for subtasks in placed.values() if len(subtasks) == 1 for name in subtasks}
-    alone = {name for subtasks in placed.values() for name in subtasks} - busy
-    if len(alone) != 1:
-        raise LabError(
-            "No TaskManager holds one writer and nothing else.",
-            f"Expected two TaskManagers (waterline lab up --taskmanagers 2); the job lies so: {placed}.",
-            "Start a lab with two, or run the story again.",
-        )
-    return alone.pop()

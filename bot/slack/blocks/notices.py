@@ -15,12 +15,12 @@ from bot.incident.delivery import AnswerView, DeliveryView, NoticeView
 from bot.incident.incident import Incident
 from bot.incident.notice import Answer, ObservedReader
 from bot.incident.setup import TableSetup
-from bot.incident.timeline import given_up_from
 from bot.incident.trust_claims import Why, corrections_due
 from bot.observation.findings import LedgerFinding
 from bot.observation.readers import WAYS, Untold
 from bot.observation.sentences import counted
 from bot.service.proposals.outdated import still_holds
+from bot.service.timeline import given_up_from
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.limits import pages
