@@ -116,9 +116,9 @@ def on_storage(path: str, checkpoint: int, written_at: datetime, pending: tuple[
     )
 
 
-def late_files(*, v1: bool = True, unaligned: bool = True) -> Tale:
-    """Checkpoint 3 of run a failed, and left a manifest behind; 4 was committed."""
-    tale = Tale().flink_runs("a", v1=v1).commits("a", 1, 2).leaves_manifest("a", 3).commits("a", 4)
+def late_files(before: int = 2, after: int = 4, *, unaligned: bool = True) -> Tale:
+    """Checkpoint 3 of run a failed, and left a manifest behind: these were committed before and after that."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, before).leaves_manifest("a", 3).commits("a", after)
     told = {"settings": CheckpointSettings(is_unaligned=unaligned)}
     tale.runs["a"] = tale.runs["a"].model_copy(update=told)
     return tale
@@ -208,8 +208,9 @@ STANDINGS: Mapping[str, tuple[Callable[[], Tale], list[LeakStanding]]] = {
     "without unaligned checkpoints the V1 sink still has it": (
         lambda: late_files(unaligned=False), [LeakStanding.PENDING],
     ),
-    "no commit came above it yet": (
-        lambda: Tale().flink_runs("a", v1=True).commits("a", 1, 2).leaves_manifest("a", 3), [LeakStanding.PENDING],
+    "the commit of the checkpoint itself does not show that": (lambda: late_files(after=3), [LeakStanding.PENDING]),
+    "nor does one above it from before, as where the run went back": (
+        lambda: late_files(before=5, after=3), [LeakStanding.PENDING],
     ),
     "late files, and a failover since, from above or below: Flink no longer shows which came first": (
         lambda: late_files().fails("a").came_from("a", 4, chk("a", 4)), [UNTOLD],
