@@ -2,6 +2,8 @@
 
 import pytest
 
+from bot.adapters import flink_http
+
 
 class PassingTime:
     """What `polled` needs of the module `time`."""
@@ -22,5 +24,5 @@ class PassingTime:
 def passing_time(monkeypatch: pytest.MonkeyPatch) -> PassingTime:
     """A limit of 30 s that is looked at every second is thirty looks, however slow each of them is."""
     made = PassingTime()
-    monkeypatch.setattr("bot.adapters.flink_http.time", made)
+    monkeypatch.setattr(flink_http, "time", made)
     return made

@@ -117,6 +117,10 @@ class Tutorial(SlackPage):
         self.modal.locator("textarea").first.fill("Recovered and verified; consumers are notified.", timeout=_SOON_MS)
         self._submits("Close")
         expect(self._tab.get_by_test_id("messages")).to_contain_text("Closed by", timeout=_SOON_MS)
+        self._clicks("Export the record", on_card=True)
+        thread = self.opens_thread(self.card)
+        for name in (".html", ".json", ".md"):
+            expect(thread.get_by_text(name)).to_be_visible(timeout=_SOON_MS)
 
     def _submits(self, label: str | re.Pattern[str]) -> None:
         button = self._tab.get_by_test_id("modal-submit").filter(has_text=label)

@@ -12,6 +12,7 @@ from bot.observation.findings import OrphanFilesFinding
 from bot.observation.flink import CheckpointKind, JobRun
 from bot.observation.ids import SnapshotId
 from bot.observation.looked import Seen
+from spark_tasks._support import leaked_files
 from spark_tasks._support.beside import begin_of
 from spark_tasks._support.window import Reach, reach_of
 from tests.evidence.conftest import Asks
@@ -224,7 +225,7 @@ def test_more_files_of_manifests_than_are_looked_at_are_no_orphans(
     before = orders.commits("a", 5, range(10))
     orders.commits("a", 6, range(10, 20))
     orders.leaves_manifest("a", 7, {f"{number}.parquet": [20 + number] for number in range(3)})
-    monkeypatch.setattr("spark_tasks._leaked_files.MAX_PATHS", 2)
+    monkeypatch.setattr(leaked_files, "MAX_PATHS", 2)
 
     with pytest.raises(EvidenceFailed, match="more"):
         asks("orphan_files", ask_about(orders, before))

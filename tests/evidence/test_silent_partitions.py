@@ -20,6 +20,7 @@ from bot.adapters.spark_server import SparkServer
 from bot.cli import app
 from bot.observation.evidence import Verdict
 from bot.observation.ids import SnapshotId, short
+from spark_tasks import missing_positions
 from spark_tasks._support import unlisted as _unlisted
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import stored
@@ -134,7 +135,7 @@ def test_one_that_had_stopped_long_before_is_not_named(
 ) -> None:
     """It is silent in all commits below the window that are looked at, as where these are listed: partition 2 wrote
     last in the fifth commit below the oldest, partition 1 in the third."""
-    monkeypatch.setattr("spark_tasks.missing_positions.BELOW", 3)
+    monkeypatch.setattr(missing_positions, "BELOW", 3)
     table = OrdersTable(tmp_path, MERGING if merges else {})
     told = {1: (0, 1, 2), 2: (0, 1), 3: (0, 1)}
     below = [writes(table, checkpoint, *told.get(checkpoint, (0,))) for checkpoint in range(1, 6)]

@@ -19,6 +19,7 @@ from bot.adapters.journal_sql import Store, open_store
 from bot.observation.errors import CouldNotLook
 from bot.observation.ids import IncidentId, UserId
 from bot.ports import LONGEST_WAIT, Post
+from bot.slack import sender
 from bot.slack.directory import SlackDirectory
 from bot.slack.gateway import Arrivals
 from bot.slack.render import render
@@ -353,7 +354,7 @@ def test_what_cannot_be_rendered_is_at_its_end(scene: Scene, monkeypatch: pytest
     def broken(*_: object) -> None:
         raise ValueError("a defect")
 
-    monkeypatch.setattr("bot.slack.sender.render", broken)
+    monkeypatch.setattr(sender, "render", broken)
     with slack_that_says(whole({"ok": True})) as (client, asked):
         post = scene.sends(client)
 

@@ -5,6 +5,7 @@ import pytest
 from bot.incident.approval import ApprovalPolicy, GlassRule
 from bot.incident.execution import ProposalState
 from bot.observation.ids import IncidentId, UserId
+from bot.slack import limits
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import APPROVERS, LittleBot
 from tests.slack.people import Responder
@@ -28,7 +29,7 @@ def test_late_clicks_on_what_is_cut_do_not_count(
     """Slack holds less than it did when the message was sent: the buttons of then are still on somebody's screen."""
     shown = ana.proposes()
     cleo.clicks("Emergency approval…", shown)
-    monkeypatch.setattr("bot.slack.limits.AGGREGATE_TEXT", 500)
+    monkeypatch.setattr(limits, "AGGREGATE_TEXT", 500)
 
     approving = ben.answer_to(lambda: ben.clicks("Approve", shown))
     breaking = cleo.answer_to(lambda: cleo.fills_reason("It burns."))

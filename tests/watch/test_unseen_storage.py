@@ -14,6 +14,7 @@ from bot.observation.findings import Limit, RecoveryDeadline
 from bot.observation.flink import JobRun
 from bot.observation.looked import NotSeen, Seen
 from bot.service.alerts import Alert, AlertService
+from bot.service.watching import look
 from bot.service.watching.look import Look, hidden_aside
 from bot.slack.commands import watched as listed
 from tests.tables import CONTRACT, ORDERS
@@ -68,7 +69,7 @@ def test_the_answer_says_until_when_a_table_can_be_recovered(
     fixed = RecoveryDeadline(
         looked_at=until, recoverable_until=until, because=limit.what, restore_point=None, limits=(limit,)
     )
-    monkeypatch.setattr("bot.service.watch_look.deadline_of", lambda _case, _diagnosis: fixed)
+    monkeypatch.setattr(look, "deadline_of", lambda _case, _diagnosis: fixed)
     watched = over_recorded(Recorded("planned-restart-v2"))
     is_alerted(watched)
 
