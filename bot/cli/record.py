@@ -19,7 +19,7 @@ from bot.incident.incident import Incident, fold
 from bot.observation.errors import UnknownIncident
 from bot.observation.ids import IncidentId
 from bot.observation.sentences import counted, users_in
-from bot.service.record import Proof, schema_json
+from bot.service.record import Proof
 from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.directory import names_of
 
@@ -170,9 +170,3 @@ def restore(
     with existing_record(settings) as store:
         _verify_database(store.journal, ())
     console.print(f"Restored from {source}.", markup=False)
-
-
-@app.command()
-def schema() -> None:
-    """Print the JSON Schema of a record that was exported as JSON."""
-    typer.echo(schema_json(), nl=False)

@@ -1,18 +1,15 @@
 """The record of an incident as a file that needs nothing else: HTML for people, Markdown, JSON for programs.
 
-All tell the same; words and layout of the first two are templates in `messages/record/`. Each can carry the entries as
-they were stored, and be proven from them alone.
+Words and layout of the first two are templates in `messages/record/`. Each can carry the entries as they were stored,
+and be proven from them alone; the JSON is these entries.
 
 How an exported record carries its chain: as JSON, or packed into a comment of HTML and Markdown.
-
-Incident -> its account: the record for programs. Everything in it follows from the entries alone.
 
 How the templates of a record are read: what is missing is an error, and nothing from outside becomes markup.
 """
 
 import base64
 import hashlib
-import json
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -29,14 +26,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markdown_it import MarkdownIt
 from markupsafe import Markup
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from bot.actions._effects import describe
-from bot.incident import exported_record as r
-from bot.incident.execution import ProposalView
 from bot.incident.exported_record import (
     FORMAT,
-    Account,
     Carried,
     Seal,
     StoredEntry,
@@ -195,140 +189,11 @@ _FINALIZE: Mapping[Kind, Callable[[object], object] | None] = {
 }
 
 
-Plain = Callable[[str], str]
-"""A text of ours with people by name."""
-
-
-def account(incident: Incident, person: Callable[[str | None], str], plain: Plain) -> r.Account:
-    """`person`: a user id -> the name that is shown."""
-    opened, diagnosis = incident.opened, incident.diagnosis
-    return r.Account(
-        id=incident.id,
-        table=opened.table,
-        job=opened.job,
-        runbook=f"{incident.runbook.title} (digest {incident.runbook.digest[:12]})",
-        summary=plain(opened.summary),
-        state="open" if incident.is_open else "closed",
-        opened_at=incident.opened_at,
-        opened_by=person(incident.opened_by),
-        closed_at=incident.closed_at,
-        closed_reason=None if incident.closed_reason is None else plain(incident.closed_reason),
-        trusted=incident.trusted,
-        is_proven=incident.waterline is not None and incident.waterline.status == "trusted",
-        took={each.name: None if each.took is None else each.took.total_seconds() for each in metrics(incident)},
-        causes=tuple(
-            r.Cause(code=mode.code, title=mode.title, headline=match.headline, reasons=tuple(map(plain, match.reasons)))
-            for mode, match in (diagnosis.matches if diagnosis else ())
-        ),
-        ledger=_ledger(incident),
-        evidence=_evidence(incident, person),
-        decisions=tuple(_decision(view, person) for view in incident.proposals.values()),
-        notices=tuple(
-            r.Told(
-                kind=view.notice.kind,
-                consumer=view.notice.consumer,
-                text=view.notice.text,
-                how=view.ended.how if view.ended else None,
-            )
-            for view in incident.notices.values()
-        ),
-        review=None if incident.review is None else _review(incident, person, plain),
-        contract_snippet=incident.snippet,
-        timeline=tuple(
-            r.Happened(seq=e.seq, at=e.at, by=person(e.by), says=plain(sentence(e))) for e in incident.entries
-        ),
-    )
-
-
-def _ledger(incident: Incident) -> tuple[r.Commit, ...]:
-    view = ledger_view(incident)
-    return tuple(
-        r.Commit(
-            snapshot=row.snapshot_id,
-            committed_at=row.committed_at,
-            writer=row.sink.value,
-            run=row.job_id,
-            checkpoint=None if row.checkpoint_id is None else str(row.checkpoint_id),
-            added_rows=row.added_rows,
-            removed_rows=row.removed_rows,
-            is_taken_back=row.snapshot_id in view.taken_back,
-            skipped=tuple(each.words for each in row.skipped),
-            read_by=tuple(dict.fromkeys(run.consumer for run in row.readers)),
-        )
-        for row in (view.rows if view else ())
-        if view is not None
-    )
-
-
-def _evidence(incident: Incident, person: Callable[[str | None], str]) -> tuple[r.Asked, ...]:
-    return tuple(
-        r.Asked(
-            task=f"{run.task} v{run.evidence.task_version}",
-            question=run.evidence.question,
-            verdict=run.evidence.verdict.value,
-            headline=run.evidence.headline,
-            at=run.evidence.at,
-            by=person(run.by),
-            metadata_location=run.evidence.metadata_location,
-            measures={m.name: f"{m.value:g} {m.unit}" for m in run.evidence.measures},
-        )
-        for run in incident.runs.values()
-        if run.evidence is not None
-    )
-
-
-def _decision(view: ProposalView, person: Callable[[str | None], str]) -> r.Decision:
-    proposal = view.proposal
-    steps = []
-    for index, effect in enumerate(proposal.effects):
-        ended, begun = view.done.get(index), index in view.started
-        became = f"{ended.how}. {ended.detail}" if ended else ("started, end unknown" if begun else "not begun")
-        steps.append(f"{describe(effect)}: {became}")
-    return r.Decision(
-        id=proposal.id,
-        title=proposal.title,
-        state=view.state.value,
-        because=proposal.because,
-        digest=proposal.digest,
-        proposed_by=person(proposal.proposed_by),
-        approved_by=tuple(person(given.by) for given in view.approvals if given.digest == proposal.digest),
-        steps=tuple(steps),
-        outcome=f"{view.result.outcome}: {view.result.sentence}" if view.result else None,
-        checks={check.name: check.passed for check in (view.verified.checks if view.verified else ())},
-    )
-
-
-def _review(incident: Incident, person: Callable[[str | None], str], plain: Plain) -> tuple[r.Term, ...]:
-    items = {item.number: item for item in review_items(incident)}
-    told = []
-    for number, finding in enumerate(incident.review or (), start=1):
-        item = items.get(number)
-        told.append(
-            r.Term(
-                contract=finding.contract,
-                term=finding.term,
-                observed=plain(finding.observed),
-                holds=finding.holds,
-                action=plain(finding.action),
-                owner=person(item.owner) if item and item.owner else None,
-                due=item.due if item else None,
-                settled=f"{item.settled.how}: {plain(item.settled.reason)}" if item and item.settled else None,
-            )
-        )
-    return tuple(told)
-
-
 Form = Literal["html", "markdown", "json"]
 _PACKED = re.compile(r"<!-- waterline-record:\s*([A-Za-z0-9+/=\s]+?)\s*-->")
 _WIDTH = 120
 _MOST = 256 * 1024 * 1024
 """Bytes that a packed record may unpack to: a file from elsewhere must not fill the memory."""
-
-
-class RecordDocument(Carried):
-    """An incident's record as JSON: the account, and the chain that proves it."""
-
-    incident: Account = Field(description="The incident; everything in it follows from the chain's entries.")
 
 
 def packed(carried: Carried) -> str:
@@ -348,7 +213,7 @@ def form_of(text: str) -> Form:
 def carried_by(text: str) -> Carried:
     """What a file carries. Raises BadConfiguration when that is no record, or none that this version reads."""
     if form_of(text) == "json":
-        return _read(RecordDocument, text)
+        return _read(text)
     found = _PACKED.findall(text)
     if len(found) != 1:
         raise BadConfiguration(
@@ -363,12 +228,12 @@ def carried_by(text: str) -> Carried:
         raise _damaged(str(damage)) from damage
     if not unpacker.eof:
         raise _damaged("the packed record is cut or too large")
-    return _read(Carried, content.decode(errors="replace"))
+    return _read(content.decode(errors="replace"))
 
 
-def _read(kind: type[Carried], text: str) -> Carried:
+def _read(text: str) -> Carried:
     try:
-        return kind.model_validate_json(text)
+        return Carried.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise _damaged(f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from error
@@ -380,13 +245,6 @@ def _damaged(found: str) -> BadConfiguration:
         f"Expected the format waterline-incident-record, version 1; found: {found}.",
         "Use the original file, or export the incident again.",
     )
-
-
-def schema_json() -> str:
-    """The JSON Schema of a record, as it is published."""
-    schema = RecordDocument.model_json_schema(mode="serialization")
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)
@@ -445,13 +303,8 @@ class Records:
         )
 
     def json(self, incident: Incident, *, names: Mapping[str, str] | None = None, lines: Sequence[Line]) -> str:
-        """The record for programs; `waterline record schema` describes it."""
-        people = _People(names or {})
-        contract = self._contract(incident)
-        carried = self._carried(names or {}, lines, contract)
-        shown = account(incident, people.person, people.plain).model_dump_json()
-        told = Account.model_validate_json(contract.veiled(shown))
-        return RecordDocument(**dict(carried), incident=told).model_dump_json(indent=2) + "\n"
+        """The entries as they are stored, for programs: what the other forms carry as their proof."""
+        return self._carried(names or {}, lines, self._contract(incident)).model_dump_json(indent=2) + "\n"
 
     def prove(self, text: str) -> Proof:
         """Whether a file's chain is whole, and whether it shows what its entries say. Raises BadConfiguration."""

@@ -57,7 +57,7 @@ from bot.observation.evidence import Verdict
 from bot.observation.flink import CheckpointKind
 from bot.observation.ids import CheckpointId, EvidenceId
 from bot.observation.ledger import Ledger, SkippedCheckpoint, SkipReason
-from bot.service.record import RecordDocument, Records, schema_json
+from bot.service.record import Records
 from bot.service.timeline import sentence
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, PROPOSAL
@@ -369,7 +369,6 @@ def test_a_cell_cannot_break_a_markdown_table(story: Story, records: Records) ->
 
 FORMS = ("html", "md", "json")
 NAMES: dict[str, str] = {ANA: "Ana", BEN: "Ben"}
-SCHEMA = Path(__file__).parents[2] / "docs" / "incident-record.schema.json"
 
 
 def exported(records: Records, story: Story, form: str) -> str:
@@ -461,7 +460,7 @@ def test_words_that_were_not_compared_are_no_proof(
 ) -> None:
     """Whoever changes a sentence can also make the file one that cannot be compared: it is neither whole nor wrong."""
     document = json.loads(exported(records, story.whole(), "json"))
-    document["incident"]["summary"] = "Nothing happened."
+    document["names"][ANA] = "Somebody else"
     if how == "withheld":
         document["chain"]["entries"][3] |= {"body": "", "withheld": True}
     else:
@@ -479,18 +478,6 @@ def test_words_that_were_not_compared_are_no_proof(
     assert in_part.output.startswith("Fits in part: wl-1.json, wl-1: the chain of ")
     assert "The text was not compared and proves nothing: " in in_part.output
     assert "Does not fit: broken.json" in wrong.output
-
-
-def test_the_published_schema_is_the_one_that_is_written(story: Story, records: Records) -> None:
-    """`waterline record schema` prints the file in docs/, and a record keeps to it: ids that would be rounded are
-    text."""
-    document = exported(records, story.whole(), "json")
-
-    assert SCHEMA.read_text(encoding="utf-8") == schema_json()
-    assert RecordDocument.model_validate_json(document).model_dump_json(indent=2) + "\n" == document
-    numbers: list[int] = []
-    json.loads(document, parse_int=lambda digits: numbers.append(int(digits)))
-    assert max(numbers) < 2**53
 
 
 PLANNED = PlannedChange(
