@@ -87,11 +87,10 @@ def up(
 def break_(
     name: Annotated[str, typer.Argument(help="The story; `waterline lab stories` lists them.")],
     home: _HomeOption = _DEFAULT_HOME,
-    early: Annotated[bool, typer.Option(help="Return when the mistake is made, before it shows.")] = False,
 ) -> None:
     """Makes a story happen in a running lab."""
     try:
-        tell(Home(home), name, _say, early)
+        tell(Home(home), name, _say)
     except MachineError as error:
         raise _refuse(error) from error
 

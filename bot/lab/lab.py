@@ -150,9 +150,9 @@ class Lab:
         if self._kafka is not None:
             self._kafka.rest()
 
-    def tell(self, story: str, early: bool = False) -> StoryRecord:
+    def tell(self, story: str) -> StoryRecord:
         """Makes a story happen; see `bot.lab.stories`. The job runs on afterwards."""
-        return tell(self.home, story, self._say, early)
+        return tell(self.home, story, self._say)
 
     def consume(self, *consumers: str) -> list[Read]:
         """Lets these consumers read the table now."""
@@ -266,7 +266,7 @@ class Lab:
         return self._spark
 
 
-def tell(home: Home, story: str, say: Say, early: bool = False) -> StoryRecord:
+def tell(home: Home, story: str, say: Say) -> StoryRecord:
     """Makes a story happen in the running lab of this home, and writes `story.json`."""
     chosen = story_named(story)
     with World(home, say) as world:
@@ -276,7 +276,7 @@ def tell(home: Home, story: str, say: Say, early: bool = False) -> StoryRecord:
                 f"Expected one of the stack {chosen.stack}; this one is of {world.state.stack}.",
                 f"Start one: waterline lab up --stack {chosen.stack}.",
             )
-        chosen.tell(world, early)
+        chosen.tell(world)
         return world.told(story)
 
 

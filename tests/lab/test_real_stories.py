@@ -29,7 +29,7 @@ def test_a_start_without_state_under_the_old_job_id_is_dropped_by_the_v2_sink(fr
     """F4: checkpoints complete, the head does not move, and their Flink manifests stay behind."""
     lab = fresh_lab("v2")
 
-    told = lab.tell("restarted-empty-same-job-id", early=True)
+    told = lab.tell("restarted-empty-same-job-id")
 
     job, good = str(told.facts["run_a"]), int(told.facts["good_checkpoint"])
     with World(lab.home, quiet) as world:

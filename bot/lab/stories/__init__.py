@@ -1,7 +1,6 @@
 """The named ways in which this world goes wrong, found by one scan of this package's modules.
 
-A story is a function under `@story(SUMMARY)`, named like the function. With `early` it returns as soon as the mistake
-is made, before it shows.
+A story is a function under `@story(SUMMARY)`, named like the function.
 """
 
 import pkgutil
@@ -18,16 +17,16 @@ from bot.lab.world import World
 
 @dataclass(frozen=True)
 class Story:
-    """One of them; `tell(world, early)` makes it happen."""
+    """One of them; `tell(world)` makes it happen."""
 
     name: str
     summary: str
-    tell: Callable[[World, bool], None]
+    tell: Callable[[World], None]
     stack: Stack | None = None
     """The only one on which it can be told; None: on each."""
 
 
-def story(summary: str, stack: Stack | None = None) -> Callable[[Callable[[World, bool], None]], Story]:
+def story(summary: str, stack: Stack | None = None) -> Callable[[Callable[[World], None]], Story]:
     """Makes a story of the function."""
     return lambda tell: Story(tell.__name__.replace("_", "-"), summary, tell, stack)
 

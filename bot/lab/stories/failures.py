@@ -32,18 +32,16 @@ COMMITS = 6
 
 
 @story("The TaskManager is killed; the job recovers by itself, exactly once.")
-def task_manager_killed(world: World, early: bool) -> None:
+def task_manager_killed(world: World) -> None:
     """A TaskManager dies and another takes its place; Flink recovers by itself and nothing is wrong.
 
-    Ends with the job committing again under the same id. `early`: returns right after the kill.
+    Ends with the job committing again under the same id.
     """
     job = world.running_job()
     before = world.await_commits(job, 3)[-1]
     world.await_first_reads()
     gone = world.machines.kill_taskmanager()
     world.note(f"The TaskManager (process {gone}) was killed", run_a=job, killed_pid=gone)
-    if early:
-        return
     new = world.machines.await_new_taskmanager(gone)
     commits = world.await_commits(job, 2, after=max(world.newest_checkpoint(job), before.checkpoint_id or 0))
     world.note(
@@ -65,12 +63,12 @@ def _restarted_with(world: World, properties: dict[str, str]) -> tuple[str, str]
 
 
 @story("The TaskManager is killed, and Flink waits five minutes before it restarts the job: it is recovering.")
-def restarting_slowly(world: World, early: bool) -> None:
+def restarting_slowly(world: World) -> None:
     """A job that waits five minutes before each restart loses its TaskManager: it is found recovering.
 
     With the lab's own delay of a second the job is back before a bot has started to look.
 
-    Ends while Flink waits to restart the job, for five minutes. `early`: returns right after the kill.
+    Ends while Flink waits to restart the job, for five minutes.
     """
     first, job = _restarted_with(world, FIVE_MINUTES)
     gone = world.machines.kill_taskmanager()
@@ -80,17 +78,16 @@ def restarting_slowly(world: World, early: bool) -> None:
         run_b=job,
         killed_pid=gone,
     )
-    if not early:
-        page = f"{world.state.flink_url}/#/job/{job}"
-        until(f"job {job} to restart", lambda: world.flink.state_of(job) == "RESTARTING" or None, 60, page)
-        world.note("Flink has seen it, and waits", paired_snapshot=world.commits_of(job)[-1].snapshot_id)
+    page = f"{world.state.flink_url}/#/job/{job}"
+    until(f"job {job} to restart", lambda: world.flink.state_of(job) == "RESTARTING" or None, 60, page)
+    world.note("Flink has seen it, and waits", paired_snapshot=world.commits_of(job)[-1].snapshot_id)
 
 
 @story("The job fails for good: no snapshot is added, and the table is fine.")
-def job_failed(world: World, early: bool) -> None:
+def job_failed(world: World) -> None:
     """The job fails and does not come back; the table is as the last commit left it.
 
-    Ends with the job FAILED. `early`: returns when its TaskManager was killed.
+    Ends with the job FAILED.
     """
     first, job = _restarted_with(world, {"restart-strategy.type": "none"})
     killed = world.machines.kill_taskmanager()
@@ -100,17 +97,16 @@ def job_failed(world: World, early: bool) -> None:
         run_b=job,
         killed_pid=killed,
     )
-    if not early:
-        page = f"{world.state.flink_url}/#/job/{job}"
-        until(f"job {job} to fail", lambda: world.flink.state_of(job) == "FAILED" or None, 120, page)
-        world.note("The job has failed", paired_snapshot=world.commits_of(job)[-1].snapshot_id)
+    page = f"{world.state.flink_url}/#/job/{job}"
+    until(f"job {job} to fail", lambda: world.flink.state_of(job) == "FAILED" or None, 120, page)
+    world.note("The job has failed", paired_snapshot=world.commits_of(job)[-1].snapshot_id)
 
 
 @story("The TaskManager hangs for six seconds: checkpoints fail, later ones bring their rows.")
-def checkpoints_failed(world: World, early: bool) -> None:
+def checkpoints_failed(world: World) -> None:
     """The TaskManager hangs for some seconds, and checkpoints expire; the next ones carry their files.
 
-    Ends with commits after the failed checkpoints. `early`: returns when the first has failed.
+    Ends with commits after the failed checkpoints.
     """
     first, job = _restarted_with(world, PATIENT)
     world.machines.freeze_taskmanager(HANGS_S)
@@ -122,18 +118,17 @@ def checkpoints_failed(world: World, early: bool) -> None:
         run_b=job,
         failed_checkpoint=failed[0],
     )
-    if not early:
-        world.await_commits(job, 2, after=failed[0])
+    world.await_commits(job, 2, after=failed[0])
 
 
 @story("A TaskManager dies with a file half written: the next attempt writes its rows, the file stays.", "small")
-def attempt_left_a_file(world: World, early: bool) -> None:
+def attempt_left_a_file(world: World) -> None:
     """A TaskManager dies while its writer has a file open; the next attempt writes the rows again.
 
     Of the two ways to a second attempt (speculative execution of a batch job, and a failover) this is the one that a
     streaming job takes.
 
-    Ends with commits by the second attempt. `early`: returns right after the kill.
+    Ends with commits by the second attempt.
     """
     first = world.job_after(2)
     good = world.stop(first)
@@ -151,9 +146,8 @@ def attempt_left_a_file(world: World, early: bool) -> None:
         killed_pid=gone,
         left_file=left.name,
     )
-    if not early:
-        world.machines.await_new_taskmanager(gone)
-        world.await_commits(job, 2, after=newest)
+    world.machines.await_new_taskmanager(gone)
+    world.await_commits(job, 2, after=newest)
 
 
 def _folder(world: World) -> Path:
@@ -169,13 +163,13 @@ def _half_written(world: World) -> Path | None:
 
 
 @story("The message that a checkpoint is complete is lost: the sink commits nothing (needs --wire, constructed).")
-def notification_lost(world: World, early: bool) -> None:
+def notification_lost(world: World) -> None:
     """Checkpoints complete, and nobody tells the sink: their files wait in Flink manifests, nothing is lost yet.
 
     Constructed: a wire of the lab drops the JobManager's notifications on their way. Flink, the sink and the
     manifests are real; nothing else is touched.
 
-    Ends with completed checkpoints whose files wait. `early`: returns with the first.
+    Ends with completed checkpoints whose files wait.
     """
     job = world.job_after(3)
     world.machines.lose_notifications()
@@ -185,15 +179,15 @@ def notification_lost(world: World, early: bool) -> None:
         run_a=job,
         paired_snapshot=last.snapshot_id,
     )
-    waiting = world.await_checkpoints(job, last.checkpoint_id or 0, 1 if early else UNHEARD)
+    waiting = world.await_checkpoints(job, last.checkpoint_id or 0, UNHEARD)
     world.note(f"Checkpoints {sorted(waiting)} completed", newest_completed=waiting[0])
 
 
 @story("New rows arrive, but their event time does not advance: no fault of the job or the table.", "small")
-def event_time_stands_still(world: World, early: bool) -> None:
+def event_time_stands_still(world: World) -> None:
     """The job goes on, and the events that it is given carry a time that no longer moves: a producer's clock is stuck.
 
-    Ends with commits whose events are no newer. `early`: returns with the first of them.
+    Ends with commits whose events are no newer.
     """
     first = world.job_after(3)
     good = world.stop(first)
@@ -208,18 +202,18 @@ def event_time_stands_still(world: World, early: bool) -> None:
         run_b=second,
         last_position_with_a_newer_time=last,
     )
-    world.await_commits(second, 1 if early else COMMITS)
+    world.await_commits(second, COMMITS)
 
 
 @story("One of two writers hangs while an unaligned checkpoint expires: the V1 sink loses the other's files.", "small")
-def late_files_replace_others(world: World, early: bool) -> None:
+def late_files_replace_others(world: World) -> None:
     """One of two writers hangs, and an unaligned checkpoint expires of which the committer has one writer's files.
 
     The V1 committer keeps one manifest for each checkpoint. It wrote one with the files of the writer that did not
     hang, and writes another with those of the one that did in place of it: nothing names the first files then (seen
     with Flink 2.1 and Iceberg 1.12). Needs a lab with two TaskManagers and parallelism 2.
 
-    Ends with commits after the failed checkpoint. `early`: returns when it has failed.
+    Ends with commits after the failed checkpoint.
     """
     first, job = _restarted_with(world, UNALIGNED)
     stuck = with_a_writer_alone(world, job)
@@ -233,7 +227,7 @@ def late_files_replace_others(world: World, early: bool) -> None:
             paired_snapshot=last.snapshot_id,
         )
         commits = world.await_commits(job, 3, after=last.checkpoint_id or 0)
-        if early or _left_behind(world, job, commits[0].checkpoint_id or 0):
+        if _left_behind(world, job, commits[0].checkpoint_id or 0):
             return
     raise LabError(
         "No checkpoint lost a file.",

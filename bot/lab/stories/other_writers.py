@@ -14,38 +14,36 @@ _CLEANED_S = 0.5
 
 
 @story("A column is added under the running job: the job leaves it empty.")
-def column_added(world: World, early: bool) -> None:
+def column_added(world: World) -> None:
     """A column is added while the job runs; the job goes on writing the schema that it started with.
 
-    Ends with commits after the change. `early`: returns right after it.
+    Ends with commits after the change.
     """
     job = world.job_after(3)
     newest = world.newest_checkpoint(job)
     world.hands.sql("ALTER TABLE {table} ADD COLUMN channel STRING")
     world.note("Someone added the column channel", run_a=job)
-    if not early:
-        world.await_commits(job, 2, after=newest + 1)
+    world.await_commits(job, 2, after=newest + 1)
 
 
 @story("Spark compacts the table in between the job's commits; nothing is wrong.")
-def compacted_by_spark(world: World, early: bool) -> None:
+def compacted_by_spark(world: World) -> None:
     """Maintenance compacts the table between two commits of the job; the rows are the same.
 
-    Ends with the job committing above the compaction. `early`: returns right after it.
+    Ends with the job committing above the compaction.
     """
     job = world.job_after(4)
     world.hands.compacts()
     newest = world.newest_checkpoint(job)
     world.note("Spark compacted the table", run_a=job)
-    if not early:
-        world.await_commits(job, 2, after=newest)
+    world.await_commits(job, 2, after=newest)
 
 
 @story("A Spark job deletes rows in between the job's commits: a hole that Flink did not make.", "small")
-def deleted_by_spark(world: World, early: bool) -> None:
+def deleted_by_spark(world: World) -> None:
     """Another team's Spark job deletes rows between two commits of the job.
 
-    Ends with the job committing above the delete. `early`: returns right after it.
+    Ends with the job committing above the delete.
     """
     job = world.running_job()
     commits = world.await_commits(job, 4)
@@ -54,19 +52,18 @@ def deleted_by_spark(world: World, early: bool) -> None:
     chain = world.table.history()
     newest = world.newest_checkpoint(job)
     world.note("A Spark job deleted positions 5 to 14", run_a=job, paired_snapshot=commits[-1].snapshot_id)
-    if not early:
-        world.await_commits(job, 2, after=newest)
-        world.note(f"Run A ({job[:8]}) commits above it; the table has had {len(chain)} heads")
+    world.await_commits(job, 2, after=newest)
+    world.note(f"Run A ({job[:8]}) commits above it; the table has had {len(chain)} heads")
 
 
 @story("The last commit before a restart is there twice, with the same files (constructed).")
-def committed_twice(world: World, early: bool) -> None:
+def committed_twice(world: World) -> None:
     """A commit was applied while its answer was lost, and came again: its files are in the table twice.
 
     Constructed: the second commit is made by hand, with the same files and the same Flink properties, while the job is
     stopped. No catalog of this lab loses answers.
 
-    Ends with the next run committing above the repeated commit. `early`: returns before that run starts.
+    Ends with the next run committing above the repeated commit.
     """
     first = world.job_after(3)
     good = world.stop(first)
@@ -78,21 +75,19 @@ def committed_twice(world: World, early: bool) -> None:
         **pair(good, once),
         first_wrong_snapshot=again,
     )
-    if early:
-        return
     second = world.start_job(from_path=good.path)
     world.await_commits(second, 2)
     world.note(f"Run B ({second[:8]}) went on from savepoint {good.checkpoint_id}", run_b=second)
 
 
 @story("Another writer commits, all older snapshots are expired, and the restored job fails in a loop.", "small")
-def last_commit_expired(world: World, early: bool) -> None:
+def last_commit_expired(world: World) -> None:
     """Maintenance expires the job's last commit while the job is stopped; the restored job fails in a loop.
 
     The sink no longer finds a commit of its own among the ancestors, takes the restored checkpoint for uncommitted and
     looks for its Flink manifest, which was deleted when it was committed.
 
-    Ends with the restored job in its restart loop. `early`: returns when it was submitted.
+    Ends with the restored job in its restart loop.
     """
     first = world.job_after(3)
     first, good = world.stop_with_rows(first)
@@ -111,20 +106,19 @@ def last_commit_expired(world: World, early: bool) -> None:
         good_checkpoint=good.checkpoint_id,
         expired_snapshot=paired.snapshot_id,
     )
-    if not early:
-        world.await_failure(second, "NotFoundException")
-        world.note(f"Run B ({second[:8]}) fails with NotFoundException and restarts")
+    world.await_failure(second, "NotFoundException")
+    world.note(f"Run B ({second[:8]}) fails with NotFoundException and restarts")
 
 
 @story("After a planned restart the table is rolled back under the running job: a hole.")
-def rolled_back_while_running(world: World, early: bool) -> None:
+def rolled_back_while_running(world: World) -> None:
     """Someone rolls the table back while the job that writes it runs.
 
     The job does not look back: it appends its next checkpoint to the older snapshot, and the rows between are gone.
 
     Ends with the job appending above the hole; the planned savepoint pairs with the snapshot rolled back to.
 
-    `early`: returns right after the rollback.
+
     """
     first = world.job_after(4)
     good = world.stop(first)
@@ -140,8 +134,6 @@ def rolled_back_while_running(world: World, early: bool) -> None:
     world.await_commits(second, 3)
     left = world.hands.roll_back_to(paired.snapshot_id)
     world.note(f"Someone rolled the table back to snapshot …{paired.snapshot_id % 1_000_000:06d}", left_head=left)
-    if early:
-        return
     commits = world.await_commits(second, 2)
     world.note(
         f"Run B went on with checkpoint {commits[0].checkpoint_id} on the older snapshot",
@@ -151,13 +143,13 @@ def rolled_back_while_running(world: World, early: bool) -> None:
 
 
 @story("The table is rolled back during a failover: the job looks for a deleted Flink manifest, in a loop.")
-def rolled_back_then_failed_over(world: World, early: bool) -> None:
+def rolled_back_then_failed_over(world: World) -> None:
     """The table is rolled back while the job recovers from the loss of its TaskManager.
 
     The checkpoint that Flink restores still names a Flink manifest that was deleted when it was committed; with the
     commit gone from main, the sink wants to commit it again and does not find it. The job fails again and again.
 
-    Ends with the job in its restart loop. `early`: returns right after the rollback.
+    Ends with the job in its restart loop.
     """
     job = world.job_after(4)
     for _ in range(ATTEMPTS):
@@ -188,16 +180,15 @@ def rolled_back_then_failed_over(world: World, early: bool) -> None:
         paired_snapshot=target.snapshot_id,
         rolled_back_to_checkpoint=target.checkpoint_id or 0,
     )
-    if not early:
-        world.await_failure(job, "NotFoundException")
-        world.note(f"Job {job[:8]} fails with NotFoundException and restarts")
+    world.await_failure(job, "NotFoundException")
+    world.note(f"Job {job[:8]} fails with NotFoundException and restarts")
 
 
 @story("A data file of a committed snapshot disappears from storage: readers fail, the job does not notice.")
-def data_file_removed(world: World, early: bool) -> None:
+def data_file_removed(world: World) -> None:
     """A clean-up deletes a data file that a commit refers to; the job goes on, and readers fail.
 
-    Ends with the job committing on. `early`: returns right after the deletion.
+    Ends with the job committing on.
     """
     job = world.job_after(4)
     commits = world.commits_of(job)
@@ -210,15 +201,14 @@ def data_file_removed(world: World, early: bool) -> None:
         first_wrong_snapshot=hurt.snapshot_id,
         paired_snapshot=hurt.parent_id or 0,
     )
-    if not early:
-        world.await_commits(job, 2, after=commits[-1].checkpoint_id or 0)
+    world.await_commits(job, 2, after=commits[-1].checkpoint_id or 0)
 
 
 @story("The table's current metadata file disappears while the job is stopped: the table cannot be opened.")
-def metadata_file_removed(world: World, early: bool) -> None:
+def metadata_file_removed(world: World) -> None:
     """A clean-up deletes the metadata file that the catalog points at; nobody can open the table.
 
-    Ends with the job stopped and its restart refused. `early`: returns right after the deletion.
+    Ends with the job stopped and its restart refused.
     """
     job = world.job_after(3)
     good = world.stop(job)
@@ -230,8 +220,7 @@ def metadata_file_removed(world: World, early: bool) -> None:
         **pair(good, paired),
         removed_file=gone,
     )
-    if not early:
-        try:
-            world.start_job(from_path=good.path)
-        except LabError as refused:
-            world.note("The job cannot be started again", refused=refused.found[:400])
+    try:
+        world.start_job(from_path=good.path)
+    except LabError as refused:
+        world.note("The job cannot be started again", refused=refused.found[:400])

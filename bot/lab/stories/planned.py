@@ -7,7 +7,7 @@ from bot.lab.world import World, pair
 ZEROS = "0" * 32
 
 
-def _goes_on(world: World, early: bool, form: SavepointFormat = "CANONICAL") -> None:
+def _goes_on(world: World, form: SavepointFormat = "CANONICAL") -> None:
     first = world.job_after(3)
     good = world.stop(first, form=form)
     paired = world.commits_of(first)[-1]
@@ -19,33 +19,32 @@ def _goes_on(world: World, early: bool, form: SavepointFormat = "CANONICAL") -> 
         run_b=second,
         **pair(good, paired),
     )
-    if not early:
-        world.await_commits(second, 2)
+    world.await_commits(second, 2)
 
 
 @story("The job is stopped with a savepoint and goes on from it, exactly once.")
-def planned_restart(world: World, early: bool) -> None:
+def planned_restart(world: World) -> None:
     """The job is stopped with a savepoint and started from it, as before an upgrade; nothing is wrong.
 
-    Ends with the second run committing on top of the first. `early`: returns when it has started.
+    Ends with the second run committing on top of the first.
     """
-    _goes_on(world, early)
+    _goes_on(world)
 
 
 @story("The job is stopped with a savepoint in native format and goes on from it, exactly once.")
-def planned_restart_native(world: World, early: bool) -> None:
+def planned_restart_native(world: World) -> None:
     """The job is stopped with a savepoint in the state backend's own format and started from it; nothing is wrong.
 
-    Ends with the second run committing on top of the first. `early`: returns when it has started.
+    Ends with the second run committing on top of the first.
     """
-    _goes_on(world, early, "NATIVE")
+    _goes_on(world, "NATIVE")
 
 
 @story("The job is cancelled and goes on from its last retained checkpoint, exactly once.")
-def restarted_from_last_checkpoint(world: World, early: bool) -> None:
+def restarted_from_last_checkpoint(world: World) -> None:
     """The job is cancelled and started from its last retained checkpoint; nothing is wrong.
 
-    Ends with the second run committing on top of the first. `early`: returns when it has started.
+    Ends with the second run committing on top of the first.
     """
     first = world.job_after(4)
     world.flink.cancel(first)
@@ -57,18 +56,17 @@ def restarted_from_last_checkpoint(world: World, early: bool) -> None:
         run_b=second,
         last_checkpoint=last,
     )
-    if not early:
-        world.await_commits(second, 2)
+    world.await_commits(second, 2)
 
 
 @story("The job is stopped with a savepoint and goes on from it with two writers (V2 sink).", "small")
-def rescaled(world: World, early: bool) -> None:
+def rescaled(world: World) -> None:
     """The job is stopped with a savepoint and goes on with two writers instead of one; nothing is wrong.
 
     The source keeps its one subtask: with two, its second would begin in the middle of the positions. Only the V2 sink
     has uids of its own here; the V1 sink's are made from the graph, and another graph does not find its state.
 
-    Ends with two subtasks writing. `early`: returns when the second run has started.
+    Ends with two subtasks writing.
     """
     first = world.job_after(3)
     good = world.stop(first)
@@ -81,17 +79,16 @@ def rescaled(world: World, early: bool) -> None:
         good_savepoint=good.path,
         good_checkpoint=good.checkpoint_id,
     )
-    if not early:
-        world.await_commits(second, 3)
+    world.await_commits(second, 3)
 
 
 @story("Two runs of the job, one after the other, both have the job id 000…0.")
-def job_id_of_zeros(world: World, early: bool) -> None:
+def job_id_of_zeros(world: World) -> None:
     """Two runs have the same made-up job id, as an application cluster without a fixed id gives it to each.
 
     The second goes on from the first one's savepoint, so nothing is wrong but the name.
 
-    Ends with the second run committing. `early`: returns when it was submitted.
+    Ends with the second run committing.
     """
     first = world.running_job()
     world.await_commits(first, 2)
@@ -110,5 +107,4 @@ def job_id_of_zeros(world: World, early: bool) -> None:
         good_savepoint=good.path,
         good_checkpoint=good.checkpoint_id,
     )
-    if not early:
-        world.await_commits(ZEROS, 2, after=good.checkpoint_id)
+    world.await_commits(ZEROS, 2, after=good.checkpoint_id)

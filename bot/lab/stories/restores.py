@@ -7,16 +7,16 @@ from bot.lab.errors import LabError, until
 from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY
 from bot.lab.proof import Link, prove
 from bot.lab.stories import story
-from bot.lab.world import Savepoint, World, pair
+from bot.lab.world import World, pair
 
 SKIPPED = 50
 
 
 @story("The job is cancelled and started without any state: everything is written a second time.")
-def started_from_nothing(world: World, early: bool) -> None:
+def started_from_nothing(world: World) -> None:
     """The job is deployed anew without its state, under a new job id; the source begins with its first position.
 
-    Ends with the new run committing. `early`: returns when it was submitted.
+    Ends with the new run committing.
     """
     first = world.job_after(4)
     world.flink.cancel(first)
@@ -28,19 +28,18 @@ def started_from_nothing(world: World, early: bool) -> None:
         run_b=second,
         paired_snapshot=paired.snapshot_id,
     )
-    if not early:
-        commits = world.await_commits(second, 2)
-        world.note(f"Run B commits checkpoint {commits[0].checkpoint_id}", first_wrong_snapshot=commits[0].snapshot_id)
+    commits = world.await_commits(second, 2)
+    world.note(f"Run B commits checkpoint {commits[0].checkpoint_id}", first_wrong_snapshot=commits[0].snapshot_id)
 
 
 @story("The job starts without state under its old job id: the V2 sink drops its commits.")
-def restarted_empty_same_job_id(world: World, early: bool) -> None:
+def restarted_empty_same_job_id(world: World) -> None:
     """The job starts without a savepoint, under the job id that it had before.
 
     V2 sink: its committer finds the old maximum of this job id on the table and drops every commit below it. V1 sink:
     it commits at once, and the source has begun with its first position: duplicates.
 
-    Ends with three completed checkpoints of the new start. `early`: returns with the first.
+    Ends with three completed checkpoints of the new start.
     """
     job = world.job_after(6)
     good = world.stop(job)
@@ -53,16 +52,15 @@ def restarted_empty_same_job_id(world: World, early: bool) -> None:
         run_a=job,
         **pair(good, paired),
     )
-    world.await_checkpoints(job, 0, 1 if early else 3)
-    if not early:
-        world.note(f"Checkpoints {sorted(world.flink.completed(job))} completed")
+    world.await_checkpoints(job, 0, 3)
+    world.note(f"Checkpoints {sorted(world.flink.completed(job))} completed")
 
 
 @story("The job starts without state at the source's newest position: what came meanwhile is never read.", "small")
-def source_began_too_late(world: World, early: bool) -> None:
+def source_began_too_late(world: World) -> None:
     """The job is deployed anew without its state, and its source begins at the newest position.
 
-    Ends with the new run committing above the hole. `early`: returns when it was submitted.
+    Ends with the new run committing above the hole.
     """
     first = world.job_after(4)
     good = world.stop(first)
@@ -79,9 +77,8 @@ def source_began_too_late(world: World, early: bool) -> None:
         first_missing=last + 1,
         missing_positions=SKIPPED,
     )
-    if not early:
-        commits = world.await_commits(second, 3)
-        world.note(f"Run B commits checkpoint {commits[0].checkpoint_id}", first_wrong_snapshot=commits[0].snapshot_id)
+    commits = world.await_commits(second, 3)
+    world.note(f"Run B commits checkpoint {commits[0].checkpoint_id}", first_wrong_snapshot=commits[0].snapshot_id)
 
 
 BACK = 3
@@ -92,20 +89,18 @@ ICEBERGS_DEFAULT = "10"
 
 
 @story("The job is stopped well, then restored from the savepoint before the last one.")
-def restored_from_older_savepoint(world: World, early: bool) -> None:
+def restored_from_older_savepoint(world: World) -> None:
     """Someone restores the job from an older savepoint by mistake.
 
     V2 sink: the new run commits its replay at once, and the table has duplicates. V1 sink: the new run stays
     silent until its checkpoint id passes the old maximum, then commits everything under that id.
 
     Ends with the wrong run going on, and the good stop-savepoint still there.
-
-    `early`: returns with the wrong run's first checkpoint; with the V1 sink the table still looks healthy then.
     """
-    restored_by_mistake(world, early, meanwhile=lambda: None)
+    restored_by_mistake(world, meanwhile=lambda: None)
 
 
-def restored_by_mistake(world: World, early: bool, meanwhile: Callable[[], None]) -> None:
+def restored_by_mistake(world: World, meanwhile: Callable[[], None]) -> None:
     """`meanwhile`: what somebody else does to the table before the job is stopped."""
     first = world.running_job()
     world.await_commits(first, 3)
@@ -129,13 +124,6 @@ def restored_by_mistake(world: World, early: bool, meanwhile: Callable[[], None]
     world.note(
         f"Someone restored the job from savepoint {older.checkpoint_id} instead: run B ({second[:8]})", run_b=second
     )
-    if early:
-        world.await_checkpoints(second, older.checkpoint_id, 1)
-        return
-    _let_it_show(world, second, good)
-
-
-def _let_it_show(world: World, second: str, good: Savepoint) -> None:
     commits = world.await_commits(second, 1 if world.state.sink == "v1" else 2)
     facts = {"first_wrong_snapshot": commits[0].snapshot_id, "first_wrong_rows": commits[0].added_rows}
     world.note(
@@ -147,15 +135,14 @@ def _let_it_show(world: World, second: str, good: Savepoint) -> None:
 
 
 @story("The job is restored from an older savepoint; Spark compacts before, and then the copies with the rest.")
-def restored_between_compactions(world: World, early: bool) -> None:
+def restored_between_compactions(world: World) -> None:
     """Someone restores the job from an older savepoint, and maintenance compacts the table before and after it.
 
-    Ends with no file live that either run wrote below the newest commits. `early`: before the second compaction.
+    Ends with no file live that either run wrote below the newest commits.
     """
-    restored_by_mistake(world, early, meanwhile=world.hands.compacts)
-    if not early:
-        world.hands.compacts()
-        world.note("Spark compacted the table again, copies and all")
+    restored_by_mistake(world, meanwhile=world.hands.compacts)
+    world.hands.compacts()
+    world.note("Spark compacted the table again, copies and all")
 
 
 def _cancelled(world: World) -> tuple[str, list[int], Link]:
@@ -167,10 +154,10 @@ def _cancelled(world: World) -> tuple[str, list[int], Link]:
 
 
 @story("The job is cancelled and goes on from an older retained checkpoint: rows are there twice.")
-def restored_from_older_checkpoint(world: World, early: bool) -> None:
+def restored_from_older_checkpoint(world: World) -> None:
     """The job is cancelled and started from a retained checkpoint that is not its last: what came since is read again.
 
-    Ends with the second run committing rows again. `early`: returns when it has started.
+    Ends with the second run committing rows again.
     """
     first, retained, paired = _cancelled(world)
     older = retained[BACK]
@@ -184,17 +171,16 @@ def restored_from_older_checkpoint(world: World, early: bool) -> None:
         newest_checkpoint=retained[0],
         older_snapshot=paired.snapshot_id,
     )
-    if not early:
-        world.await_commits(second, 2)
+    world.await_commits(second, 2)
 
 
 @story("The job is restored from an older savepoint under its old job id: its commits are withheld.")
-def restored_older_same_job_id(world: World, early: bool) -> None:
+def restored_older_same_job_id(world: World) -> None:
     """The job is restored from an older savepoint under the job id that it had before.
 
     Either sink finds the old maximum of this job id on the table: nothing is committed until the ids have passed it.
 
-    Ends with checkpoints that completed and were not committed. `early`: returns with the first of them.
+    Ends with checkpoints that completed and were not committed.
     """
     job = world.running_job()
     world.await_commits(job, 3)
@@ -214,16 +200,16 @@ def restored_older_same_job_id(world: World, early: bool) -> None:
         older_checkpoint=older.checkpoint_id,
         **pair(good, paired),
     )
-    world.await_checkpoints(job, older.checkpoint_id, 1 if early else 3)
+    world.await_checkpoints(job, older.checkpoint_id, 3)
 
 
 @story("The job goes back three checkpoints under its old job id: the next ones fail, their folders exist.")
-def checkpoint_folder_taken(world: World, early: bool) -> None:
+def checkpoint_folder_taken(world: World) -> None:
     """The job is restored from an older retained checkpoint under its old job id, above the folders of later ones.
 
     Each checkpoint whose folder is there already fails, and the ids go on until one is free.
 
-    Ends with the first checkpoint that completed. `early`: returns with the first that failed.
+    Ends with the first checkpoint that completed.
     """
     job, retained, paired = _cancelled(world)
     older = retained[BACK]
@@ -238,19 +224,18 @@ def checkpoint_folder_taken(world: World, early: bool) -> None:
     )
     page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
     failed = until("a failed checkpoint", lambda: world.flink.failed(job) or None, 120, page)
-    if not early:
-        world.await_checkpoints(job, retained[0], 1)
-        world.note(f"Checkpoints {sorted(failed)} failed, then {world.flink.completed(job)[0]} completed")
+    world.await_checkpoints(job, retained[0], 1)
+    world.note(f"Checkpoints {sorted(failed)} failed, then {world.flink.completed(job)[0]} completed")
 
 
 @story("The V2 sink gets another uid, its state is left behind: the savepoint's files are never committed.")
-def restored_under_another_uid(world: World, early: bool) -> None:
+def restored_under_another_uid(world: World) -> None:
     """The job is cancelled with a savepoint and restored with another uid for its sink, state left behind.
 
     The savepoint holds the files of its own checkpoint, which were never committed. The sink of the new uid does not
     know them, and the source does not go back: their rows are in a leaked Flink manifest and nowhere else.
 
-    Ends with the new run committing above the hole. `early`: returns when it was submitted.
+    Ends with the new run committing above the hole.
     """
     first = world.job_after(3)
     for _ in range(ATTEMPTS):
@@ -284,13 +269,12 @@ def restored_under_another_uid(world: World, early: bool) -> None:
         leaked_manifest=leaked[0].name,
         paired_snapshot=world.commits_of(first)[-1].snapshot_id,
     )
-    if not early:
-        commits = world.await_commits(second, 2)
-        world.note("Run B commits", first_wrong_snapshot=commits[0].snapshot_id)
+    commits = world.await_commits(second, 2)
+    world.note("Run B commits", first_wrong_snapshot=commits[0].snapshot_id)
 
 
 @story("The job is stopped with --drain and restored: the V1 sink never commits again.")
-def restored_after_drain(world: World, early: bool) -> None:
+def restored_after_drain(world: World) -> None:
     """The job is drained when it is stopped, and restored from that savepoint.
 
     V1 sink: the last commit carries the highest checkpoint id there is, and no later one is ever committed.
@@ -298,7 +282,7 @@ def restored_after_drain(world: World, early: bool) -> None:
     The lab's table usually gets a snapshot for each empty checkpoint, and the drained job's empty last one would
     hide the fault under a usual id; so Iceberg's own default comes back first.
 
-    Ends with three completed checkpoints of the restored run. `early`: returns when it was submitted.
+    Ends with three completed checkpoints of the restored run.
     """
     started = world.running_job()
     world.await_commits(started, 1)
@@ -321,15 +305,14 @@ def restored_after_drain(world: World, early: bool) -> None:
         last_snapshot=last.snapshot_id,
         last_checkpoint=last.checkpoint_id or 0,
     )
-    if not early:
-        world.await_checkpoints(second, drained.checkpoint_id, 3)
+    world.await_checkpoints(second, drained.checkpoint_id, 3)
 
 
 @story("A second job starts from a savepoint of the running one, and both write the table.")
-def forked_from_a_savepoint(world: World, early: bool) -> None:
+def forked_from_a_savepoint(world: World) -> None:
     """A second job is started from a savepoint of the first, and both write the table.
 
-    Ends with commits of both between each other's. `early`: returns when the second was submitted.
+    Ends with commits of both between each other's.
     """
     first = world.job_after(3)
     shared = world.savepoint(first)
@@ -342,8 +325,6 @@ def forked_from_a_savepoint(world: World, early: bool) -> None:
         shared_savepoint=shared.path,
         shared_checkpoint=shared.checkpoint_id,
     )
-    if early:
-        return
     commits = world.await_commits(second, 2)
     newest = world.newest_checkpoint(first)
     world.await_commits(first, 2, after=newest)
