@@ -12,7 +12,6 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import announced_to, contract_of, merged, once_each, team_of
 from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.journal_sql.engine import DatabaseClock
 from bot.adapters.journal_sql.store import Store, record_of
 from bot.adapters.lineage import AllLineage
 from bot.adapters.scheduler import SchedulerTimers
@@ -123,8 +122,6 @@ def build(
             stack.callback(services.watch.close)
         timers = SchedulerTimers(now)
         timers.start()
-        if isinstance(store.clock, DatabaseClock):
-            store.clock.goes_on(timers)
         stack.callback(timers.close)
         yield Built(services=services, store=store, timers=timers, runner=world.runner)
 

@@ -11,10 +11,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from slack_sdk import WebClient
 
-from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import team_of
 from bot.adapters.iceberg.backends import extra_for, how_to_install, kind_of, missing_extra
-from bot.adapters.journal_sql.engine import TOLERATED, ahead_at, ahead_in_words
 from bot.adapters.journal_sql.store import NoRecord, existing_record
 from bot.adapters.spark_session import bare
 from bot.bootstrap import Built, build
@@ -22,11 +20,10 @@ from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, Nobody
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.incident import fold
 from bot.incident.setup import TableSetup
-from bot.observation.errors import BadConfiguration, CouldNotLook, EvidenceFailed, WaterlineError
+from bot.observation.errors import CouldNotLook, EvidenceFailed, WaterlineError
 from bot.observation.kafka import KafkaPartition, in_words
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.sentences import counted
-from bot.ports import Clock
 from bot.service.services import Services
 from bot.settings import Settings
 from bot.slack.directory import slack_findings
@@ -126,7 +123,6 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     holds, does_not = promise_of(settings.catalog.properties)
     lines.append((f"commits to {settings.catalog.name}", True, holds, does_not))
     lines.append(("mark of the trusted snapshot", True, *_MARKS[settings.catalog.mark]))
-    lines += clock_beside_record(settings.journal_url)
     record, incident_channels = record_of_incidents(settings)
     lines.append(record)
     with build(settings, NobodyThere(), keep_record=False) as built:
@@ -170,21 +166,6 @@ def record_of_incidents(settings: Settings) -> tuple[Line, frozenset[str]]:
     is_open = [each for each in incidents if each.is_open]
     found = f"{counted(len(incidents), 'incident')}, {len(is_open)} open"
     return ("record", True, found, ""), frozenset(each.opened.channel for each in is_open)
-
-
-def clock_beside_record(url: str, machine: Clock | None = None) -> Iterator[Line]:
-    """How far this machine's clock and the database's differ; nothing where the record is a file on this machine."""
-    what = "clock"
-    try:
-        ahead = ahead_at(url, machine or SystemClock())
-    except BadConfiguration as error:
-        yield trouble(what, error)
-        return
-    if ahead is None:
-        return
-    is_right = abs(ahead) <= TOLERATED
-    remedy = "Keep both clocks right with NTP. Waterline uses the database's clock; Slack and Flink do not."
-    yield what, is_right, ahead_in_words(ahead), "" if is_right else remedy
 
 
 def _unreached(setups: Iterable[TableSetup]) -> Iterator[Line]:

@@ -16,6 +16,7 @@ from tests.decisions import ANA
 from tests.incidents import Story
 from tests.journal.test_replicas import _fill, on_postgresql, pair
 from tests.orders_table import NINE
+from tests.slack.people import eventually
 
 __all__ = ["pair"]
 
@@ -29,7 +30,7 @@ def test_who_was_taken_over_gives_nothing_back_that_another_works_on(pair: tuple
     assert ours is not None
     first.outbox.claim(NINE)
     first.presence._lock.release()
-    second.presence.join()
+    eventually(second.presence.join_alone)
     theirs, post = second.inbox.claim(NINE), second.outbox.claim(NINE)
     assert post is not None
 
@@ -54,6 +55,7 @@ def test_who_was_taken_over_writes_nothing_in_that_persons_name(pair: tuple[Stor
     delivery = first.inbox.claim(NINE)
     assert delivery is not None
     first.presence._lock.release()
+    eventually(second.presence.join_alone)
     second.inbox.claim(NINE)
     before = len(first.journal.entries(story.id, 0))
 

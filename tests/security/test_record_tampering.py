@@ -19,6 +19,7 @@ from bot.incident.exported_record import Seal, asked, seal_fault, seal_of, seals
 from bot.incident.journal import GENESIS, Anchor, ChainFault, Entry, Line
 from bot.observation.errors import BadConfiguration
 from bot.observation.ids import IncidentId
+from bot.observation.masking import Masking
 from tests.incidents import Story
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder
@@ -61,7 +62,7 @@ def found_in(folder: Path, content: bytes, rows: Rows, ends: Ends) -> tuple[tupl
         db.executemany("INSERT INTO incidents VALUES (?, ?, ?)", [(n, e.seq, e.hash) for n, e in ends.items()])
         db.execute("COMMIT")
     engine = create(f"sqlite:///{path}")
-    journal = SqlJournal(engine)
+    journal = SqlJournal(engine, Masking())
     try:
         faults = journal.verify()
         return faults, {} if faults else {each: journal.entries(each) for each in journal.incidents()}

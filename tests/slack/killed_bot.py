@@ -23,6 +23,7 @@ from bot.incident.entries import Body, NoticeEnded
 from bot.incident.journal import Entry
 from bot.observation.evidence import Answer, Ask, Progress, Task
 from bot.observation.ids import IncidentId
+from bot.observation.masking import Masking
 from bot.ports import Delivery, Journal, Post
 from tests.slack.little_bot import LittleBot
 from tests.slack.looking import ArrowRunner
@@ -95,7 +96,7 @@ def cut(store: Store, moment: str) -> Store:
     if moment == "running":
         return store
     if moment == "claimed":
-        return dataclasses.replace(store, inbox=_InboxCut(store.engine, store.presence))
+        return dataclasses.replace(store, inbox=_InboxCut(store.engine, store.presence, Masking()))
     if moment == "notice-taken":
         return dataclasses.replace(store, journal=_NoticeTaken(store.journal))  # type: ignore[arg-type]
     outbox = {
@@ -104,7 +105,7 @@ def cut(store: Store, moment: str) -> Store:
         "notice-claimed": _NoticeClaimed,
         "notice-posted": _NoticePosted,
     }[moment]
-    return dataclasses.replace(store, outbox=outbox(store.engine, store.presence, store.clock))
+    return dataclasses.replace(store, outbox=outbox(store.engine, store.presence, store.clock, Masking()))
 
 
 if __name__ == "__main__":

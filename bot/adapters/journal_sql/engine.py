@@ -1,21 +1,19 @@
 """The engine: how transactions begin, and how durable a commit is."""
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
-import structlog
 from sqlalchemy import Connection, Engine, Table, and_, create_engine, event, insert, text, update
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, PendingRollbackError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as NoneFree
 
 from bot.observation.errors import BadConfiguration, CouldNotKeep
-from bot.ports import Clock, Timers
+from bot.ports import Clock
 
 BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another one on SQLite."""
@@ -131,110 +129,16 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-TOLERATED = timedelta(seconds=2)
-"""A machine that is kept right differs by milliseconds, and people read times to the second: a clock that is off by
-more is kept by nobody. A comparison that took longer than this tells too little."""
-_COMPARE_EVERY_S = 30.0
-"""One small query; meanwhile the machine's steady counter is right to a millisecond or so."""
-_TRIES = 3
-"""The first one also opens the transaction; that with the shortest way is believed."""
+TOLERATED = timedelta(seconds=10)
+"""A clock that is kept right is off by milliseconds. So much does not matter where holds last minutes."""
 _THEIRS = text("SELECT clock_timestamp()")
-log = structlog.get_logger(__name__)
 
 
-def _steady_s() -> float:
-    """Seconds by a counter that nobody sets, and that goes on while the machine sleeps: Linux's monotonic clock stands
-    still then."""
-    which = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if which is None else time.clock_gettime(which)
-
-
-class _Compared(NamedTuple):
-    """One comparison: the database's time at a reading of the steady counter, and how long the question took."""
-
-    theirs: datetime
-    counter: float
-    took: timedelta
-    ahead: timedelta
-
-
-class DatabaseClock:
-    """The port `Clock`, by the database. Between two comparisons time goes on by a counter that nobody sets, so that
-    putting the machine's clock right, or wrong, moves no decision."""
-
-    def __init__(self, engine: Engine, machine: Clock, counter: Callable[[], float] = _steady_s) -> None:
-        """Compares once. Raises CouldNotKeep."""
-        self._engine, self._machine, self._counter = engine, machine, counter
-        self._last = self._comparison()
-        self._is_told = False
-
-    def now(self) -> datetime:
-        """See the port. Asks nobody; off by half of the way to the database at most."""
-        theirs, counter, _took, _ahead = self._last
-        return theirs + timedelta(seconds=self._counter() - counter)
-
-    @property
-    def ahead(self) -> timedelta:
-        """How far this machine's own clock was ahead of the database's when they were compared; negative: behind."""
-        return self._last.ahead
-
-    def compare(self) -> None:
-        """Ask again, and say so once where the machine's clock is off. While the database is away, or slow, what was
-        found before goes on to count: nothing can be decided then anyway."""
-        try:
-            found = self._comparison()
-        except CouldNotKeep:
-            return
-        if found.took <= TOLERATED:
-            self._last = found
-        is_off = abs(self.ahead) > TOLERATED
-        if is_off and not self._is_told:
-            log.warning(
-                "this machine's clock is off; Waterline goes by the database's",
-                found=ahead_in_words(self.ahead),
-                to_do="Keep both by NTP: Slack refuses what is signed by a clock that is off by five minutes.",
-            )
-        self._is_told = is_off
-
-    def goes_on(self, timers: Timers) -> None:
-        self.compare()
-        timers.every("compare clocks", _COMPARE_EVERY_S, self.compare)
-
-    def _comparison(self) -> _Compared:
-        with reading(self._engine) as connection:
-            return min((self._asked(connection) for _ in range(_TRIES)), key=lambda each: each.took)
-
-    def _asked(self, connection: Connection) -> _Compared:
-        """The database is taken to have answered when half of the way was gone."""
-        before, ours_before = self._counter(), self._machine.now()
-        theirs = connection.execute(_THEIRS).scalar_one().astimezone(UTC)
-        after, ours_after = self._counter(), self._machine.now()
-        ours = ours_before + (ours_after - ours_before) / 2
-        return _Compared(theirs, (before + after) / 2, timedelta(seconds=after - before), ours - theirs)
-
-
-def clock_on(engine: Engine, machine: Clock) -> Clock:
-    """By which those decide who work on this record: on SQLite, where it is on their own machine, that machine's.
-    Raises CouldNotKeep."""
-    return machine if engine.dialect.name == "sqlite" else DatabaseClock(engine, machine)
-
-
-def ahead_at(url: str, machine: Clock) -> timedelta | None:
-    """How far this machine's clock is ahead of the record's database; None for a file on this machine. Changes
-    nothing there. Raises BadConfiguration."""
-    engine = create(url)
-    try:
-        clock = clock_on(engine, machine)
-        return clock.ahead if isinstance(clock, DatabaseClock) else None
-    except (CouldNotKeep, DBAPIError) as away:
-        raise BadConfiguration(
-            "The record's database did not answer.", str(away), "Check `journal.url`, and that its server runs."
-        ) from away
-    finally:
-        engine.dispose()
-
-
-def ahead_in_words(ahead: timedelta) -> str:
-    """`61.0 s ahead of the database's`."""
+def off_by(connection: Connection, machine: Clock) -> str | None:
+    """How far this machine's clock is off, `61.0 s ahead of the database's`, where that is too much; None for a file on
+    this machine. Whoever works on a shared record decides by its own clock when a hold ends and a proposal expires."""
+    if connection.dialect.name == "sqlite":
+        return None
+    ahead = machine.now() - connection.scalar(_THEIRS)
     side = "ahead of" if ahead >= timedelta(0) else "behind"
-    return f"{abs(ahead).total_seconds():.1f} s {side} the database's"
+    return f"{abs(ahead).total_seconds():.1f} s {side} the database's" if abs(ahead) > TOLERATED else None

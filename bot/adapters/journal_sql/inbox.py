@@ -1,5 +1,7 @@
 """What Slack delivered and is not yet worked on. A row is there before Slack hears that it arrived."""
 
+import json
+import re
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,17 +17,21 @@ from bot.adapters.journal_sql.engine import reading, writing
 from bot.adapters.journal_sql.journal import TIED_TO
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.schema import INBOX
+from bot.observation.masking import MASK, Masking
 from bot.ports import Delivery
 
 _OFTEN = 3
+_CAPABILITY = re.compile(r'("(?:token|response_url)": ?")[^"]+')
+"""What Slack sends along and this bot does not use: whoever has it can speak in the channel for half an hour."""
 
 
 class SqlInbox:
-    """The port `Inbox` on a SQL database."""
+    """The port `Inbox` on a SQL database; no secret is written."""
 
-    def __init__(self, engine: Engine, presence: Presence) -> None:
+    def __init__(self, engine: Engine, presence: Presence, masking: Masking) -> None:
         self._engine = engine
         self._presence = presence
+        self._masking = masking
         self._arrived: deque[_Waiting] = deque()
         self._committing = Lock()
 
@@ -35,7 +41,8 @@ class SqlInbox:
         Deliveries that arrive while another is being committed share the next commit: a burst of clicks
         costs a few waits for the disk and not one each. A commit that fails is tried again by each of them.
         """
-        waiting = _Waiting(delivery)
+        masked = json.dumps(self._masking.of(json.loads(delivery.payload)))  # as one text, JSON's own quotes would go
+        waiting = _Waiting(delivery.model_copy(update={"payload": _CAPABILITY.sub(rf"\g<1>{MASK}", masked)}))
         self._arrived.append(waiting)
         with self._committing:
             if waiting.is_new is None:
@@ -139,7 +146,7 @@ class SqlInbox:
         Slack's short-lived tokens, stays only where there was a problem. Not what was claimed anew meanwhile.
         """
         ours = or_(INBOX.c.state != "taken", INBOX.c.worker == delivery.claim)
-        values = {"state": "done", "problem": problem}
+        values = {"state": "done", "problem": problem and self._masking.text(problem)}
         if problem is None:
             values["payload"] = ""
         with writing(self._engine) as connection:

@@ -1,9 +1,11 @@
 """The append-only record: one transaction an append, decided by compare-and-swap on the chain's end."""
 
+import json
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from datetime import datetime
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -13,6 +15,7 @@ from bot.incident.entries import Body, IncidentClosed, IncidentOpened, once_key
 from bot.incident.journal import GENESIS, WATERLINE, Anchor, ChainFault, Entry, Line, body_text, chain_fault, parsed
 from bot.observation.errors import CouldNotKeep, CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.observation.ids import IncidentId
+from bot.observation.masking import Masking
 
 TIED_TO: ContextVar[tuple[str, str] | None] = ContextVar("tied_to", default=None)
 """Key of the delivery that this thread works on, and the claim by which it was taken."""
@@ -60,13 +63,16 @@ def free_table(connection: Connection, number: int, bodies: Iterable[Body]) -> N
 
 _COLUMNS = [JOURNAL.c[name] for name in Line.__dataclass_fields__]
 _OPEN_ATTEMPTS = 50
+_BODY: TypeAdapter[Body] = TypeAdapter(Body)
 
 
 class SqlJournal:
-    """The port `Journal` on a SQL database."""
+    """The port `Journal` on a SQL database. It writes no secret. An effect must not hold one either: it would be
+    carried out without it."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, masking: Masking) -> None:
         self._engine = engine
+        self._masking = masking
 
     def open(self, body: Body, *, by: str, at: datetime) -> Entry:
         """Begin a new incident under the next free id.
@@ -74,6 +80,7 @@ class SqlJournal:
         Raises Refused if one is open on its table. Where the database lets two of these run at once, a primary key
         refuses one, and that one tries again; nothing was written, so that is safe.
         """
+        body = self._masked(body)
         if body.kind != "incident-opened":
             raise ValueError(f"an incident begins with its opening, not with {body.kind}")
         for _ in range(_OPEN_ATTEMPTS):
@@ -102,7 +109,7 @@ class SqlJournal:
         self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
     ) -> tuple[Entry, ...]:
         """Add entries after `after_seq`, all or none."""
-        number = _number(incident)
+        number, bodies = _number(incident), [self._masked(body) for body in bodies]
         try:
             with writing(self._engine) as connection:
                 end = self._end(connection, incident, number, after_seq)
@@ -115,6 +122,12 @@ class SqlJournal:
         except IntegrityError as clash:
             raise self._explained(incident, bodies) from clash
         return tuple(_entry(line) for line in lines)
+
+    def _masked(self, body: Body) -> Body:
+        """The very same body where nothing is masked, which is nearly always."""
+        content = body.model_dump(mode="json")
+        masked = self._masking.of(content)
+        return body if masked == content else _BODY.validate_json(json.dumps(masked))
 
     def _end(self, connection: Connection, incident: IncidentId, number: int, after_seq: int) -> Anchor:
         found = connection.execute(

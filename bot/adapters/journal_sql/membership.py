@@ -16,9 +16,10 @@ import structlog
 from sqlalchemy import Column, ColumnElement, Connection, Engine, select, text, true, union, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.adapters.journal_sql.engine import reading, translated, writing
+from bot.adapters.journal_sql.engine import off_by, reading, translated, writing
 from bot.adapters.journal_sql.schema import INBOX, OUTBOX
 from bot.observation.errors import BadConfiguration, CouldNotKeep
+from bot.ports import Clock
 
 log = structlog.get_logger(__name__)
 
@@ -137,35 +138,46 @@ class _SessionLock:
 
     is_shared = True
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, machine: Clock) -> None:
+        self._engine, self._machine = engine, machine
         self._session: Connection | None = None
 
     @property
     def is_held(self) -> bool:
-        """Asks the session: one that was cut has let go of its lock."""
+        """Asks the session: one that was cut has let go of its lock. It is given back where this clock is off."""
         if self._session is None:
             return False
         try:
-            self._session.execute(text("SELECT 1"))
+            found = off_by(self._session, self._machine)
         except SQLAlchemyError as cut:
             log.warning("the session with the record's database was cut", problem=str(cut).splitlines()[0])
             self.release()
             return False
-        return True
+        if found is not None:
+            log.warning("this machine's clock is off; it works on the record no longer", found=found)
+            self.release()
+        return found is None
 
     def take(self) -> None:
-        """Raises CouldNotKeep where another replica has it, and where the database is away."""
+        """Raises CouldNotKeep where another replica has it, the database is away, or this machine's clock is off."""
         with translated(self._engine, "written"):
             session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             self._session = session
             try:
                 for each in _SERVER_LOOKS:
                     session.exec_driver_sql(f"SET {each}")
+                found = off_by(session, self._machine)
                 is_mine = session.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": _LEADER})
             except BaseException:
                 self.release()
                 raise
+        if found is not None:
+            self.release()
+            raise CouldNotKeep(
+                "This machine's clock is off, so it does not work on the record.",
+                f"Expected the time of the record's database; this clock is {found}.",
+                "Keep both clocks right with NTP. This replica stands by until they agree.",
+            )
         if not is_mine:
             self.release()
             raise CouldNotKeep(
@@ -187,9 +199,9 @@ class _SessionLock:
 class Presence:
     """Of one process, on one record. Safe from any thread."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, machine: Clock) -> None:
         self._engine = engine
-        self._lock = _FileLock(engine) if engine.dialect.name == "sqlite" else _SessionLock(engine)
+        self._lock = _FileLock(engine) if engine.dialect.name == "sqlite" else _SessionLock(engine, machine)
         self._joining = threading.RLock()
         self._looked_after = 0
         """How many claims had raised when what they left was given back."""

@@ -25,6 +25,7 @@ from bot.adapters.journal_sql.engine import put_row, reading, writing
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.schema import OUTBOX, PAUSES, Moment
 from bot.observation.ids import IncidentId, UserId
+from bot.observation.masking import Masking
 from bot.ports import LONGEST_WAIT, Clock, Post
 
 _FIELDS = (
@@ -39,18 +40,20 @@ _WITHOUT_THE_LAST = case((OUTBOX.c.tries > 0, OUTBOX.c.tries - 1), else_=0)
 
 
 class SqlOutbox:
-    """The port `Outbox` on a SQL database."""
+    """The port `Outbox` on a SQL database. Sends no secret: an answer may quote the error of a library."""
 
-    def __init__(self, engine: Engine, presence: Presence, clock: Clock) -> None:
+    def __init__(self, engine: Engine, presence: Presence, clock: Clock, masking: Masking) -> None:
         self._engine = engine
         self._presence = presence
         self._clock = clock
+        self._masking = masking
         self._claims: dict[str, str] = {}
         """Of each post that is being sent here, by its key."""
 
     def put(self, post: Post) -> bool:
         """Add a message; False if its key exists (then nothing changes)."""
         row = {name: getattr(post, name) for name in _FIELDS}
+        row["text"] = post.text and self._masking.text(post.text)
         row |= {"incident": post.incident, "recipient": post.user, "queued_at": self._clock.now()}
         try:
             with writing(self._engine) as connection:
@@ -153,7 +156,7 @@ class SqlOutbox:
             connection.execute(
                 update(OUTBOX)
                 .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending", OUTBOX.c.worker == self._claims.get(key, ""))
-                .values(state="queued", due_at=until, problem=problem)
+                .values(state="queued", due_at=until, problem=self._masking.text(problem))
             )
         self._let_go(key)
 
@@ -168,7 +171,7 @@ class SqlOutbox:
                 .values(
                     state=case((is_wanted, "queued"), else_="failed"),
                     tries=case((is_wanted, _WITHOUT_THE_LAST), else_=OUTBOX.c.tries),
-                    problem=problem,
+                    problem=self._masking.text(problem),
                 )
             )
         self._let_go(key)

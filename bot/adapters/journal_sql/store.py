@@ -3,37 +3,29 @@
 Secrets are masked on the way in: what is not written cannot be read.
 """
 
-import errno
-import json
-import re
-import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-from pydantic import TypeAdapter
-from sqlalchemy import Connection, Engine, delete, func, insert, make_url, select, text, update
+from sqlalchemy import Connection, Engine, delete, insert, make_url, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql.engine import clock_on, create, put_row, reading, writing
+from bot.adapters.journal_sql.engine import create, off_by, put_row, reading, writing
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.outbox import SqlOutbox
-from bot.adapters.journal_sql.schema import CURSORS, METADATA, SEEN_STARTS, WATCH_NOTES, is_newest
-from bot.incident.entries import Body
-from bot.incident.journal import Entry
+from bot.adapters.journal_sql.schema import CURSORS, SEEN_STARTS, WATCH_NOTES, is_newest
 from bot.incident.watch import NOTE, WatchNote, note_key
 from bot.observation.errors import BadConfiguration
 from bot.observation.flink import MOST_STARTS, RememberedStart
 from bot.observation.ids import IncidentId, TableName
-from bot.observation.masking import MASK, Masking
-from bot.ports import Clock, Delivery, Post
+from bot.observation.masking import Masking
+from bot.ports import Clock
 from bot.settings import Settings, masking
 
 
@@ -125,67 +117,6 @@ class SqlCursor:
         put_row(self._engine, CURSORS, {"name": name, "incident_id": incident}, {"seq": seq})
 
 
-_BODY: TypeAdapter[Body] = TypeAdapter(Body)
-_CAPABILITY = re.compile(r'("(?:token|response_url)": ?")[^"]+')
-"""What Slack sends along and this bot does not use: whoever has it can speak in the channel for half an hour."""
-
-
-class MaskedJournal(SqlJournal):
-    """A journal that writes no secret. An effect must not hold one either: it would be carried out without it."""
-
-    def __init__(self, engine: Engine, masking: Masking) -> None:
-        super().__init__(engine)
-        self._masking = masking
-
-    def open(self, body: Body, *, by: str, at: datetime) -> Entry:
-        return super().open(self._masked(body), by=by, at=at)
-
-    def append(
-        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
-    ) -> tuple[Entry, ...]:
-        return super().append(incident, after_seq, [self._masked(body) for body in bodies], by=by, at=at)
-
-    def _masked(self, body: Body) -> Body:
-        """The very same body where nothing is masked, which is nearly always."""
-        content = body.model_dump(mode="json")
-        masked = self._masking.of(content)
-        return body if masked == content else _BODY.validate_json(json.dumps(masked))
-
-
-class MaskedInbox(SqlInbox):
-    def __init__(self, engine: Engine, presence: Presence, masking: Masking) -> None:
-        super().__init__(engine, presence)
-        self._masking = masking
-
-    def put(self, delivery: Delivery) -> bool:
-        masked = json.dumps(self._masking.of(json.loads(delivery.payload)))  # as one text, JSON's own quotes would go
-        payload = _CAPABILITY.sub(rf"\g<1>{MASK}", masked)
-        return super().put(delivery.model_copy(update={"payload": payload}))
-
-    def done(self, delivery: Delivery, problem: str | None = None) -> None:
-        super().done(delivery, None if problem is None else self._masking.text(problem))
-
-
-class MaskedOutbox(SqlOutbox):
-    """Sends no secret: an answer may quote the error of a library."""
-
-    def __init__(self, engine: Engine, presence: Presence, clock: Clock, masking: Masking) -> None:
-        super().__init__(engine, presence, clock)
-        self._masking = masking
-
-    def put(self, post: Post) -> bool:
-        text = None if post.text is None else self._masking.text(post.text)
-        return super().put(post.model_copy(update={"text": text}))
-
-    def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
-        super().postpone(key, until, self._masking.text(problem), whole_channel=whole_channel)
-
-    def failed(self, key: str, revision: int, problem: str) -> None:
-        super().failed(key, revision, self._masking.text(problem))
-
-
-_AT_A_TIME = 1000
-"""Rows that are copied together."""
 _MIGRATING = Lock()
 """Alembic's environment is one per process."""
 _ADVISORY_LOCK = 7_230_114
@@ -202,7 +133,6 @@ class Store:
     starts: SqlSeenStarts
     presence: Presence
     clock: Clock
-    """By which whoever works on it decides what is due."""
     engine: Engine
 
     def close(self) -> None:
@@ -215,16 +145,17 @@ def open_store(url: str, masking: Masking | None = None, machine: Clock | None =
 
     Who only reads and writes the journal has not joined those who work on it; `presence.join()` does that, and so
     does the first claim. `masking` keeps secrets out of what is written; without one, whatever has a secret's shape.
-    `machine` is this machine's own clock; where several machines may share the record, the database's decides.
-    Raises BadConfiguration if the database cannot be opened or was made by a newer Waterline.
+    `machine` is this machine's clock, by which it decides what is due.
+    Raises BadConfiguration if the database cannot be opened, was made by a newer Waterline, or goes by another time.
     """
-    engine = create(url)
+    engine, clock = create(url), machine or SystemClock()
     shown = engine.url.render_as_string(hide_password=True)
     try:
         with _MIGRATING, engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
             _bring_up(connection)
+            _refuse_another_time(connection, clock)
     except DBAPIError as unreachable:
         engine.dispose()
         raise BadConfiguration(
@@ -235,12 +166,11 @@ def open_store(url: str, masking: Masking | None = None, machine: Clock | None =
     except BadConfiguration:
         engine.dispose()
         raise
-    presence, masked = Presence(engine), masking or Masking()
-    clock = clock_on(engine, machine or SystemClock())
+    presence, masked = Presence(engine, clock), masking or Masking()
     return Store(
-        journal=MaskedJournal(engine, masked),
-        inbox=MaskedInbox(engine, presence, masked),
-        outbox=MaskedOutbox(engine, presence, clock, masked),
+        journal=SqlJournal(engine, masked),
+        inbox=SqlInbox(engine, presence, masked),
+        outbox=SqlOutbox(engine, presence, clock, masked),
         cursor=SqlCursor(engine),
         watched=SqlWatchNotes(engine, masked),
         starts=SqlSeenStarts(engine, masked),
@@ -255,6 +185,15 @@ def _bring_up(connection: Connection) -> None:
         from bot.adapters.journal_sql.migrating import migrate
 
         migrate(connection)
+
+
+def _refuse_another_time(connection: Connection, machine: Clock) -> None:
+    if (found := off_by(connection, machine)) is not None:
+        raise BadConfiguration(
+            "This machine's clock is off, so it does not open the record.",
+            f"Expected the time of the record's database; this clock is {found}.",
+            "Keep both clocks right with NTP: they decide when a hold ends and when a proposal expires.",
+        )
 
 
 class NoRecord(BadConfiguration):
@@ -273,88 +212,6 @@ def existing_record(settings: Settings) -> Iterator[Store]:
         )
     with closing(open_store(settings.journal_url, masking(settings))) as store:
         yield store
-
-
-def copy_record(settings: Settings, to: Path) -> None:
-    """The whole record as one transaction sees it, into a new SQLite file, whatever database it is in. Raises
-    BadConfiguration and NoRecord; then nothing is left behind."""
-    with existing_record(settings) as store:
-        part = to.with_name(f"{to.name}.part")
-        try:
-            if to.exists():
-                raise FileExistsError(errno.EEXIST, "it is there already")
-            if store.engine.dialect.name == "sqlite":
-                _copy_file(Path(store.engine.url.database or ""), part)
-            else:
-                part.touch()
-                with closing(open_store(f"sqlite:///{part.resolve()}")) as copy:
-                    _move(store.engine, copy.engine)
-            part.replace(to)
-        except (OSError, sqlite3.Error) as error:
-            part.unlink(missing_ok=True)
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise BadConfiguration(
-                f"The record was not copied to {to}.",
-                f"Expected a new file in a folder that you may write into; found {type(error).__name__}: {reason}.",
-                "Choose another path.",
-            ) from error
-
-
-def restore_record(settings: Settings, copy: Path) -> None:
-    """What `copy_record` wrote, into the settings' own record, which must be empty; the copy stays as it is. Raises
-    BadConfiguration, also while a bot works on the record."""
-    with TemporaryDirectory(prefix="waterline-") as folder, record_of(settings, keep=True) as store:
-        _must_be_unused(store)
-        read = Path(folder) / "copy.db"
-        try:
-            _copy_file(copy, read)
-            with closing(open_store(f"sqlite:///{read}")) as kept:
-                _move(kept.engine, store.engine)
-        except (sqlite3.Error, IntegrityError) as error:
-            raise BadConfiguration(
-                f"The record was not restored from {copy}.",
-                f"Expected a file that `waterline record backup` wrote; found {type(error).__name__}: {error}.",
-                "Name another copy. The record is still empty.",
-            ) from error
-
-
-def _must_be_unused(store: Store) -> None:
-    shown = store.engine.url.render_as_string(hide_password=True)
-    if not store.presence.join_alone():
-        raise BadConfiguration(
-            f"A bot works on the record at {shown}.",
-            "Expected that nobody does, since a restore writes every table.",
-            "Stop every Waterline, then restore again.",
-        )
-    with reading(store.engine) as connection:
-        used = [table.name for table in METADATA.sorted_tables if connection.execute(select(table).limit(1)).first()]
-    if used:
-        raise BadConfiguration(
-            f"The record at {shown} is not empty.",
-            f"Expected a new one; found rows in {', '.join(used)}.",
-            "Move the SQLite file away, or name an empty database in `journal.url`.",
-        )
-
-
-def _copy_file(record: Path, to: Path) -> None:
-    """By SQLite itself: whole, while others write."""
-    with (
-        closing(sqlite3.connect(f"{record.resolve().as_uri()}?mode=ro", uri=True)) as one,
-        closing(sqlite3.connect(to)) as two,
-    ):
-        one.backup(two)
-
-
-def _move(source: Engine, target: Engine) -> None:
-    """Every row, in one transaction on either side. PostgreSQL then counts on from the highest position."""
-    with reading(source) as one, writing(target) as two:
-        for table in METADATA.sorted_tables:
-            for rows in one.execution_options(yield_per=_AT_A_TIME).execute(select(table)).mappings().partitions():
-                two.execute(insert(table), [dict(row) for row in rows])
-            if two.dialect.name == "postgresql" and "position" in table.c:
-                highest = select(func.max(table.c.position)).scalar_subquery()
-                counter = func.pg_get_serial_sequence(table.name, "position")
-                two.execute(select(func.setval(counter, func.coalesce(highest, 1), highest.is_not(None))))
 
 
 @contextmanager
