@@ -26,8 +26,7 @@ def healthy(remedy: Remedy = Remedy.NOTHING) -> e.Diagnosed:
     """A diagnosis: nothing is wrong; or only people are to be told."""
     mode = F2.model_copy(update={"code": HEALTHY, "act": Act.TELL})
     match = Matches(
-        headline="The job runs and main is whole.", reasons=(), rows=(), last_good=orders.HEAD, wrong_run=None,
-        remedy=remedy,
+        headline="The job runs and main is whole.", reasons=(), last_good=orders.HEAD, remedy=remedy,
     )  # fmt: skip
     return e.Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=match),)))
 

@@ -34,7 +34,7 @@ MODE = Mode(
     neighbours={
         "F1": "There a checkpoint or file that was on main already is there a second time. Here a commit "
         "that is not the job's changed rows.",
-        "F6": "There main was set back, and no commit did it. Here a commit on main did.",
+        "F6": "There main was set back, and no commit did it. Here a commit on main changed rows.",
         "F13": "There two runs bring the same rows. Here the other writer leaves no Flink job id, or is another Flink "
         "job that took rows off.",
         "F18": "There nobody ever wrote the missing rows. Here they may have been there until this commit "
@@ -88,7 +88,6 @@ def _matches(case: Case, foreign: tuple[Snapshot, ...]) -> Matches:
         rows=tuple(s.snapshot_id for s in foreign),
         last_good=first.parent_id,
         newest_wrong=foreign[-1].snapshot_id,
-        wrong_run=None,
         remedy=Remedy.STOP_CULPRIT,
     )
 

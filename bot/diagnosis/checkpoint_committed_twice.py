@@ -46,18 +46,10 @@ MODE = Mode(
         "The V1 sink started without state under a fixed job id: its checkpoint ids begin again with other rows.",
     ),
     neighbours={
-        "F2": "There another run reads a source range again and writes it into files of its own. Here one "
-        "checkpoint, or the very same files, are on main twice.",
-        "F13": "There two runs take turns or are alive at once. Here one run repeats itself. What a fork "
-        "brings once more from its state belongs to the fork.",
-        "F15": "There a start without state lies between the two commits, and the ids begin at 1 again over "
-        "other rows. Here none does.",
         "F16": "There both rows of a key came in one commit. Here a second commit brought the rows of a "
         "first one again.",
         "F17": "There single keys have copies by different subtasks or in different partitions. Here whole "
         "checkpoints or files repeat.",
-        "F21": "There a commit that is not the job's changed rows. Here a checkpoint or file that was on "
-        "main already is there a second time.",
     },
     act=Act.REPAIR,
     remedies=(Remedy.DROP_DUPLICATED_COMMIT, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.DEDUPLICATE_ROWS),

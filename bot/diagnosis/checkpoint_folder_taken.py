@@ -23,7 +23,7 @@ MODE = Mode(
         "F3": "There Flink completes the checkpoints and the sink skips them. Here the checkpoints fail.",
         "F14": "There one id has several starts, which alone fails no checkpoint. Here the folders of an "
         "earlier start are in the way.",
-        "F20": "There checkpoints fail for another reason. Here just those whose folders an earlier start "
+        "F20": "There checkpoints fail for another reason. Here just those fail whose folders an earlier start "
         "under the same job id has filled.",
     },
     act=Act.RECOVER,
@@ -124,9 +124,7 @@ def _matches(case: Case, run: JobRun, taken: tuple[CheckpointId, ...]) -> Matche
     return Matches(
         headline=f"{checkpoints(taken).capitalize()} of run {short_job(run.job_id)} failed: the folders were taken.",
         reasons=tuple(reasons),
-        rows=(),
         last_good=_before_restore(case, run) if done is None else None,
-        wrong_run=None,
         remedy=Remedy.FREE_CHECKPOINT_FOLDER if done is None else Remedy.NOTHING,
     )
 

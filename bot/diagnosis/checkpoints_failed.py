@@ -25,12 +25,9 @@ MODE = Mode(
         "A checkpoint that is slow: until Flink gives it up, nobody can tell it from one that never completes.",
     ),
     neighbours={
-        "F25": "There just those numbers fail whose folders an earlier start under the same job id has "
-        "filled. Here checkpoints fail for another reason.",
         "F27": "There rows of a failed checkpoint are lost. Here a later checkpoint brings them.",
         "healthy": "Both can hold: a later checkpoint that completed brings the rows along. While checkpoints "
         "fail one after the other, or none completes for too long, `healthy` does not hold.",
-        "wait": "There the job itself is being restarted. Here it runs, and checkpoints of it failed or do not come.",
     },
     act=Act.NOTE,
     remedies=(Remedy.NOTHING, Remedy.TELL_CONSUMERS),
@@ -99,8 +96,6 @@ def _matches(case: Case, run: JobRun, quiet: Silence | None) -> Matches:
         headline=_headline(run, quiet),
         reasons=tuple(reasons),
         rows=_after_failures(case),
-        last_good=None,
-        wrong_run=None,
         remedy=Remedy.TELL_CONSUMERS if stands_still or fails_in_a_row(run) else Remedy.NOTHING,
         asks=unasked(case, "missing_positions", "leaked_manifests") if may_lose else (),
     )

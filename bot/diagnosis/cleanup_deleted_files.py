@@ -53,9 +53,6 @@ def _found_by_chance(unopened: dict[str, str]) -> Matches:
             "No commit of the window added it, so unreadable_files, which looks at the window's files, did not ask for "
             "it: run missing_files, which looks at all of the table and tells how many are gone, and of which commits.",
         ),
-        rows=(),
-        last_good=None,
-        wrong_run=None,
         remedy=Remedy.REPAIR_UNREADABLE_FILES,
     )
 
@@ -70,9 +67,6 @@ def _damaged(damaged: dict[str, str]) -> Matches:
             "Name and size are right, and of a Parquet file the footer, so neither unreadable_files nor missing_files "
             "names it: restore it from the storage's own versions, or drop the reference to it.",
         ),
-        rows=(),
-        last_good=None,
-        wrong_run=None,
         remedy=Remedy.REPAIR_UNREADABLE_FILES,
     )
 
@@ -117,9 +111,7 @@ def told(case: Case, hollow: tuple[LeakedManifest, ...]) -> Matches:
             if alive
             else "Nothing of it is in the table; the rows can only be read again from the source.",
         ),
-        rows=(),
         last_good=case.observation.table.head,
-        wrong_run=None,
         remedy=Remedy.REPLAY_SOURCE_RANGE,
     )
 
@@ -161,13 +153,7 @@ MODE = Mode(
         "A path that is written with another scheme or prefix than the table's folder.",
         "A data folder on a mount that is not there: its place is empty.",
     ),
-    neighbours={
-        "F7": "There a snapshot that was rolled back holds the checkpoint of the missing manifest. Here no "
-        "listed snapshot does, or files of the table itself are gone.",
-        "F8": "There the table lists no snapshot of the run at all. Here it lists them, and a file is gone.",
-        "F10": "There the metadata file or a manifest list is gone. Here a manifest, a data or delete file, "
-        "or a Flink manifest is.",
-    },
+    neighbours={},
     act=Act.MAKE_READABLE,
     remedies=(
         Remedy.REPAIR_UNREADABLE_FILES,
@@ -288,7 +274,6 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
         reasons=tuple(reasons),
         rows=tuple(c for c in commits if c in table.by_id)[:_ROWS],
         last_good=last,
-        wrong_run=None,
         remedy=Remedy.REPAIR_UNREADABLE_FILES,
     )
 
@@ -341,7 +326,6 @@ def _in_flight(case: Case, missing: MissingManifest) -> Matches:
             "How many rows it lists is not known, because nobody can read it any more.",
             cure,
         ),
-        rows=(),
         last_good=head,
         wrong_run=missing.run if remedy is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB else None,
         remedy=remedy,

@@ -33,10 +33,6 @@ MODE = Mode(
         "The newest checkpoint: its commit follows within moments.",
     ),
     neighbours={
-        "F3": "There a restore from below the head explains the silence. Here nothing does, and the next "
-        "commit takes everything along.",
-        "F4": "There a start without state under the old job id explains the silence, and rows are lost; "
-        "here nothing is lost.",
         "F5": "There the newest commit carries Long.MAX_VALUE and none will follow. Here it carries an ordinary id.",
         "wait": "There Flink has not settled the run yet. Here it runs and completes checkpoints, and only "
         "their commits stay out.",
@@ -195,7 +191,6 @@ def _matches(case: Case, run: JobRun, newest: CheckpointId, stuck: list[_Sink]) 
         reasons=tuple(reasons),
         rows=(head,) if head is not None else (),
         last_good=head,
-        wrong_run=None,
         remedy=Remedy.RESTORE_JOB_ONLY if overdue is not None else Remedy.WAIT,
         how=restore_in_words(case, is_owed=True) if overdue is not None else None,
     )

@@ -87,7 +87,6 @@ def _matches(case: Case, lost: tuple[UnnamedCommit, ...]) -> Matches:
         reasons=tuple(reasons),
         rows=(by.snapshot_id,) if by is not None else (),
         last_good=made.parent_id if made.parent_id in case.observation.table.chain_ids else None,
-        wrong_run=None,
         remedy=Remedy.REPLAY_SOURCE_RANGE,
         how="replay its rows from the source, or bring them back by hand from the metadata file that names it",
     )

@@ -25,11 +25,7 @@ MODE = Mode(
     ),
     neighbours={
         "F3": "There the run was restored, from below what is committed. Here Flink shows no restore at all.",
-        "F5": "There the newest commit carries Long.MAX_VALUE, which no id passes. Here ids that begin at "
-        "1 pass the old maximum in the end.",
         "F11": "There a commit is only late and nothing is lost. Here the sink passes these checkpoints over for good.",
-        "F14": "There one id has several starts, and that alone changes no row. Here such a start had no "
-        "state, and its commits are dropped.",
         "F15": "There the commits of the empty start arrive, under a new job id or with the V1 sink. Here "
         "the V2 sink drops them under the old id.",
         "F18": "There nobody ever wrote the missing rows. Here the sink had them and dropped them, as Flink "
@@ -127,7 +123,6 @@ def _went_on(case: Case, start: EmptyStart, first: SnapshotId) -> Matches:
         ),
         rows=(start.last_before, first),
         last_good=start.last_before,
-        wrong_run=None,
         remedy=Remedy.RECOVER_LEAKED_MANIFESTS if can_be_appended(case, dropped) else Remedy.REPLAY_SOURCE_RANGE,
     )
 

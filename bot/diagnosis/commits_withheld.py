@@ -136,7 +136,6 @@ def forgotten(case: Case, dropped: tuple[LeakedManifest, ...]) -> Matches:
         ),
         rows=tuple(s.snapshot_id for s in commits if s.checkpoint_id is not None and s.checkpoint_id >= first),
         last_good=before[-1].snapshot_id if before else None,
-        wrong_run=None,
         remedy=Remedy.RECOVER_LEAKED_MANIFESTS if appendable else Remedy.REPLAY_SOURCE_RANGE,
     )
 
@@ -153,21 +152,15 @@ MODE = Mode(
         "Flink's list of checkpoints tells.",
     ),
     neighbours={
-        "F2": "There a run under another job id was restored from below and repeats rows. Here its commits "
-        "stay out. With the V1 sink both hold, under the same job id only this one.",
-        "F4": "There the start had no state at all. Here the run was restored, from below what is committed.",
         "F5": "There the newest commit carries Long.MAX_VALUE, which no id passes. Here commits appear again "
         "once the ids pass the old maximum.",
         "F6": "There commits were on main and a rollback took them off. Here they never came.",
         "F11": "There nothing explains the silence, and the next commit takes everything along. Here a "
-        "restore from below the head explains it, and a failover before the old maximum loses the "
+        "restore from below the head explains the silence, and a failover before the old maximum loses the "
         "files.",
         "F12": "There the sink has another operator id and does not know the old one's manifests. Here it "
         "kept its id and skips its own.",
-        "F14": "There one id has several starts, and that alone changes no row. Here a start below the head "
-        "keeps its commits out.",
-        "F25": "There the checkpoints themselves fail. Here Flink completes them and the sink skips them.",
-        "F27": "There the checkpoint failed, and its sink replaced the manifest. Here Flink completed it.",
+        "F27": "There the checkpoint failed, and its sink replaced the manifest. Here Flink completed the checkpoint.",
         "healthy": "There the run was restored from the newest committed checkpoint and only its first commit "
         "is still to come. Here from below it.",
         "wait": "There Flink has not settled the run yet. Here it runs and completes checkpoints.",

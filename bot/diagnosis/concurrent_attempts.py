@@ -51,9 +51,6 @@ def examine(case: Case) -> Examined:
             "Iceberg's remove_orphan_files removes them. Let your maintenance run it once the incident is closed, not "
             "before.",
         ),
-        rows=(),
-        last_good=None,
-        wrong_run=None,
         remedy=Remedy.NOTHING,
     )
 

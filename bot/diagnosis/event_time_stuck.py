@@ -16,7 +16,6 @@ MODE = Mode(
     needs=("freshness",),
     false_positives=("A source that is quiet at this hour.", "A backfill that brings old events for a while."),
     neighbours={
-        "no-advance": "There no commit comes any more. Here commits come, and the events in them get no newer.",
         "healthy": "Both can hold: the table has what the job was given, and what it was given is old.",
     },
     act=Act.NOTE,
@@ -77,8 +76,6 @@ def _matches(found: FreshnessFinding, remedy: Remedy) -> Matches:
         else f"Commits come, but the newest event is {age} old.",
         reasons=tuple(reasons),
         rows=(found.newest_commit,) if found.newest_commit is not None else (),
-        last_good=None,
-        wrong_run=None,
         remedy=remedy,
     )
 

@@ -65,9 +65,6 @@ def examine(case: Case) -> Examined:
     return Matches(
         headline=f"Flink is recovering run {short_job(run.job_id)} now: wait until it has settled.",
         reasons=_reasons(case, run, fresh),
-        rows=(),
-        last_good=None,
-        wrong_run=None,
         remedy=Remedy.WAIT,
     )
 
@@ -94,9 +91,6 @@ def _catching_up(case: Case, run: JobRun) -> Matches:
             f"{to_come} positions that were on main before lie above the highest live one; none below it is missing.",
             "Look for missing positions again once the run has caught up.",
         ),
-        rows=(),
-        last_good=None,
-        wrong_run=None,
         remedy=Remedy.WAIT,
     )
 

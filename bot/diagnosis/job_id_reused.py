@@ -32,8 +32,6 @@ MODE = Mode(
         "F4": "There a start without state under the id has its commits dropped. Here the id has several "
         "starts, which alone changes no row.",
         "F15": "There the start had no state, whatever its id. Here the id was used before, whatever the start had.",
-        "F25": "There checkpoints fail, because an earlier start under the id has filled their folders; "
-        "here the id has several starts, which alone fails none.",
     },
     act=Act.NOTE,
     remedies=(Remedy.NOTHING,),
@@ -135,7 +133,5 @@ def _matches(case: Case, job: JobId, said: str) -> Matches:
             "Nothing is wrong with the rows for this alone; give the next deployment an id of its own.",
         ),
         rows=rows_by(case, (job,), None),
-        last_good=None,
-        wrong_run=None,
         remedy=Remedy.NOTHING,
     )

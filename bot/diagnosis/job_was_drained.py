@@ -28,13 +28,10 @@ MODE = Mode(
         "A new job, without state or under another uid of its sink: the mark does not concern it.",
     ),
     neighbours={
-        "F3": "There commits repeat once the ids pass the old maximum. Here that is Long.MAX_VALUE, which none passes.",
         "F4": "There a start without state counts from 1 below an ordinary maximum. Here the newest commit "
         "carries Long.MAX_VALUE.",
         "F11": "There the newest commit carries an ordinary id and the next one brings all that waits. Here "
         "none will come.",
-        "no-advance": "There nothing that is on the table stands against a restart. Here what came after the "
-        "drained commit takes its checkpoints for committed.",
     },
     act=Act.RECOVER,
     remedies=(

@@ -23,14 +23,8 @@ MODE = Mode(
         "A job of another table that was configured for this one.",
     ),
     neighbours={
-        "F7": "There the commit is still listed and was rolled back. Here the table lists no snapshot of "
-        "the run at all.",
         "F9": "There the run has snapshots on main and a file was deleted without a commit. Here all "
         "snapshots of the run were expired.",
-        "F12": "There the sink came back under another operator id with rows still to commit. Here its id is the same "
-        "and its last snapshot is gone.",
-        "no-advance": "There nothing that is on the table stands against a restart. Here a restart fails, or "
-        "would, for a manifest that was deleted after its commit.",
     },
     act=Act.RECOVER,
     remedies=(Remedy.CHANGE_OPERATOR_UID, Remedy.PROTECT_LAST_COMMIT),
@@ -131,9 +125,7 @@ def _match(case: Case, headline: str, reasons: tuple[str, ...], remedy: Remedy, 
     return Matches(
         headline=headline,
         reasons=reasons,
-        rows=(),
         last_good=case.observation.table.head,
-        wrong_run=None,
         remedy=remedy,
         how=how,
     )

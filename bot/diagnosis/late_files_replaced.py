@@ -25,9 +25,7 @@ MODE = Mode(
         "A checkpoint that was slow and completed: then its first files are in the table.",
     ),
     neighbours={
-        "F3": "There the sink takes a completed checkpoint for committed. Here the checkpoint failed, and later files "
-        "of it took the place of the first ones.",
-        "F18": "There nobody ever wrote the rows. Here a Flink manifest still lists their files.",
+        "F18": "There nobody ever wrote the rows. Here a Flink manifest still lists files with them.",
         "F20": "There a later checkpoint brings the rows of the failed one along. Here it brings only a part.",
     },
     act=Act.REPAIR,
@@ -89,6 +87,5 @@ def _matches(case: Case, lost: tuple[LeakedManifest, ...]) -> Matches:
         ),
         rows=tuple(s.snapshot_id for s in above[:1]),
         last_good=below[-1].snapshot_id if below else None,
-        wrong_run=None,
         remedy=Remedy.RECOVER_LEAKED_MANIFESTS if can_be_appended(case, lost) else Remedy.REPLAY_SOURCE_RANGE,
     )

@@ -23,7 +23,7 @@ MODE = Mode(
         "F6": "There the newest metadata is readable and its history has the rollback. Here it is lost, "
         "and what came after the older file is unknown.",
         "F9": "There metadata opens, and files that it names are gone. Here the metadata file or a "
-        "manifest list itself is.",
+        "manifest list itself is gone.",
         "F26": "There the catalog names a good file, which leaves a commit out. Here that file is gone.",
     },
     act=Act.MAKE_READABLE,
@@ -76,7 +76,6 @@ def _lost(case: Case, lost: str) -> Matches:
         reasons=tuple(reasons),
         rows=broken[:_ROWS],
         last_good=last,
-        wrong_run=None,
         remedy=Remedy.RESTORE_METADATA,
     )
 
@@ -105,7 +104,6 @@ def _unlisted(case: Case, found: UnreadableFilesFinding) -> Matches:
         ),
         rows=tuple(c for c in commits if c in table.by_id)[:_ROWS],
         last_good=last,
-        wrong_run=None,
         remedy=Remedy.RESTORE_METADATA,
         how=None if is_head else _OLDER,
     )

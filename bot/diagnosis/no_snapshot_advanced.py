@@ -77,9 +77,7 @@ def _match(case: Case, runs: tuple[JobRun, ...], why: str, left: str, how: str) 
         headline=f"The job has never committed to this table, and run {short_job(runs[-1].job_id)} is "
         f"{runs[-1].state}: recover the job, not the table.",
         reasons=(why, "No commit by Flink is listed.", left, *((said,) if said is not None else ())),
-        rows=(),
         last_good=case.observation.table.head,
-        wrong_run=None,
         remedy=Remedy.RESTORE_JOB_ONLY,
         how=how,
     )
@@ -107,8 +105,6 @@ MODE = Mode(
         "healthy": "The table is right in both. Here nobody writes it any more, there a run goes on.",
         "F5": "There what came after a drained commit takes its checkpoints for committed. Here nothing "
         "that is on the table stands against a restart.",
-        "F7": "There each restart fails for a manifest whose commit was rolled back. Here nothing that is "
-        "on the table stands against a restart.",
         "F8": "There a restart fails, or would, because the job's last snapshot was expired. Here nothing "
         "that is on the table stands against one.",
         "F24": "There commits come, and the events in them get no newer. Here no commit comes.",

@@ -19,8 +19,6 @@ MODE = Mode(
     false_positives=("A quiet source: subtasks without rows write no files, so file names show fewer than run.",),
     neighbours={
         "F17": "There keys live twice. Here only the number of subtasks changed, which alone doubles no row.",
-        "F22": "There files lie on storage that no commit names. Here every file is in the table, by "
-        "another number of subtasks.",
         "healthy": "Both can hold: a rescale alone changes no row, and `healthy` says whether the rows are right.",
     },
     act=Act.NOTE,
@@ -51,8 +49,6 @@ def examine(case: Case) -> Examined:
                 "whether rows are distributed by key (F17).",
             ),
             rows=change.rows,
-            last_good=None,
-            wrong_run=None,
             remedy=Remedy.NOTHING,
         )
     if not any(run.vertices for run in case.runs):

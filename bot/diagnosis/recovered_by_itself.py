@@ -37,7 +37,6 @@ MODE = Mode(
         "A fault below the window: widen it and ask again.",
     ),
     neighbours={
-        "wait": "There the run is not settled, so nothing that is seen now will last. Here it runs.",
         "no-advance": "The table is right in both; there nobody writes it any more, here a run goes on.",
         "F2": "There a run was restored from below the newest commit, and repeats rows, also where none is "
         "seen yet. Here none was.",
@@ -88,7 +87,6 @@ def _matches(case: Case, run: JobRun, proof: Right) -> Matches:
         reasons=_reasons(case, run, proof),
         rows=tuple(row.snapshot_id for row in case.ledger.main) if case.ledger else (),
         last_good=until,
-        wrong_run=None,
         remedy=Remedy.NOTHING,
         last_good_rows=LastGoodRows.CLEAN,
     )

@@ -45,10 +45,8 @@ MODE = Mode(
     neighbours={
         "F1": "There no start without state lies between the two commits. Here the ids begin at 1 again, "
         "over other files.",
-        "F2": "There Flink restored a run, from an older point. Here it restored none, or not the state of its source.",
         "F4": "There the V2 sink drops what the run commits under its old job id. Here its commits arrive.",
         "F12": "There the job was restored and only its sink began anew. Here the source began anew too.",
-        "F14": "There the id was used before, whatever the start had. Here the start had no state, whatever its id.",
         "F18": "There the source left positions out, for whatever reason. Here a start without state is "
         "what can cause it, or the opposite: rows twice.",
     },

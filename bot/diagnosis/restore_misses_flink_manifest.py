@@ -35,7 +35,7 @@ MODE = Mode(
         "F6": "There the job goes on and commits above the hole. Here it fails at every restart.",
         "F8": "There the table lists no snapshot of that run any more. Here the commit is listed, and was rolled back.",
         "F9": "There no listed snapshot holds the checkpoint, so its manifest was deleted without a "
-        "commit. Here a snapshot that was rolled back holds it.",
+        "commit. Here a rolled-back snapshot holds the checkpoint.",
         "wait": "There a restart is still to come or to succeed. Here each one fails for the same Flink "
         "manifest, however long one waits.",
         "no-advance": "There nothing that is on the table stands against a restart. Here the job asks for what a "

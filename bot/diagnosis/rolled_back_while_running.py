@@ -27,7 +27,6 @@ MODE = Mode(
     ),
     planned_as=("Planned rollback",),
     neighbours={
-        "F2": "There main stayed and a new run began further back. Here main went back and the same run goes on.",
         "F3": "There commits never came. Here they were on main and a rollback took them off.",
         "F7": "There the job fails at every restart. Here it goes on above the hole. After a failover the "
         "same rollback shows both.",
@@ -35,7 +34,6 @@ MODE = Mode(
         "Here it is readable and its history has the rollback.",
         "F18": "There nobody ever wrote the missing rows. Here commits had brought them, and a rollback "
         "removed them from main.",
-        "F21": "There a commit of another writer took rows off. Here none did: main was set back.",
         "healthy": "There the run above the target was restored to it, as after a rewind of table and job. Here "
         "the old run went on without a restore.",
     },

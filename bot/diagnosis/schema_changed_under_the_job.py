@@ -22,8 +22,6 @@ MODE = Mode(
         "A run that was restarted under its old job id and has not committed since.",
     ),
     neighbours={
-        "F21": "There rows were added, deleted or overwritten by another writer. Here only the schema "
-        "changed, and the job leaves new columns empty.",
         "healthy": "There every column of the table is filled. Here one that came with the change is empty in "
         "every file that the job writes.",
     },
@@ -115,7 +113,6 @@ def _matches_in_vain(case: Case, found: SchemaDriftFinding, columns: tuple[str, 
         reasons=(f"The run's own files have {names}; no reader of the table sees it.", *_apart(found), *_since(case)),
         rows=_under_it(case, found),
         last_good=_before(case, found),
-        wrong_run=None,
         remedy=Remedy.RESTART_FROM_STOP_SAVEPOINT,
     )
 
@@ -135,7 +132,6 @@ def _matches(case: Case, found: SchemaDriftFinding, columns: tuple[str, ...]) ->
         reasons=tuple(reasons),
         rows=_under_it(case, found),
         last_good=_before(case, found),
-        wrong_run=None,
         remedy=Remedy.RESTART_FROM_STOP_SAVEPOINT,
     )
 

@@ -66,13 +66,10 @@ MODE = Mode(
         "A second sink of the same job, which writes this table beside the first.",
     ),
     neighbours={
-        "F2": "There the restore point is older than what is on the table. Here it need not be: the sink's "
-        "operator id changed, and what the old one still had to commit never was.",
         "F3": "There the sink kept its operator id and skips its own checkpoints. Here it has another one "
         "and does not know the old one's manifests.",
         "F8": "There the last snapshot was expired and a restart fails. Here the job runs, under another operator id.",
         "F13": "There both writers commit on. Here the old operator id does not come back on main.",
-        "F15": "There the source began without state too. Here it went on, and only the sink's state was left behind.",
     },
     act=Act.REPAIR,
     remedies=(Remedy.RECOVER_LEAKED_MANIFESTS, Remedy.REPLAY_SOURCE_RANGE),
@@ -260,6 +257,5 @@ def _matches(case: Case, owing: list[tuple[Change, tuple[LeakedManifest, ...]]])
         ),
         rows=tuple(s for change, _left in owing for s in (change.last, change.first) if s is not None),
         last_good=owing[0][0].last,
-        wrong_run=None,
         remedy=Remedy.RECOVER_LEAKED_MANIFESTS if appendable else Remedy.REPLAY_SOURCE_RANGE,
     )

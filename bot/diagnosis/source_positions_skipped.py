@@ -174,7 +174,6 @@ MODE = Mode(
         "F15": "There a start had no state; that can be the cause, but here positions are missing, which "
         "can happen to a restored run as well.",
         "F26": "There a commit had brought the rows, and was overwritten in the catalog. Here nobody ever wrote them.",
-        "F27": "There the sink lost rows that it had written, and a Flink manifest lists them. Here none does.",
         "F21": "There a delete or overwrite by another writer took rows off. Here nobody ever wrote them.",
     },
     act=Act.REPAIR,
@@ -325,7 +324,6 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
         reasons=tuple(reasons),
         rows=tuple(row.snapshot_id for row in (below, above) if row is not None),
         last_good=_last_good(case, found),
-        wrong_run=None,
         remedy=Remedy.FIND_ARCHIVE if is_gone else Remedy.REPLAY_SOURCE_RANGE,
     )
 

@@ -41,9 +41,6 @@ MODE = Mode(
         "F1": "There one run repeats its own checkpoint or files. Here two runs take turns on main, or are "
         "alive at once.",
         "F2": "There the older run had ended when the new one took over. Here both write.",
-        "F12": "There one operator id follows the other for good. Here both appear again and again.",
-        "F21": "There the other writer leaves no Flink job id, or is another Flink job that took rows off. Here two "
-        "runs bring the same rows.",
     },
     act=Act.CONTAIN,
     remedies=(Remedy.RESOLVE_FORK, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.DEDUPLICATE_ROWS),

@@ -21,12 +21,8 @@ MODE = Mode(
         "A partition field that changes over a key's life, as a status does.",
     ),
     neighbours={
-        "F1": "There whole checkpoints or files repeat. Here single keys have copies by different subtasks "
-        "or in different partitions.",
         "F16": "There one commit holds both rows, by one subtask. Here they came from different subtasks, "
         "or lie in different partitions.",
-        "F19": "There the job was rescaled, which alone doubles no row. Here keys live twice, where the "
-        "delete of one writer does not reach the other.",
     },
     act=Act.REPAIR,
     remedies=(Remedy.DEDUPLICATE_ROWS,),
@@ -78,7 +74,6 @@ def _matches(case: Case, found: DuplicatesFinding, upsert: str) -> Matches:
         reasons=tuple(reasons),
         rows=rows,
         last_good=last_good_below(case, first),
-        wrong_run=None,
         remedy=Remedy.DEDUPLICATE_ROWS,
     )
 

@@ -19,7 +19,6 @@ MODE = Mode(
     needs=("ledger", "duplicate_rows"),
     false_positives=("A key in the contract that is wider or narrower than the job's equality fields.",),
     neighbours={
-        "F1": "There a second commit brought the rows of a first one again. Here both rows of a key are of one commit.",
         "F2": "There the copies of a key are of two runs. Here they are of one commit.",
         "F17": "There the rows of a key came from different subtasks, or lie in different partitions. Here "
         "one commit holds both, by one subtask.",
@@ -86,7 +85,6 @@ def _matches(case: Case, upsert: str) -> Matches:
         reasons=tuple(reasons),
         rows=commits,
         last_good=last_good_below(case, first),
-        wrong_run=None,
         remedy=Remedy.DEDUPLICATE_ROWS,
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from bot.history.case import Case
 from bot.observation.ids import JobId, SnapshotId, short
@@ -152,19 +152,13 @@ class Mode(Record):
     planned_as: tuple[str, ...] = ()
     """As what people can declare its cause planned, or meant to be; empty: nobody plans it. At most 75 characters each,
     for a choice in Slack."""
-    neighbours: Mapping[str, str]
-    """Code of a mode that is easily taken for this one -> how to tell them apart, in a sentence or two: *there* is the
-    neighbour, *here* this one. Empty where an older version recorded the codes alone."""
+    neighbours: Mapping[str, str] = {}
+    """Code of a mode that is easily taken for this one -> how to tell them apart: `There … Here …`, where *there* is
+    the neighbour and *here* this one. Said in one of the two modules; the other one has it with both turned round."""
     act: Act = Act.RECOVER
     """Its place in the order in which to act."""
     remedies: tuple[Remedy, ...] = ()
     """What it may ask for, as a match says which; shown in the catalogue."""
-
-    @field_validator("neighbours", mode="before")
-    @classmethod
-    def _codes_alone(cls, told: object) -> object:
-        """Diagnoses of records and cases that were written before the sentences were."""
-        return dict.fromkeys(told, "") if isinstance(told, list | tuple) else told
 
 
 class Matches(Record):
@@ -174,12 +168,12 @@ class Matches(Record):
     headline: str
     reasons: tuple[str, ...]
     """Each a full sentence with the ids that prove it."""
-    rows: tuple[SnapshotId, ...]
-    """The ledger rows that show it."""
-    last_good: SnapshotId | None
-    wrong_run: JobId | None
-    """The job run whose commits are not to be kept; None when nothing is to be undone."""
     remedy: Remedy
+    rows: tuple[SnapshotId, ...] = ()
+    """The ledger rows that show it."""
+    last_good: SnapshotId | None = None
+    wrong_run: JobId | None = None
+    """The job run whose commits are not to be kept; None when nothing is to be undone."""
     last_good_rows: LastGoodRows | None = Field(default=None, exclude_if=lambda told: told is None)
     """What evidence says of the rows up to `last_good`; None where none is named."""
     newest_wrong: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
@@ -256,7 +250,7 @@ class Diagnosis(Record):
 
     def told_apart(self, mode: Mode) -> tuple[tuple[str, str], ...]:
         """(Code, how to tell `mode` from it) of each neighbour that does not hold beside it."""
-        return tuple((code, how) for code, how in mode.neighbours.items() if how and code not in self.codes)
+        return tuple((code, how) for code, how in mode.neighbours.items() if code not in self.codes)
 
     @property
     def codes(self) -> tuple[str, ...]:

@@ -37,8 +37,8 @@ STARTS = ("restore_job_at_head", "restart_from_stop_savepoint", "restart_with_ne
 """Tried also where no diagnosis asks for them."""
 RECOVERS = {*STARTS, "recover_leaked_manifests", "restore_lost_commits", "roll_back_table_and_restore_job"}
 """Whose effects this world knows."""
-_ASKED = Mode(code="asked", name="asked", title="somebody asked", needs=(), false_positives=(), neighbours={})
-_FOR_NOTHING = Matches(headline="Asked.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=Remedy.NOTHING)
+_ASKED = Mode(code="asked", name="asked", title="somebody asked", needs=(), false_positives=())
+_FOR_NOTHING = Matches(headline="Asked.", reasons=(), remedy=Remedy.NOTHING)
 
 
 def proposals(

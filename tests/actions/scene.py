@@ -44,7 +44,7 @@ from tests.restored import restored
 from tests.rewound import ANA, BEN, NoReads
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job, rows
 
-MODE = Mode(code="F0", name="told", title="as the test says", needs=(), false_positives=(), neighbours={})
+MODE = Mode(code="F0", name="told", title="as the test says", needs=(), false_positives=())
 
 
 class Scene:
@@ -167,7 +167,7 @@ class Scene:
             pairing=PairingFinding(pairings=pairings(observed.checkpoints.values, table, observed.jobs)),
         )
         match = Matches(
-            headline="As the test says.", reasons=(), rows=(), last_good=last_good, wrong_run=wrong_run,
+            headline="As the test says.", reasons=(), last_good=last_good, wrong_run=wrong_run,
             remedy=Remedy.NOTHING,
         )  # fmt: skip
         return Plan(

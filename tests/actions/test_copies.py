@@ -29,7 +29,7 @@ from tests.rewound import ANA, BEN
 A, REPLAY = "a1@0 a2@10 a3@20", "a1@0 a2@10 a3@20 a4@30 a5@40 a6@50"
 ANEW = f"{A} a4@0 a5@10"
 """Run a began without state: IcebergSink passed over checkpoints 1 to 3, which main had (F4), so its ids go on."""
-ASKED = Mode(code="asked", name="asked", title="somebody asked", needs=(), false_positives=(), neighbours={})
+ASKED = Mode(code="asked", name="asked", title="somebody asked", needs=(), false_positives=())
 POLICY = ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30))
 BELOW = r"still reads rows that main already has.*up to source position {1}; .* committed up to {0}\."
 UNTOLD = "has read past all rows on main: the commit history does not tell the source positions of every commit"
@@ -95,7 +95,7 @@ def known(
 
 def asked(case: Case, *repeating: SnapshotId) -> Plan:
     match = Matches(
-        headline="Asked.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=Remedy.NOTHING,
+        headline="Asked.", reasons=(), remedy=Remedy.NOTHING,
         repeating=repeating,
     )  # fmt: skip
     return Plan(

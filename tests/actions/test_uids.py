@@ -45,8 +45,7 @@ def real_planned(name: str) -> Plan:
     seen = case.observation
     told = PairingFinding(pairings=pairings(seen.checkpoints.values, seen.table, seen.jobs))
     match = Matches(
-        headline="As the test says.", reasons=(), rows=(), last_good=None, wrong_run=None,
-        remedy=Remedy.CHANGE_OPERATOR_UID,
+        headline="As the test says.", reasons=(), remedy=Remedy.CHANGE_OPERATOR_UID,
     )  # fmt: skip
     return Plan(
         incident=IncidentId("wl-1"),
@@ -208,9 +207,7 @@ def by_hand(
     )  # fmt: skip
     found = PairingFinding(pairings=pairings(points, seen.table, seen.jobs))
     case = case.model_copy(update={"observation": seen, "pairing": found, "evidence": (counted,)})
-    match = Matches(
-        headline="Asked.", reasons=(), rows=(), last_good=head if good else None, wrong_run=None, remedy=Remedy.NOTHING
-    )
+    match = Matches(headline="Asked.", reasons=(), last_good=head if good else None, remedy=Remedy.NOTHING)
     plan = Plan(
         incident=IncidentId("20261121-a1b2"), proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"), case=case, mode=MODE,
         match=match, evidence=(), policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)), by=ANA,

@@ -151,9 +151,6 @@ MODES = scan(bot.diagnosis)
 CODES = [*(f"F{number}" for number in range(1, 28)), "healthy", "no-advance", "wait"]
 LONGEST = 220
 """Characters."""
-_NOTE = "It is a note that holds beside `healthy`; whoever reads of health finds the note under it."
-ONE_WAY = {("F19", "healthy"): _NOTE, ("F22", "healthy"): _NOTE, ("F24", "healthy"): _NOTE}
-"""(mode, neighbour) -> why the neighbour does not lead back."""
 WITHOUT_FALSE_POSITIVES: dict[str, str] = {}
 """Code -> why nothing else looks like it."""
 codes = pytest.mark.parametrize("code", MODES)
@@ -195,21 +192,6 @@ def test_a_mode_says_how_it_is_told_from_each_neighbour(code: str) -> None:
     assert [how for how in told if not (how[:1].isupper() and how.endswith("."))] == []
     assert [how for how in told if len(how) > LONGEST] == []
     assert len(set(told)) == len(told)
-
-
-@codes
-def test_a_neighbour_is_reached_from_both_sides(code: str) -> None:
-    """Whoever stands before one of two modes finds the other, or there is a reason why not."""
-    one_way = {other for other in MODES[code].mode.neighbours if code not in MODES[other].mode.neighbours}
-
-    assert {other for one, other in ONE_WAY if one == code} == one_way
-
-
-def test_a_diagnosis_that_recorded_codes_alone_is_still_read() -> None:
-    """Records and cases of older versions hold a list; nothing is said then, and nothing is lost."""
-    older = MODES["F2"].mode.model_dump(mode="json") | {"neighbours": ["F1", "F13"]}
-
-    assert {"F1": "", "F13": ""} == Mode.model_validate(older).neighbours
 
 
 @codes
@@ -379,7 +361,7 @@ def test_where_nothing_matches_the_table_is_not_acquitted() -> None:
 
 def said(mode: Mode, remedy: Remedy) -> ModeResult:
     """The mode matches and asks for that."""
-    matched = Matches(headline="It is so.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy)
+    matched = Matches(headline="It is so.", reasons=(), remedy=remedy)
     return ModeResult(mode=mode, examined=matched)
 
 
@@ -458,7 +440,7 @@ def test_a_doubt_that_the_proof_settles_is_none() -> None:
 
 def holding(remedy: Remedy) -> Matches:
     """A mode holds, and asks for this."""
-    return Matches(headline="Rows are lost.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy)
+    return Matches(headline="Rows are lost.", reasons=(), remedy=remedy)
 
 
 def test_beside_a_mode_by_which_rows_are_wrong_nothing_is_called_right() -> None:

@@ -55,10 +55,8 @@ def fault(
     remedy: Remedy = Remedy.DEDUPLICATE_ROWS,
 ) -> Matches:
     """Keys live twice above that snapshot."""
-    return Matches(
-        headline="keys live twice.", reasons=("Counted.",), rows=(orders.HEAD,), last_good=last_good, wrong_run=None,
-        remedy=remedy, last_good_rows=rows,
-    )  # fmt: skip
+    found = Matches(headline="keys live twice.", reasons=("Counted.",), remedy=remedy, last_good=last_good)
+    return found.model_copy(update={"rows": (orders.HEAD,), "last_good_rows": rows})
 
 
 def named(*faults: Matches) -> Diagnosed:

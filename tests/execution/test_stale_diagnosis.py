@@ -55,9 +55,7 @@ def test_evidence_that_came_while_it_was_made_has_it_made_anew(scene: Scene, mon
 
     def examine(case: Case) -> Matches:
         seen.append(0 if case.duplicates is None else case.duplicates.keys)
-        return Matches(
-            headline="x", reasons=(), rows=(head,), last_good=second, wrong_run=None, remedy=Remedy.DEDUPLICATE_ROWS
-        )
+        return Matches(headline="x", reasons=(), rows=(head,), last_good=second, remedy=Remedy.DEDUPLICATE_ROWS)
 
     diagnostician = Diagnostician(scene.store, scene.observer, {"F0": ModeModule(mode=MODE, examine=examine)})
     waterline = Waterline(scene.store, scene.catalog, SystemClock())

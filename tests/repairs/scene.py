@@ -173,9 +173,9 @@ class RepairScene:
 
 
 def _asking(remedy: Remedy, repeating: tuple[SnapshotId, ...]) -> Diagnosis:
-    mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
+    mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=())
     match = Matches(
-        headline="The test says so.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy,
+        headline="The test says so.", reasons=(), remedy=remedy,
         repeating=repeating,
     )  # fmt: skip
     return Diagnosis(results=(ModeResult(mode=mode, examined=match),))

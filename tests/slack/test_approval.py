@@ -210,9 +210,7 @@ def test_what_is_destructive_waits_for_a_second_team(
     """The policy says no number: a rewind needs one yes, the stop of one of two writers the yes of two teams."""
     bot.flink.submit(job("a"), at_checkpoint=6)
     mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
-    fork = Matches(
-        headline="Two runs write.", reasons=(), rows=(), last_good=None, wrong_run=job("b"), remedy=Remedy.RESOLVE_FORK
-    )
+    fork = Matches(headline="Two runs write.", reasons=(), wrong_run=job("b"), remedy=Remedy.RESOLVE_FORK)
     told = Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=fork),)))
     bot.services.store.write(WL1, by=WATERLINE, decide=lambda _incident: [told])
 

@@ -330,9 +330,7 @@ WL1 = IncidentId("wl-1")
 def named(code: str, last_good: SnapshotId | None) -> ModeResult:
     """A mode that holds and asks for a restart of the job."""
     mode = Mode(code=code, name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
-    match = Matches(
-        headline="Told.", reasons=(), rows=(), last_good=last_good, wrong_run=None, remedy=Remedy.RESTORE_JOB_ONLY
-    )
+    match = Matches(headline="Told.", reasons=(), last_good=last_good, remedy=Remedy.RESTORE_JOB_ONLY)
     return ModeResult(mode=mode, examined=match)
 
 
@@ -360,9 +358,7 @@ def forked(collected: SeenMessage, bot: LittleBot) -> None:
     """A second run is alive; the diagnosis takes run b for the fork."""
     bot.flink.submit(job("a"), at_checkpoint=6)
     mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
-    fork = Matches(
-        headline="Two runs write.", reasons=(), rows=(), last_good=None, wrong_run=job("b"), remedy=Remedy.RESOLVE_FORK
-    )
+    fork = Matches(headline="Two runs write.", reasons=(), wrong_run=job("b"), remedy=Remedy.RESOLVE_FORK)
     told = Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=fork),)))
     bot.services.store.write(WL1, by=WATERLINE, decide=lambda _incident: [told])
 
@@ -430,8 +426,7 @@ def test_where_there_is_no_button_the_walk_goes_on_to_what_people_do(
     """Another engine wrote, and nothing else is wrong: stopping it is nothing that Waterline can do, and the card says
     so at once."""
     match = Matches(
-        headline="Another engine wrote.", reasons=(), rows=(), last_good=None, wrong_run=None,
-        remedy=Remedy.STOP_CULPRIT,
+        headline="Another engine wrote.", reasons=(), remedy=Remedy.STOP_CULPRIT,
     )  # fmt: skip
     only = Diagnosis(results=(ModeResult(mode=another_writer_changed_rows.MODE, examined=match),))
     bot.services.store.write(WL, by=WATERLINE, decide=lambda _incident: [Diagnosed(diagnosis=only)])

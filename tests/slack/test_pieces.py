@@ -78,8 +78,7 @@ def message_of(told: Diagnosis) -> str:
 def test_what_could_not_be_looked_at_is_told_apart_from_what_matches() -> None:
     """A neighbour that nobody can exclude: then people must know by what it differs. Others need no such line."""
     modes = scan(bot.diagnosis)
-    match = Matches(headline="it began too far back.", reasons=(), rows=(), last_good=None, wrong_run=None,
-                    remedy=Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB)  # fmt: skip
+    match = Matches(headline="it began too far back.", reasons=(), remedy=Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB)
     results = {
         "F2": match,
         "F13": CannotTell(missing=("Flink.",)),

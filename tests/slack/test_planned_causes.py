@@ -93,8 +93,7 @@ def test_a_planned_change_is_verified_by_the_step_that_would_stop_its_writer(
     for task in ("duplicate_rows", "missing_positions"):
         bot.services.desk.run_now(WL, task, None)
     match = Matches(
-        headline="Spark wrote, as planned.", reasons=(), rows=(), last_good=None, wrong_run=None,
-        remedy=Remedy.VERIFY_CURRENT_STATE,
+        headline="Spark wrote, as planned.", reasons=(), remedy=Remedy.VERIFY_CURRENT_STATE,
     )  # fmt: skip
     only = Diagnosis(results=(ModeResult(mode=another_writer_changed_rows.MODE, examined=match),))
     bot.services.store.write(WL, by=WATERLINE, decide=lambda _incident: [Diagnosed(diagnosis=only)])

@@ -45,9 +45,7 @@ def closes(story: Story, proven: SnapshotId) -> Story:
 
 def named(newest: SnapshotId) -> Diagnosed:
     """The incident's own diagnosis of the same fault."""
-    match = Matches(
-        headline="", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=Remedy.NOTHING, newest_wrong=newest
-    )
+    match = Matches(headline="", reasons=(), remedy=Remedy.NOTHING, newest_wrong=newest)
     return Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=F2, examined=match),)))
 
 

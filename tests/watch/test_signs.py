@@ -207,8 +207,8 @@ def test_what_began_earlier_does_not_count_again() -> None:
 
 
 def _found(code: str, act: Act, remedy: Remedy) -> ModeResult:
-    mode = Mode(code=code, name=code, title=code, needs=(), false_positives=(), neighbours={}, act=act)
-    match = Matches(headline=f"It is {code}.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy)
+    mode = Mode(code=code, name=code, title=code, needs=(), false_positives=(), act=act)
+    match = Matches(headline=f"It is {code}.", reasons=(), remedy=remedy)
     return ModeResult(mode=mode, examined=match)
 
 

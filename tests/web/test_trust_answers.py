@@ -63,7 +63,7 @@ class Unsuspected(Scene):
         """Keys live twice above that snapshot; the mark follows."""
         match = Matches(
             headline="keys live twice.", reasons=("Counted.",), rows=(self.commits[-1],), last_good=last_good,
-            wrong_run=None, remedy=Remedy.DEDUPLICATE_ROWS, last_good_rows=rows,
+            remedy=Remedy.DEDUPLICATE_ROWS, last_good_rows=rows,
         )  # fmt: skip
         self._says(Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=F2, examined=match),))))
         (by or self.waterline()).follow(self.id)

@@ -62,7 +62,19 @@ def scan(package: ModuleType) -> Mapping[str, ModeModule]:
                 "Give it the code of its line in the catalogue, or a word.",
             )
         found[mode.code] = ModeModule(mode=mode, examine=examine)
-    return MappingProxyType({code: found[code] for code in sorted(found, key=_catalogue_order)})
+    return MappingProxyType({code: _with_neighbours(found, code) for code in sorted(found, key=_catalogue_order)})
+
+
+_APART = re.compile(r"There (.+?)(?:\. Here|[,;] here) (.+)\.")
+
+
+def _with_neighbours(found: Mapping[str, ModeModule], code: str) -> ModeModule:
+    """With what other modes say of telling themselves from this one, turned round."""
+    each = found[code]
+    told = ((other, _APART.fullmatch(of.mode.neighbours.get(code, ""))) for other, of in found.items())
+    turned = {other: f"There {said[2]}. Here {said[1]}." for other, said in told if said}
+    neighbours = {**turned, **each.mode.neighbours}
+    return ModeModule(mode=each.mode.model_copy(update={"neighbours": neighbours}), examine=each.examine)
 
 
 def _catalogue_order(code: str) -> tuple[int, int, str]:

@@ -104,6 +104,5 @@ def _matches(case: Case, found: _KeptOut) -> Matches:
         ),
         rows=tuple(s.snapshot_id for s in (drained, following) if s is not None),
         last_good=drained.snapshot_id,
-        wrong_run=None,
         remedy=Remedy.RECOVER_LEAKED_MANIFESTS if can_be_appended(case, dropped) else Remedy.REPLAY_SOURCE_RANGE,
     )

@@ -72,7 +72,6 @@ def missing_of_the_table(case: Case, found: MissingFilesFinding) -> Matches:
         reasons=tuple(reasons),
         rows=tuple(each for each in commits if each in case.observation.table.by_id),
         last_good=last,
-        wrong_run=None,
         remedy=Remedy.REPAIR_UNREADABLE_FILES,
     )
 

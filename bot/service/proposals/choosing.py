@@ -110,13 +110,11 @@ def why_it_is_proposed(
         if action_of(match.remedy) == module.action.name:
             return mode, match
     good = [match.last_good for _, match in matches if match.last_good in table.chain_ids]
-    asked = Mode(code=ASKED, name=ASKED, title="a responder asked for it", needs=(), false_positives=(), neighbours={})
+    asked = Mode(code=ASKED, name=ASKED, title="a responder asked for it", needs=(), false_positives=())
     return asked, Matches(
         headline=reason.strip() or "no reason was given, and no diagnosis asks for it.",
         reasons=(),
-        rows=(),
         last_good=min(good, key=table.place_of, default=incident.trusted),
-        wrong_run=None,
         remedy=Remedy.NOTHING,
     )
 
