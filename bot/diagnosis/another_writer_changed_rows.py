@@ -10,6 +10,7 @@ from bot.diagnosis._support.other_writers import (
     changes_by_others,
     lost_by,
     unknown_pick,
+    unknown_writer,
     unsettled_compactions,
 )
 from bot.history.case import Case
@@ -58,13 +59,8 @@ def examine(case: Case) -> Examined:
         if unknown is not None:
             return CannotTell(missing=(unknown,))
         return unsettled_compactions(case) or Excluded(reason=_why_not(case))
-    if not any(s.job_id for s in case.observation.table.chain):
-        return CannotTell(
-            missing=(
-                "who should write the table: no commit on main carries a Flink job id (Flink CDC and Kafka Connect "
-                "write none)",
-            )
-        )
+    if (untold := unknown_writer(case)) is not None:
+        return CannotTell(missing=(untold,))
     return _matches(case, foreign)
 
 

@@ -259,9 +259,11 @@ class Diagnosis(Record):
 
     @property
     def nothing_matches(self) -> str:
-        """What is said where no mode holds. That acquits nobody: why the table is not healthy comes with it."""
+        """What is said where no mode holds. That acquits nobody: why the table is not healthy comes with it, or that
+        nobody knows."""
         why = next((told.reason for mode, told in self.excluded if mode.code == HEALTHY), None)
-        return "No failure mode matches." + (f" The table is not healthy: {why}" if why else "")
+        left = f"The table is not healthy: {why}" if why else "Whether the table is right is not known yet."
+        return f"No failure mode matches. {left}"
 
     @property
     def undecided(self) -> tuple[tuple[Mode, CannotTell], ...]:

@@ -11,12 +11,14 @@ from bot.diagnosis import (
     recovered_by_itself,
     source_positions_skipped,
 )
+from bot.diagnosis._support.examine import diagnose
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Examined, Excluded, Matches, Remedy
 from bot.observation.findings import CompactedRows, CorrectedRowsFinding
 from bot.observation.ids import OperatorId, SnapshotId
 from bot.observation.table import Ref
 from tests.cases import Tale
+from tests.diagnosis.histories.held import MODES
 
 
 def compacted(**counts: str) -> Tale:
@@ -143,10 +145,16 @@ def test_a_cherry_pick_is_no_change_of_its_own() -> None:
 
 
 def test_a_table_without_any_job_id_has_no_other_writer() -> None:
-    """Flink CDC leaves no job id: nobody can tell who should write."""
-    found = another_writer_changed_rows.examine(Tale().commits(None).commits(None).looked_at())
+    """Flink CDC leaves no job id: nobody can tell who should write, and nobody calls the table wrong for that."""
+    case = Tale().commits(None).commits(None).flink_is_down().looked_at()
 
-    assert isinstance(found, CannotTell)
+    for mode in (another_writer_changed_rows, recovered_by_itself):
+        found = mode.examine(case)
+        assert isinstance(found, CannotTell)
+        assert any("who should write the table" in each for each in found.missing)
+    assert diagnose(case, MODES).nothing_matches == (
+        "No failure mode matches. Whether the table is right is not known yet."
+    )
 
 
 NOTHING_YET = {"total-records": "0", "total-data-files": "0", "total-delete-files": "0"}

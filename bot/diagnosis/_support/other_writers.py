@@ -142,6 +142,15 @@ def changes_by_others(case: Case) -> tuple[Snapshot, ...]:
     return tuple(s for s, origin in origins if origin is not None and not _is_put_back(case, s, origin))
 
 
+def unknown_writer(case: Case) -> str | None:
+    """What is missing to know whose these changes are: no commit on main is of a Flink run. None: nothing is."""
+    if not changes_by_others(case) or any(s.job_id for s in case.observation.table.chain):
+        return None
+    return (
+        "who should write the table: no commit on main carries a Flink job id (Flink CDC and Kafka Connect write none)"
+    )
+
+
 def _is_put_back(case: Case, snapshot: Snapshot, origin: Snapshot) -> bool:
     """Whether it is a cherry-pick of what the job, or another job that only added rows, had committed."""
     is_pick = origin.snapshot_id != snapshot.snapshot_id

@@ -9,7 +9,13 @@ from bot.diagnosis._support.case import living, not_asked, unseen
 from bot.diagnosis._support.leaks import came_again
 from bot.diagnosis._support.lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._support.other_branch import writes_a_branch
-from bot.diagnosis._support.other_writers import COMPARES, changes_by_others, unknown_pick, unsettled_compactions
+from bot.diagnosis._support.other_writers import (
+    COMPARES,
+    changes_by_others,
+    unknown_pick,
+    unknown_writer,
+    unsettled_compactions,
+)
 from bot.diagnosis._support.overdue import settled
 from bot.diagnosis._support.upsert import may_be_replaced
 from bot.diagnosis._support.wrong_rows import ALL_FILES, missing_now
@@ -184,7 +190,7 @@ def _accused(earlier: Evidence) -> str:
 def _others(case: Case) -> str | None:
     mine = without_ids(case)
     foreign = next((each for each in changes_by_others(case) if each not in mine), None)
-    if foreign is None:
+    if foreign is None or unknown_writer(case) is not None:
         return None
     return f"{short(foreign.snapshot_id)} ({foreign.operation}) was committed by {name_of(foreign)}, not by the job."
 
@@ -199,7 +205,7 @@ def _open(case: Case, rows: Counted) -> tuple[CannotTell | None, ...]:
         unknown_pick(case),
         writes_a_branch(case),
         unseen(written) if written is not None else None,
-        why_untold(mine) if (mine := without_ids(case)) else None,
+        why_untold(mine) if (mine := without_ids(case)) else unknown_writer(case),
     )
     return (
         None if answers(case, files) else CannotTell(missing=(not_asked(case, files),), asks=unasked(case, files)),
