@@ -1,6 +1,8 @@
-"""`waterline record`: export an incident as a file, verify that nobody changed the record or a file of it."""
+"""`waterline record`: export an incident as a file, verify that nobody changed the record or a file of it, copy the
+record while the bot writes it, and restore the copy."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,8 +10,9 @@ import typer
 from rich.console import Console
 from slack_sdk import WebClient
 
+from bot.adapters.journal_sql.copying import copy_record, restore_record
 from bot.adapters.journal_sql.journal import SqlJournal
-from bot.adapters.journal_sql.store import existing_record
+from bot.adapters.journal_sql.store import existing_record, open_store
 from bot.bootstrap import records, setups_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, text_of, write_into
 from bot.incident.exported_record import asked, seal_fault, seal_of
@@ -18,10 +21,10 @@ from bot.observation.errors import UnknownIncident
 from bot.observation.ids import IncidentId
 from bot.observation.sentences import counted, users_in
 from bot.service.record import Proof
-from bot.settings import Settings, SlackSecrets
+from bot.settings import Settings, SlackSecrets, masking
 from bot.slack.directory import names_of
 
-app = typer.Typer(help="Verify and export the record.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Verify, export, back up and restore the record.", no_args_is_help=True, add_completion=False)
 console = Console(soft_wrap=True, highlight=False)
 _ENDINGS = {"html": "html", "markdown": "md", "json": "json"}
 DOES_NOT_FIT, NOT_COMPARED = 1, 3
@@ -142,3 +145,29 @@ def _names(settings: Settings, incident: Incident) -> dict[str, str]:
         return {}
     client = WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url)
     return names_of(client, users_in(entry.model_dump_json() for entry in incident.entries))
+
+
+@app.command()
+def backup(
+    to: Annotated[Path, typer.Option(help="New file for the copy.")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Copy the record to a new SQLite file and verify the copy. The bot may run meanwhile."""
+    settings = Settings.load(config)
+    copy_record(settings, to)
+    with closing(open_store(f"sqlite:///{to.resolve()}", masking(settings))) as store:
+        _verify_database(store.journal, ())
+    console.print(f"Copied to {to}.", markup=False)
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Option("--from", help="File that `waterline record backup` wrote.")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Put a copy in the place of an empty record, in SQLite or PostgreSQL, and verify it. Stop every bot first."""
+    settings = Settings.load(config)
+    restore_record(settings, source)
+    with existing_record(settings) as store:
+        _verify_database(store.journal, ())
+    console.print(f"Restored from {source}.", markup=False)

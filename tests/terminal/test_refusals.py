@@ -18,7 +18,7 @@ from bot.observation.errors import WaterlineError
 SAMPLES = {
     "table": "sales.orders", "incident": "wl-1", "task": "ledger", "action": "replay_rows", "digest": "0" * 12,
     "reason": "Because.", "happened": None, "to": "case.waterline", "name": "job-cancelled", "snapshot": "1",
-    "path": "/a/savepoint-1",
+    "path": "/a/savepoint-1", "source": "backup.db",
 }  # fmt: skip
 """A value of each required argument, by its name."""
 CONFIG = """
