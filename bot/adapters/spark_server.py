@@ -1,7 +1,6 @@
 """The embedded Spark: one Connect server on loopback, started by the bot and gone with it."""
 
 import contextlib
-import hashlib
 import os
 import random
 import re
@@ -12,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,17 +19,16 @@ from pydantic import Field
 
 from bot.adapters.spark_storage import (
     IVY_SETTINGS,
-    Storage,
     has_keys,
     jars_for,
     keys_told,
+    names_s3,
     profile_that_runs,
     server_conf,
-    storages_in,
 )
 from bot.observation.errors import EvidenceCancelled, EvidenceFailed
 from bot.observation.record import Record
-from bot.pinned_jars import OfSpark, cache_folder, java, pyspark_jars
+from bot.pinned_jars import OfSpark
 
 KEEPER = Path(__file__).parents[1] / "process_keeper.py"
 _YIELDS = "10"
@@ -47,10 +45,6 @@ _LEAN = (
 grow to some 190 MB, and each step to there collected the whole heap; and
 Avro's fast reader remembers every file that it ever read (its cache's values hold its weak keys): 100,000 manifests
 filled a heap of 1 GB, and each answer took ten times as long."""
-_CLASSES = "classes"
-"""Folder of the cache with what a JVM has loaded, which the next one need not load and verify anew (its class data
-sharing). A JVM uses none that another Java made, or that was made of other jars. Measured on two busy cores: of the
-53 CPU seconds that the JVM takes for a first diagnosis, 20 go."""
 _FOR_EVER = "-1"
 """A bot waits for days. By itself Spark closes a session that nobody asked for an hour, and the next question fails."""
 _REMEMBERED = {
@@ -104,9 +98,6 @@ class EmbeddedSpark(Record):
     """More packages, which Spark resolves by name when it starts."""
     conf: dict[str, str] = {}
     """More Spark settings; they win."""
-    keeps_classes: bool = False
-    """Whether what it has loaded is kept for the next start, some 170 MB in Waterline's cache; written once, after
-    the server was asked to stop."""
     start_within_s: float = 60.0
     """Without the download of pinned jars, which comes first; longer where Spark must download `packages`."""
 
@@ -118,22 +109,20 @@ class SparkServer:
         self,
         wanted: EmbeddedSpark,
         is_given_up: Callable[[], bool] = lambda: False,
-        storages: Iterable[Storage] = (),
+        reads_s3: bool = False,
         keys: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts it and returns when it listens. It reads `storages` beside those that the catalog's properties name,
-        S3 with the keys in `keys`, if any: at first the catalog's properties.
+        """Starts it and returns when it listens. It reads S3 where that is asked for, or the catalog's properties name
+        it, with the keys in `keys`, if any: at first the catalog's properties.
 
         Raises EvidenceFailed with the end of its log, and EvidenceCancelled when nobody waits for it any more: on a
         busy machine a start takes as long as a bot has to stop."""
-        self.storages = frozenset(storages) | storages_in(wanted.properties)
-        self.slots = max(wanted.cores, _HANDS_AFAR) if self.storages else wanted.cores
+        self.reads_s3 = reads_s3 or names_s3(wanted.properties)
+        self.slots = max(wanted.cores, _HANDS_AFAR) if self.reads_s3 else wanted.cores
         """So many tasks run side by side."""
         jars = self._jars(wanted)
         self._room = Path(tempfile.mkdtemp(prefix="waterline-spark-"))
         self._log = self._room / "server.log"
-        self._classes = _classes_of(wanted, jars) if wanted.keeps_classes else None
-        """Where they are, or may be put."""
         self._token = secrets.token_urlsafe(24)
         self._port = _free_port()
         keys = wanted.properties if keys is None else keys
@@ -163,8 +152,7 @@ class SparkServer:
         assert self._keeper.stdout is not None
         self.pid = int(self._keeper.stdout.readline() or b"0")
         """Of the JVM (of its launcher in the first half second; the launcher becomes the JVM)."""
-        writes = self._classes is not None and not self._classes.exists()
-        self._wait_until_it_listens(wanted.start_within_s * (2 if writes else 1), is_given_up)
+        self._wait_until_it_listens(wanted.start_within_s, is_given_up)
 
     @property
     def url(self) -> str:
@@ -175,6 +163,10 @@ class SparkServer:
     def is_alive(self) -> bool:
         """Whether the server still listens; asked of its port, because a keeper may notice a death late."""
         return self._is_kept and listens("127.0.0.1", self._port, 1.0)
+
+    def reads_with(self, access: Mapping[str, str]) -> bool:
+        """Whether it reads S3, with keys that are lent where these properties hold some, else with this machine's."""
+        return self.reads_s3 and self.lends == has_keys(access)
 
     def lend(self, keys: Mapping[str, str]) -> None:
         """When this returns, S3 is asked with the keys in these properties."""
@@ -197,26 +189,20 @@ class SparkServer:
 
     def _jars(self, wanted: EmbeddedSpark) -> list[Path]:
         own: tuple[OfSpark, ...] = () if wanted.jars else ("iceberg",)
-        pinned = jars_for({*own, *wanted.drivers, *self.storages}, wanted.conf.get(IVY_SETTINGS))
+        of_s3: tuple[OfSpark, ...] = ("s3",) if self.reads_s3 else ()
+        pinned = jars_for({*own, *wanted.drivers, *of_s3}, wanted.conf.get(IVY_SETTINGS))
         return [*wanted.jars, *pinned]
 
     @property
     def _is_kept(self) -> bool:
         return self._keeper.poll() is None
 
-    def stop(self, *, was_used: bool = False) -> None:
-        """End the JVM and remove its scratch folder. Safe to repeat. `was_used`: it has loaded what a diagnosis needs,
-        and is given time to write it down if nobody has; nobody waits for that."""
-        if writes := was_used and self._classes is not None and not self._classes.exists() and self._is_kept:
-            assert self._keeper.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                self._keeper.stdin.write(os.fsencode(self._classes or ""))
+    def stop(self) -> None:
+        """End the JVM and remove its scratch folder. Safe to repeat."""
         for pipe in (self._keeper.stdin, self._keeper.stdout):
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
-        if writes:
-            return
         try:
             self._keeper.wait(10)
         except subprocess.TimeoutExpired:
@@ -244,15 +230,10 @@ class SparkServer:
             **_REMEMBERED,
             **_UNMARKED,
             "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
-            **(_AFAR if self.storages else {}),
-            **server_conf(self.storages, wanted.properties, lends=self.lends),
+            **({**_AFAR, **server_conf(wanted.properties, lends=self.lends)} if self.reads_s3 else {}),
             **wanted.conf,
         }
-        ours = f"{_LEAN} -Dlog4j2.configurationFile={log4j}{f' {_PLANS_AFAR}' if self.storages else ''}"
-        if self._classes is not None:
-            to = self._room / self._classes.name
-            there = self._classes.exists()
-            ours += f" -XX:SharedArchiveFile={self._classes}" if there else f" -XX:ArchiveClassesAtExit={to}"
+        ours = f"{_LEAN} -Dlog4j2.configurationFile={log4j}{f' {_PLANS_AFAR}' if self.reads_s3 else ''}"
         conf[_OPTIONS] = f"{ours} {wanted.conf.get(_OPTIONS, '')}".rstrip()
         told = self._room / "spark.properties"
         told.touch(mode=0o600)
@@ -294,18 +275,6 @@ def listens(host: str, port: int, timeout_s: float) -> bool:
     except OSError:
         return False
     return True
-
-
-def _classes_of(wanted: EmbeddedSpark, jars: Iterable[Path]) -> Path | None:
-    """A name for this Java with these jars; None where a folder stands in the class path, which Java then refuses, or
-    the cache cannot be written to and has none."""
-    if "SPARK_CONF_DIR" in os.environ:
-        return None
-    program, spark = java().resolve(), pyspark_jars()
-    made = (program.stat().st_mtime_ns, spark.stat().st_mtime_ns)
-    told = "\n".join(map(str, [program, spark, *made, *jars, *sorted(wanted.conf.items()), *wanted.packages]))
-    archive = cache_folder() / _CLASSES / f"{hashlib.sha256(told.encode()).hexdigest()[:16]}.jsa"
-    return archive if archive.exists() or os.access(cache_folder(), os.W_OK) else None
 
 
 def _free_port() -> int:

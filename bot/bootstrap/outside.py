@@ -136,7 +136,6 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
         drivers=(*drivers, *(("kafka",) if any(each.kafka is not None for each in recipes) else ())),
         packages=spark.packages,
         conf=spark.conf,
-        keeps_classes=True,
     )
     address = os.environ.get("SPARK_REMOTE") or spark.remote
     remote = address and RemoteSpark(
@@ -153,7 +152,6 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
         remote or embedded,
         time_limit=spark.limit,
         answer_timeout=spark.answer_timeout,
-        idle_after=spark.idle_after,
         access_of=access_of,
     )
 
