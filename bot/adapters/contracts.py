@@ -3,13 +3,10 @@
 Of the schema object: properties (name, physical type, `required`, `primaryKey`, `classification`), the custom
 properties named below, and the service levels latency or freshness, frequency and retention. What a contract does not
 say stays unsaid. Dates stay text, as the standard has them: YAML would make days of them, which its model refuses.
-
-The team, in both forms of the standard, is kept out of the model: a member that is written unlike the standard says is
-left out and named by `waterline doctor`, and the table's promises are read all the same.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -21,6 +18,8 @@ from open_data_contract_standard.model import (
     ServiceLevelAgreementProperty,
     Support,
 )
+from open_data_contract_standard.model import Team as StandardTeam
+from open_data_contract_standard.model import TeamMember as StandardMember
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
@@ -40,28 +39,15 @@ class _DatesAsText(SafeConstructor): ...
 _DatesAsText.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
 
 
-def standard_of(text: str) -> OpenDataContractStandard:
-    """Everything but the team. Raises YAMLError, ValidationError."""
-    content = _loaded(text)
-    if isinstance(content, dict):
-        content = {key: value for key, value in content.items() if key != "team"}
-    return OpenDataContractStandard.model_validate(content)
-
-
-def team_as_written(text: str) -> object:
-    """Whatever stands under `team`; None where nothing does. Raises YAMLError."""
-    content = _loaded(text)
-    return content.get("team") if isinstance(content, dict) else None
-
-
 def bad_contract(file: Path, happened: str, found: str, remedy: str) -> BadConfiguration:
     return BadConfiguration(f"{file}: {happened}", found, remedy)
 
 
-def _loaded(text: str) -> object:
+def _loaded(file: Path) -> object:
+    """Raises OSError, UnicodeDecodeError, YAMLError."""
     reader = YAML(typ="safe", pure=True)
     reader.Constructor = _DatesAsText
-    return reader.load(text)
+    return reader.load(file.read_text(encoding="utf-8"))
 
 
 _TERMS = {
@@ -187,9 +173,9 @@ def merged(inline: TableContract, filed: TableContract) -> TableContract:
 
 
 def read_contract(file: Path) -> OpenDataContractStandard:
-    """The whole file but its team, checked. Raises BadConfiguration."""
+    """The whole file, checked. Raises BadConfiguration."""
     try:
-        contract = standard_of(file.read_text(encoding="utf-8"))
+        contract = OpenDataContractStandard.model_validate(_loaded(file))
     except (OSError, UnicodeDecodeError) as error:
         raise bad_contract(
             file, "the data contract cannot be read.",
@@ -298,91 +284,37 @@ _NAMES_OF_IT = frozenset({"slack", "slackid", "slackuser", "slackuserid"})
 _LONGEST = 80
 
 
-def team_of(file: Path) -> tuple[Team | None, tuple[str, ...]]:
-    """(the team, what of it was not understood, a clause each). None: the contract names nobody. Raises
-    BadConfiguration when the file cannot be read."""
+def team_of(file: Path) -> Team | None:
+    """The contract's team, in either form of the standard; None: it names nobody. Raises BadConfiguration."""
+    written = read_contract(file).team
+    listed = (written.members if isinstance(written, StandardTeam) else written) or []
+    members = tuple(_member(number, each, file) for number, each in enumerate(listed, start=1))
+    name = (_shown(written.name) or _shown(written.id)) if isinstance(written, StandardTeam) else None
+    return Team(name=name, members=members) if name or members else None
+
+
+def _member(number: int, told: StandardMember, file: Path) -> TeamMember:
+    name = _shown(told.name) or _shown(told.username) or _shown(told.id)
+    custom = {re.sub("[-_]", "", each.property or "").lower(): each.value for each in told.customProperties or []}
+    slack = next((str(custom[key]).strip() for key in sorted(_NAMES_OF_IT & custom.keys())), None)
+    user = _SLACK_USER.fullmatch(slack if slack is not None else told.username or "")
     try:
-        written = team_as_written(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
-        raise BadConfiguration(
-            f"{file}: the data contract cannot be read.",
-            f"Expected a readable YAML file in UTF-8; found {type(error).__name__}.",
-            "Correct `contract_file` in the configuration, or make the file readable.",
-        ) from error
-    problems: list[str] = []
-    members = tuple(_members(written, problems))
-    name = _text(written, "name") or _text(written, "id") if isinstance(written, Mapping) else None
-    team = Team(name=name, members=members) if name or members else None
-    return team, tuple(problems)
+        if name is None or (slack is not None and user is None):
+            raise ValueError(f"name {name}, Slack user id {slack}")
+        since, until = (date.fromisoformat(day[:10]) if day else None for day in (told.dateIn, told.dateOut))
+    except ValueError as error:
+        raise bad_contract(
+            file, f"member {number} of `team` cannot be understood.",
+            f"Expected a username, a Slack user id (`U…`) and days such as 2026-11-03; found: {error}.",
+            "Write the member as the standard does.",
+        ) from error  # fmt: skip
+    return TeamMember(
+        name=name, role=_shown(told.role), slack=UserId(user[1]) if user else None, since=since, until=until
+    )
 
 
-def _members(written: object, problems: list[str]) -> Iterator[TeamMember]:
-    listed = written.get("members") if isinstance(written, Mapping) else written
-    if listed is None:
-        return
-    if not isinstance(listed, list):
-        where = "`team.members`" if isinstance(written, Mapping) else "`team`"
-        problems.append(f"{where} is {_kind(listed)}, not a list of members")
-        return
-    for number, each in enumerate(listed, start=1):
-        place = f"member {number} of `team`"
-        if not isinstance(each, Mapping):
-            problems.append(f"{place} is {_kind(each)}, not an object")
-            continue
-        name = _text(each, "name") or _text(each, "username") or _text(each, "id")
-        if name is None:
-            problems.append(f"{place} has no username")
-            continue
-        yield TeamMember(
-            name=name,
-            role=_text(each, "role"),
-            slack=_slack(each, f"{place} ({name})", problems),
-            since=_day(each, "dateIn", f"{place} ({name})", problems),
-            until=_day(each, "dateOut", f"{place} ({name})", problems),
-        )
-
-
-def _slack(member: Mapping[str, object], place: str, problems: list[str]) -> UserId | None:
-    custom = member.get("customProperties")
-    if custom is not None and not isinstance(custom, list):
-        problems.append(f"`customProperties` of {place} is {_kind(custom)}, not a list")
-    for prop in custom if isinstance(custom, list) else ():
-        if isinstance(prop, Mapping) and _bare(prop.get("property")) in _NAMES_OF_IT:
-            found = _SLACK_USER.fullmatch(str(prop.get("value")).strip())
-            if found is None:
-                problems.append(f"{prop.get('property')} of {place} is no Slack user id: {_short(prop.get('value'))}")
-            return None if found is None else UserId(found[1])
-    named = _SLACK_USER.fullmatch(_text(member, "username") or "")
-    return None if named is None else UserId(named[1])
-
-
-def _day(member: Mapping[str, object], key: str, place: str, problems: list[str]) -> date | None:
-    told = _text(member, key)
-    if told is None:
-        return None
-    try:
-        return date.fromisoformat(told[:10])
-    except ValueError:
-        problems.append(f"{key} of {place} is no day: {_short(told)}")
-        return None
-
-
-def _text(told: Mapping[str, object], key: str) -> str | None:
-    value = told.get(key)
-    return visible(str(value).strip())[:_LONGEST] or None if isinstance(value, str | int) else None
-
-
-def _bare(name: object) -> str:
-    return str(name).lower().replace("_", "").replace("-", "")
-
-
-def _short(value: object) -> str:
-    return visible(str(value))[:40]
-
-
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "text"}
-    return next((words for kind, words in names.items() if isinstance(value, kind)), f"a {type(value).__name__}")
+def _shown(text: str | None) -> str | None:
+    return visible((text or "").strip())[:_LONGEST] or None
 
 
 _SLACK_ID = re.compile(r"(?:^|/)([CG][A-Z0-9]{6,})(?:$|[/?#])")

@@ -1,5 +1,5 @@
 """Who read which snapshot of a table, and who read what came of it, as OpenLineage events tell: those of a file (one
-JSON a line), those that a Marquez was sent, and several sources as one.
+JSON a line), or those that a Marquez was sent.
 
 What real ones look like is kept in `tests/data/lineage`: openlineage-spark 1.53.0 wrote them on Spark 4.1.4.
 """
@@ -21,11 +21,10 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, JsonValue
 from bot.adapters.http import Busy, Logins, read_again
 from bot.observation.errors import CouldNotLook
 from bot.observation.ids import SnapshotId
-from bot.observation.looked import Part, unread_in
+from bot.observation.looked import Part
 from bot.observation.readers import FarRead, ReadRun
 from bot.observation.sentences import counted
 from bot.observation.table import TableState
-from bot.ports import ReadEvents
 
 _log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -336,15 +335,6 @@ def _reads_of(runs: Mapping[str, _WholeRun]) -> tuple[ReadRun, ...]:
     return tuple(sorted(told, key=lambda read: (read.at, read.run_id)))
 
 
-def united(reads: Iterable[ReadRun]) -> tuple[ReadRun, ...]:
-    """What several sources tell, oldest first: a run and snapshot counts once, at the later time."""
-    found: dict[tuple[str, SnapshotId | None], ReadRun] = {}
-    for read in reads:
-        known = found.get((read.run_id, read.snapshot_id))
-        found[read.run_id, read.snapshot_id] = read if known is None or read.at > known.at else known
-    return tuple(sorted(found.values(), key=lambda read: (read.at, read.run_id)))
-
-
 def _exact(dataset: Dataset, listed: dict[float, SnapshotId]) -> SnapshotId | None:
     """The id that was scanned. A rounded one is that of the listed snapshot next to it, else the current one's where
     it is that; None where it is neither, as of a snapshot that has expired."""
@@ -460,11 +450,8 @@ class EventSource(ABC):
 
 
 def _beside(told: tuple[T, ...], bad: Unreadable | None, unknown: str | None) -> tuple[T, ...]:
-    return part_of(told, [each for each in (bad and bad.said, unknown) if each])
-
-
-def part_of(values: Iterable[T], unread: Sequence[str]) -> tuple[T, ...]:
-    return Part.of(values, "; ".join(unread)) if unread else tuple(values)
+    unread = [each for each in (bad and bad.said, unknown) if each]
+    return Part.of(told, "; ".join(unread)) if unread else told
 
 
 PAGE = 500
@@ -586,51 +573,21 @@ class Marquez(EventSource):
         )
 
 
-class AllLineage:
-    """Every configured source, asked one after the other. Where one cannot be read, who read the table is not known:
-    a reader may be in just that one."""
+class NoLineage:
+    """Where no source is configured: nobody looked, which is not "nobody read it"."""
 
-    def __init__(self, sources: Sequence[ReadEvents]) -> None:
-        self._sources = tuple(sources)
-
-    def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
-        """See the port. A run and snapshot that two sources tell counts once, at the later time."""
-        self._refuse_no_source()
-        told: list[ReadRun] = []
-        failed: list[CouldNotLook] = []
-        unread: list[str] = []
-        for source in self._sources:
-            try:
-                these = source.reads(table, since)
-                told += these
-                unread += [what] if (what := unread_in(these)) else []
-            except CouldNotLook as error:
-                failed.append(error)
-        found = united(told)
-        if failed and len(self._sources) == 1:
-            raise failed[0]
-        if failed:
-            raise CouldNotLook(
-                f"Not all readers of {table.name} are known: {' '.join(error.happened for error in failed)}",
-                f"The other sources have {len(found)} read(s). {' '.join(error.found for error in failed)}",
-                " ".join(dict.fromkeys(error.remedy for error in failed)),
-            )
-        return part_of(found, unread)
+    def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:  # noqa: ARG002 - the port's
+        """Raises CouldNotLook."""
+        raise CouldNotLook(
+            "It is not known who read the table.",
+            "Expected OpenLineage events; no source is configured.",
+            "Set `lineage.events` or `lineage.marquez` in the configuration file.",
+        )
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
-        """See the port. A way that leads through runs of two sources is not seen; one source that fails fails all."""
-        self._refuse_no_source()
-        told = [source.downstream(table, since) for source in self._sources]
-        found = sorted((far for each in told for far in each), key=lambda far: (far.distance, far.at, far.run_id))
-        return part_of(dict.fromkeys(found), [what for each in told if (what := unread_in(each))])
-
-    def _refuse_no_source(self) -> None:
-        if not self._sources:
-            raise CouldNotLook(
-                "It is not known who read the table.",
-                "Expected OpenLineage events; no source is configured.",
-                "Set `lineage.events` or `lineage.marquez` in the configuration file.",
-            )
+        """Raises CouldNotLook."""
+        self.reads(table, since)
+        return ()
 
 
 class OpenLineageFile(EventSource):

@@ -13,7 +13,7 @@ from bot.adapters.contracts import announced_to, contract_of, merged, once_each,
 from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import Store, record_of
-from bot.adapters.lineage import AllLineage
+from bot.adapters.lineage import NoLineage
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
@@ -136,7 +136,7 @@ def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
         has_mail = settings.notices.smtp is not None
         announced, untold = ((), ()) if file is None else announced_to(file, has_mail=has_mail)
         read = {"consumers": once_each((*setup.consumers, *announced)), "untold": untold}
-        team = None if file is None else team_of(file)[0]
+        team = None if file is None else team_of(file)
         found[name] = setup.model_copy(update={"contract": contract, "team": team, **read})
     return found
 
@@ -158,7 +158,7 @@ def restore_desk(settings: Settings, table: TableName | None = None) -> Iterator
             for name, job in settings.jobs.items()
             if name in asked
         }
-        observer = Observer(catalog, setups, ports, reads=AllLineage([]), files=FolderOfTable(catalog.storage))
+        observer = Observer(catalog, setups, ports, reads=NoLineage(), files=FolderOfTable(catalog.storage))
         yield RestoreService(observer, clock)
 
 

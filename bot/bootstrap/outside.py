@@ -17,7 +17,7 @@ from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.kafka import Kafka
 from bot.adapters.kubernetes import as_pod, by_kubeconfig, flink_resource
-from bot.adapters.lineage import AllLineage, Marquez, OpenLineageFile
+from bot.adapters.lineage import Marquez, NoLineage, OpenLineageFile
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drivers_of, spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark
@@ -100,16 +100,15 @@ def _storage_of(job: JobSettings | None, catalog: Mapping[str, str]) -> dict[str
 
 
 def lineage(settings: Settings, stack: ExitStack) -> ReadEvents:
-    """Who read what: every source that is configured; closed with the stack."""
-    sources: list[ReadEvents] = []
+    """Who read what, by the source that is configured; closed with the stack."""
     names = (settings.catalog.name, settings.lineage.catalog_names)
     if settings.lineage.events is not None:
-        sources.append(OpenLineageFile(settings.lineage.events, *names))
+        return OpenLineageFile(settings.lineage.events, *names)
     if settings.lineage.marquez is not None:
         marquez = Marquez(settings.lineage.marquez, *names, logins=Logins(settings.logins))
         stack.callback(marquez.close)
-        sources.append(marquez)
-    return AllLineage(sources)
+        return marquez
+    return NoLineage()
 
 
 def replays(settings: Settings, runner: SparkEvidenceRunner) -> SourceReplays | None:

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table as Grid
 from slack_sdk import WebClient
 
-from bot.adapters.contracts import team_of
 from bot.adapters.iceberg.backends import extra_for, how_to_install, kind_of, missing_extra
 from bot.adapters.journal_sql.store import NoRecord, existing_record
 from bot.adapters.spark_session import bare
@@ -131,7 +130,6 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         lines += _unreached(built.services.observer.tables.values())
         lines += policies_of(built.services.observer.tables.values())
         lines += _spark(built, settings)
-    lines += teams(settings)
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
@@ -177,22 +175,6 @@ def _unreached(setups: Iterable[TableSetup]) -> Iterator[Line]:
                 True,
                 f"Waterline cannot notify {channel.name}: {channel.why}",
                 "Name a Slack channel id or an e-mail address in `support`, or a consumer in the settings.",
-            )
-
-
-def teams(settings: Settings) -> Iterator[Line]:
-    """What of the contracts' teams is not understood."""
-    for name, table in settings.tables.items():
-        if table.contract_file is None:
-            continue
-        _team, problems = team_of(table.contract_file)
-        what = f"team of {name}"
-        for problem in problems:
-            yield (
-                what,
-                False,
-                problem,
-                "Write each member as the standard does, with a username. The other members count.",
             )
 
 

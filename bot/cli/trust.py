@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import existing_record
-from bot.adapters.lineage import AllLineage
+from bot.adapters.lineage import NoLineage
 from bot.adapters.table_files import FolderOfTable
 from bot.adapters.trust_server import restore_check_from, trust_from
 from bot.bootstrap import restore_desk, setups_of
@@ -45,7 +45,7 @@ def trust_desk(settings: Settings) -> Iterator[TrustService]:
         store = stack.enter_context(existing_record(settings))
         now = store.clock
         catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
-        observer = Observer(catalog, setups_of(settings), jobs={}, reads=AllLineage([]), files=FolderOfTable())
+        observer = Observer(catalog, setups_of(settings), jobs={}, reads=NoLineage(), files=FolderOfTable())
         findings, is_marked = findings_of(settings, store), settings.catalog.mark != "none"
         yield TrustService(IncidentStore(store.journal, now), observer, now, findings=findings, is_marked=is_marked)
 

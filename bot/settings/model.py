@@ -13,7 +13,7 @@ from bot.observation.errors import BadConfiguration
 from bot.observation.ids import TableName, UserId
 from bot.observation.record import Record
 from bot.settings.jobs import HttpUrl, JobSettings, LoginSettings, files_beside
-from bot.settings.reading import as_markdown, checked, yaml_of
+from bot.settings.reading import as_markdown, bad, checked, yaml_of
 from bot.settings.tables import TableSettings, refuse_contradictions
 
 
@@ -129,7 +129,7 @@ class LineageSettings(Record):
     )
     marquez: HttpUrl | None = Field(
         default=None,
-        description="Address of Marquez, without `/api/v1`. If both are set, both are read.",
+        description="Address of Marquez, without `/api/v1`, in place of `events`.",
         examples=["http://marquez:5000"],
     )
     catalog_names: tuple[str, ...] | None = Field(
@@ -325,6 +325,11 @@ class Settings(Record):
         """The file at `path`. Raises BadConfiguration with file, line and setting of the first problem."""
         content = yaml_of(path)
         read = checked(cls, content, path)
+        if read.lineage.events is not None and read.lineage.marquez is not None:
+            raise bad(
+                content, path, ("lineage", "marquez"), "there are two sources of lineage.",
+                "Expected `events` or `marquez`; found both.", "Remove one of them.",
+            )  # fmt: skip
         refuse_contradictions(read.jobs, read.tables, content, path)
         here = path.resolve().parent
         events = read.lineage.events

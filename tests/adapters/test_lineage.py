@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.adapters import lineage
-from bot.adapters.lineage import MOST_STEPS, AllLineage, OpenLineageFile
+from bot.adapters.lineage import MOST_STEPS, NoLineage, OpenLineageFile
 from bot.bootstrap import outside
 from bot.observation.errors import CouldNotLook
 from bot.observation.looked import unread_in
@@ -205,30 +205,9 @@ def written(file: Path, *lines: str) -> OpenLineageFile:
 def test_without_any_source_nobody_knows_who_read() -> None:
     """Nothing configured is "could not look", never "nobody"."""
     with pytest.raises(CouldNotLook, match="no source is configured"):
-        AllLineage([]).reads(TABLE, AGES_AGO)
+        NoLineage().reads(TABLE, AGES_AGO)
     with pytest.raises(CouldNotLook, match="no source is configured"):
-        AllLineage([]).downstream(TABLE, AGES_AGO)
-
-
-def test_two_sources_tell_a_read_once(tmp_path: Path) -> None:
-    """The same run in both, at the later time; what only one tells is told."""
-    one = written(
-        tmp_path / "one", event(scanned(BY_NAME, 7), run="r1"), event(scanned(BY_NAME, 8), run="r2", minute=1)
-    )
-    two = written(tmp_path / "two", event(scanned(BY_NAME, 7), run="r1", minute=3))
-
-    found = AllLineage([one, two]).reads(TABLE, AGES_AGO)
-
-    assert [(read.run_id, read.snapshot_id) for read in found] == [("r2", 8), ("r1", 7)]
-    assert found[1].at == NOON + timedelta(minutes=3)
-
-
-def test_one_source_that_is_down_makes_the_readers_unknown(tmp_path: Path) -> None:
-    """A reader may be in just that one; what the other tells is counted in the words."""
-    up = written(tmp_path / "one", event(scanned(BY_NAME, 7)))
-
-    with pytest.raises(CouldNotLook, match="The other sources have 1 read"):
-        AllLineage([up, OpenLineageFile(tmp_path / "gone", "lake")]).reads(TABLE, AGES_AGO)
+        NoLineage().downstream(TABLE, AGES_AGO)
 
 
 def test_what_could_not_be_read_is_counted_beside_what_was(file: Path) -> None:
@@ -236,8 +215,8 @@ def test_what_could_not_be_read_is_counted_beside_what_was(file: Path) -> None:
     old = json.dumps({"eventTime": (NOON - timedelta(days=3)).isoformat(), "run": {}})
     source = written(file, old, "{broken", event(scanned(BY_NAME, 7)))
 
-    near = AllLineage([source]).reads(TABLE, NOON - timedelta(days=1))
-    far = AllLineage([source]).downstream(TABLE, NOON - timedelta(days=1))
+    near = source.reads(TABLE, NOON - timedelta(days=1))
+    far = source.downstream(TABLE, NOON - timedelta(days=1))
 
     assert [read.snapshot_id for read in near] == [7]
     assert far == ()
@@ -246,7 +225,7 @@ def test_what_could_not_be_read_is_counted_beside_what_was(file: Path) -> None:
 
 def test_where_every_line_is_an_event_nothing_is_unread(file: Path) -> None:
     """The rest of the time."""
-    assert unread_in(AllLineage([written(file, event(scanned(BY_NAME, 7)))]).reads(TABLE, AGES_AGO)) is None
+    assert unread_in(written(file, event(scanned(BY_NAME, 7))).reads(TABLE, AGES_AGO)) is None
 
 
 def test_readers_are_followed_as_far_as_it_makes_sense(tmp_path: Path) -> None:
@@ -301,10 +280,10 @@ BY_TRINO = {"namespace": "trino://trino:8443", "name": "iceberg.sales.orders"}
 REMEDY = "`lineage.catalog_names`"
 
 
-def source(file: Path, *lines: str, names: Sequence[str] | None = None) -> AllLineage:
+def source(file: Path, *lines: str, names: Sequence[str] | None = None) -> OpenLineageFile:
     """A file that tells these events."""
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return AllLineage([OpenLineageFile(file, "lake", names)])
+    return OpenLineageFile(file, "lake", names)
 
 
 def test_a_read_under_a_name_that_is_set_is_a_read(file: Path) -> None:

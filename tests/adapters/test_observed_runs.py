@@ -10,7 +10,7 @@ from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql import open_store
-from bot.adapters.lineage import AllLineage
+from bot.adapters.lineage import NoLineage
 from bot.adapters.table_files import FolderOfTable
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.setup import TableSetup
@@ -62,9 +62,7 @@ def look_at(
     )  # fmt: skip
     ports = JobPorts(flink, CheckpointFiles(None, None), past)
     starts = Starts(record, StandingClock()) if record is not None else None
-    observer = Observer(
-        catalog, {ORDERS: setup}, {JOB: ports}, reads=AllLineage([]), files=FolderOfTable(), starts=starts
-    )
+    observer = Observer(catalog, {ORDERS: setup}, {JOB: ports}, reads=NoLineage(), files=FolderOfTable(), starts=starts)
     seen = observer.observe(ORDERS)
     flink.close()
     if past is not None:

@@ -8,7 +8,7 @@ from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
-from bot.adapters.lineage import AllLineage
+from bot.adapters.lineage import NoLineage
 from bot.adapters.spark_repairs import SparkReplays, spark_catalog
 from bot.adapters.spark_session import SparkConnection
 from bot.adapters.table_files import FolderOfTable
@@ -142,7 +142,7 @@ class Repaired:
             policies={"default": ApprovalPolicy(users=(BEN,))}, next_update_minutes=30,
         )  # fmt: skip
         ports = {JOB: JobPorts(self.flink, self.checkpoints)}
-        observer = Observer(self.catalog, {ORDERS: setup}, ports, AllLineage([]), FolderOfTable(), self._replays)
+        observer = Observer(self.catalog, {ORDERS: setup}, ports, NoLineage(), FolderOfTable(), self._replays)
         proposals = Proposals(store, observer, None, {}, SystemClock())  # type: ignore[arg-type]
         return Executions(store, observer, proposals, SystemClock())
 

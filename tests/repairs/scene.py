@@ -9,7 +9,7 @@ from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
-from bot.adapters.lineage import AllLineage
+from bot.adapters.lineage import NoLineage
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkReplays, spark_catalog
 from bot.adapters.table_files import FolderOfTable
@@ -65,7 +65,7 @@ class RepairScene:
             self.catalog,
             {ORDERS: told},
             {JOB: self.ports},
-            AllLineage([]),
+            NoLineage(),
             FolderOfTable(self.catalog.storage),
             replays,
         )

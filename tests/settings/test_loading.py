@@ -52,6 +52,8 @@ def refusal(file: Path, old: str, new: str) -> BadConfiguration:
     ("old", "new", "line", "setting", "found", "remedy"),
     [
         ("    job: ", "    jop: ", 13, "tables.sales.orders.jop", "found jop", "Did you mean `job`?"),
+        ("jobs:", "lineage: {events: e.jsonl, marquez: 'http://m:5000'}\njobs:", 4, "lineage.marquez",
+         "found both", "Remove one"),
         ("  name: lake\n", "", 1, "catalog.name", "Expected name; found nothing", "Add it"),
         ("http://127.0.0.1:8081", "flink:8081", 6, "jobs.orders-to-iceberg.flink", "'flink:8081'", "Correct it"),
         (": sql-gateway", ": yarn", 7, "jobs.orders-to-iceberg.start", "found yarn", "which kind"),

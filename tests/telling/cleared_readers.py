@@ -13,7 +13,7 @@ import pytest
 
 import spark_tasks
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.lineage import AllLineage, OpenLineageFile
+from bot.adapters.lineage import OpenLineageFile
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
@@ -52,7 +52,7 @@ class World:
         setup = _setup(ORDERS).model_copy(
             update={"consumers": (Consumer(name="revenue_daily", channel="C0REVENUE2", kind=kind),)}
         )
-        lineage = Counted(AllLineage([OpenLineageFile(self.file, "lake")]), self)
+        lineage = Counted(OpenLineageFile(self.file, "lake"), self)
         catalog = PyIcebergCatalog("lake", scene.catalog_properties, scene.clock)
         self.observer = Observer(catalog, {ORDERS: setup}, {}, lineage, FolderOfTable())
         self.timers = SchedulerTimers(scene.clock)

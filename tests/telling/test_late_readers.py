@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.adapters.lineage import AllLineage
+from bot.adapters.lineage import NoLineage
 from bot.incident.entries import (
     Body,
     CorrectionDeclined,
@@ -176,7 +176,7 @@ def test_a_look_that_could_not_see_is_made_again_in_an_hour(world: Cleared) -> N
 
 def test_lineage_that_is_configured_no_more_is_said_once(world: Cleared) -> None:
     """However often it is tried."""
-    world.observer._reads = AllLineage([])
+    world.observer._reads = NoLineage()
     for _ in range(3):
         world.background._run((world.scene.id, "Looking"), lambda: world.late.look(world.scene.id))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.adapters.lineage import AllLineage
+from bot.adapters.lineage import NoLineage
 from bot.adapters.table_files import FolderOfTable
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.diagnosis import Diagnosis, Matches, ModeResult, Remedy
@@ -79,7 +79,7 @@ class Scene:
     ) -> TrustService:
         """One that keeps nothing between two questions."""
         setups = {name: _setup(name) for name in (ORDERS, REFUNDS)}
-        observer = Observer(catalog or self.catalog, setups, {}, AllLineage([]), FolderOfTable())
+        observer = Observer(catalog or self.catalog, setups, {}, NoLineage(), FolderOfTable())
         return TrustService(
             self.incidents, observer, self.clock, patience=patience, keep=timedelta(0), deadlines=deadlines
         )
@@ -87,7 +87,7 @@ class Scene:
     def restores(self) -> RestoreService:
         """Of tables whose configuration names no job."""
         setups = {name: _setup(name) for name in (ORDERS, REFUNDS)}
-        return RestoreService(Observer(self.catalog, setups, {}, AllLineage([]), FolderOfTable()), self.clock)
+        return RestoreService(Observer(self.catalog, setups, {}, NoLineage(), FolderOfTable()), self.clock)
 
     @property
     def trust(self) -> Trust:
