@@ -17,13 +17,14 @@ from bot.adapters.lineage import NoLineage
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
-from bot.bootstrap.outside import Outside, job_ports, outside_of
+from bot.bootstrap.outside import Outside, filed_contracts, job_ports, outside_of
 from bot.bootstrap.watching import findings_of, with_watch
 from bot.diagnosis._support.examine import ModeModule
 from bot.diagnosis._support.examine import scan as find_modes
 from bot.evidence import Collector, find_tasks
 from bot.incident.setup import TableSetup
 from bot.notices import scan as find_notices
+from bot.observation.contract import TableContract
 from bot.observation.ids import TableName
 from bot.ports import Clock, Directory, EvidenceRunner
 from bot.runbook.parse import read_all
@@ -111,6 +112,7 @@ def build(
             directory,
             now,
             alone_with or store.presence.alone_with,
+            filed=filed_contracts(settings),
             own_actions=settings.actions,
             mark=settings.catalog.mark,
             findings=findings_of(settings, store),
@@ -171,6 +173,7 @@ def assemble(
     alone_with: AloneWith,
     *,
     look_first: bool = True,
+    filed: Callable[[TableName], TableContract | None] = lambda _: None,
     own_actions: Sequence[str] = (),
     mark: Mark = "tag",
     findings: WatchFindings | None = None,
@@ -207,7 +210,7 @@ def assemble(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
         telling, tags, retrying, promises,
     )  # fmt: skip
-    reviews = Reviews(incidents, observer)
+    reviews = Reviews(incidents, observer, filed, clock)
     desk.on_answer(reconciler.walk_on)
     return Services(
         clock=clock,

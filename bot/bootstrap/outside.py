@@ -1,7 +1,7 @@
 """Builds what reaches jobs, lineage and Spark, as the settings say."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,6 +10,7 @@ from pathlib import Path
 import spark_tasks
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
+from bot.adapters.contracts import contract_of
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.flink_starting import JarStart, SqlGatewayStart, Starter
@@ -25,6 +26,8 @@ from bot.adapters.spark_session import RemoteSpark
 from bot.adapters.spark_storage import AccessOf
 from bot.adapters.table_files import FolderOfTable
 from bot.evidence import find_tasks
+from bot.observation.contract import TableContract
+from bot.observation.ids import TableName
 from bot.ports import (
     Clock,
     EvidenceRunner,
@@ -185,3 +188,13 @@ def _operated(rest: FlinkRest, start: OperatorStartSettings, stop_limit: timedel
     login = as_pod() if start.kubeconfig is None else by_kubeconfig(Path(start.kubeconfig), start.context)
     resource = flink_resource(login, start.resource, start.namespace, start.name)
     return FlinkOperator(rest, resource, start.resource, stop_limit=stop_limit, start_limit=start.timeout)
+
+
+def filed_contracts(settings: Settings) -> Callable[[TableName], TableContract | None]:
+    """Reads what a table's contract file says now; None where it has no file. It raises BadConfiguration."""
+
+    def filed(table: TableName) -> TableContract | None:
+        file = settings.tables[table].contract_file if table in settings.tables else None
+        return None if file is None else contract_of(file, table)
+
+    return filed

@@ -215,6 +215,11 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
             )
         case n.LateRunsSeen():
             incident.late_runs[body.consumer] = frozenset(body.runs)
+        case n.CorrectionDeclined():
+            for consumer in body.consumers:
+                runs = incident.late_runs.pop(consumer, frozenset())
+                incident.declined_runs[consumer] = incident.declined_runs.get(consumer, frozenset()) | runs
+                incident.declined_at[consumer] = entry.seq
         case n.ReadersNoted():
             incident.readers = body
         case n.SeverityChanged():

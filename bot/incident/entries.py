@@ -11,6 +11,7 @@ from bot.incident.effects import SavepointEntry as SavepointEntry
 from bot.incident.effects import SavepointPlanned as SavepointPlanned
 from bot.incident.effects import SavepointReleased as SavepointReleased
 from bot.incident.effects import SavepointReleasing as SavepointReleasing
+from bot.incident.notice import CorrectionDeclined as CorrectionDeclined
 from bot.incident.notice import DeliveryDelayed as DeliveryDelayed
 from bot.incident.notice import DeliveryTried as DeliveryTried
 from bot.incident.notice import LateRunsSeen as LateRunsSeen
@@ -50,11 +51,37 @@ class Finding(Record):
     observed: str
     holds: bool | None
     action: str
+    owner: UserId | None = None
+    """Who was to fix it when the review was opened; None: nobody has to."""
+    due: Utc | None = None
+    """Until when."""
 
 
 class ReviewOpened(Record):
     kind: Literal["review-opened"] = "review-opened"
     findings: tuple[Finding, ...]
+    snippet: str | None = None
+    """YAML to add to the table's data contract; None: it has no file, or nothing is to be added."""
+
+
+class FindingAssigned(Record):
+    """Who fixes a term until when; the newest one counts."""
+
+    kind: Literal["finding-assigned"] = "finding-assigned"
+    contract: Contract
+    term: str
+    owner: UserId
+    due: Utc
+
+
+class FindingSettled(Record):
+    """A term is fixed, or is accepted as it is, with what was done or why."""
+
+    kind: Literal["finding-settled"] = "finding-settled"
+    contract: Contract
+    term: str
+    how: Literal["fixed", "accepted"]
+    reason: str
 
 
 PROPERTY, TAG = "property ", "tag "
@@ -219,10 +246,12 @@ class PromiseReminded(Record):
     """The bot reminded of what is due. `moment` is when this reminder was owed, so it is given once."""
 
     kind: Literal["promise-reminded"] = "promise-reminded"
-    what: Literal["next-update", "unfreeze", "planned-end", "standing-job"]
+    what: Literal["next-update", "review", "unfreeze", "planned-end", "standing-job"]
     due: Utc
     moment: Utc
     people: tuple[UserId, ...]
+    terms: tuple[str, ...] = ()
+    """Of a review: the terms that are due."""
 
 
 class DiagnosisRequested(Record):
@@ -416,7 +445,8 @@ Body = Annotated[
     | WaterlineMoved
     | MaintenanceMarked
     | PromiseReminded
-    | NoticesPreviewed | NoticeEntry | ReviewOpened | SavepointEntry | IncidentClosed,
+    | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned
+    | FindingSettled | SavepointEntry | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

@@ -19,6 +19,8 @@ from bot.incident.entries import (
     EvidenceRecorded,
     EvidenceRequested,
     Finding,
+    FindingAssigned,
+    FindingSettled,
     IncidentOpened,
     ReadersNoted,
     Verified,
@@ -100,6 +102,10 @@ class Incident:
     """Who was seen reading when consumers were told last."""
     late_runs: dict[str, frozenset[str]] = field(default_factory=dict)
     """Consumer -> its runs that were seen late, have read wrong rows, and were not named in any notice."""
+    declined_runs: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Consumer -> runs of that kind for which a person has said that no correction is needed."""
+    declined_at: dict[str, int] = field(default_factory=dict)
+    """Consumer -> the newest entry by which a person has said that no correction is needed."""
     severity_now: Severity | None = None
     waterline: WaterlineMoved | None = None
     verified: Verified | None = None
@@ -110,6 +116,10 @@ class Incident:
     frozen_until: datetime | None = None
     """When whoever froze it expects that it can go on; None: nobody said."""
     review: tuple[Finding, ...] | None = None
+    snippet: str | None = None
+    assigned: dict[tuple[str, str], FindingAssigned] = field(default_factory=dict)
+    """(contract, term) -> who mends it until when, as people have said."""
+    settled: dict[tuple[str, str], FindingSettled] = field(default_factory=dict)
     plan: SavepointPlanned | None = None
     """Of a planned savepoint, the newest."""
     releasing: set[ProposalId] = field(default_factory=set)
@@ -332,7 +342,12 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.previews[body.name] = body.notices
             incident.previewed_at[body.name] = entry.at
         case e.ReviewOpened():
-            incident.review = body.findings
+            incident.review, incident.snippet = body.findings, body.snippet
+        case e.FindingAssigned():
+            incident.assigned[body.contract, body.term] = body
+            incident.settled.pop((body.contract, body.term), None)
+        case e.FindingSettled():
+            incident.settled[body.contract, body.term] = body
         case e.SavepointPlanned():
             incident.plan = body
         case e.SavepointReleasing():

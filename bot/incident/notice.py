@@ -214,7 +214,7 @@ class NoticeAnswered(Record):
 
 class LateRunsSeen(Record):
     """Lineage shows runs of this consumer that have read wrong rows, and no notice has named them: it is due for a
-    correction until a person sends one."""
+    correction until a person sends one or says why not."""
 
     kind: Literal["late-runs-seen"] = "late-runs-seen"
     consumer: str
@@ -222,6 +222,14 @@ class LateRunsSeen(Record):
     """Their ids; of a channel, its readers with how many runs each."""
     asks: UserId | None = None
     """Who is asked to send it."""
+
+
+class CorrectionDeclined(Record):
+    """A person says why these consumers need no correction; `by` of the entry is who does."""
+
+    kind: Literal["correction-declined"] = "correction-declined"
+    consumers: tuple[str, ...]
+    reason: str
 
 
 class ObservedReader(Record):
@@ -266,5 +274,6 @@ NoticeEntry = (
     NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeRetried | NoticeAnswered | ReadersNoted
     | SeverityChanged | NoticesHeld
     | LateRunsSeen
+    | CorrectionDeclined
 )  # fmt: skip
 """What tells who was told."""

@@ -15,6 +15,7 @@ from bot.incident.doubt import WARNS
 from bot.incident.entries import PromiseReminded
 from bot.incident.incident import Incident
 from bot.incident.notice import PLANNED, Notice
+from bot.incident.review import open_items
 from bot.incident.setup import NEXT_UPDATE_MINUTES, TableSetup
 from bot.incident.staged_repairs import AGAIN, standing_job
 from bot.incident.waterline import last_taken_back
@@ -112,20 +113,25 @@ LAST_WORDS = frozenset({"recovered", "no_action_needed"})
 """Notices after which nothing more was promised."""
 
 
+BESIDE = frozenset({"review_published", PLANNED})
+"""Notices that say nothing of a next word: what was promised before them still is."""
+
+
 @dataclass(frozen=True)
 class Reminder:
     """One reminder that is owed at a moment."""
 
-    what: Literal["next-update", "unfreeze", "planned-end", "standing-job"]
+    what: Literal["next-update", "review", "unfreeze", "planned-end", "standing-job"]
     due: datetime
     moment: datetime
+    terms: tuple[str, ...] = ()
 
 
 def next_word_due(incident: Incident, setup: TableSetup | None) -> datetime | None:
     """When consumers expect the next word, as they read it; None while none was promised, or the last one was given. A
     last word counts while it holds: once the trust is taken back, word is due as if it had been promised then."""
     again = last_taken_back(incident)
-    told = [view for view in incident.notices.values() if view.notice.kind != PLANNED]
+    told = [view for view in incident.notices.values() if view.notice.kind not in BESIDE]
     told = [view for view in told if not (view.was_overtaken and is_last_word(view.notice))]
     if not incident.is_open or not told:
         return None
@@ -174,6 +180,7 @@ def reminders(incident: Incident, setup: TableSetup | None) -> tuple[Reminder, .
     """Every reminder that has not been given, the next first. Of several that were missed only the last is given."""
     every = (
         *_of_next_word(incident, setup),
+        *_of_review(incident),
         *_of_freeze(incident),
         *_of_planned_work(incident),
         *_of_standing_job(incident),
@@ -197,6 +204,15 @@ def _of_next_word(incident: Incident, setup: TableSetup | None) -> list[Reminder
 
 def _next_word_within(setup: TableSetup | None) -> timedelta:
     return timedelta(minutes=NEXT_UPDATE_MINUTES if setup is None else setup.next_update_minutes)
+
+
+def _of_review(incident: Incident) -> list[Reminder]:
+    """On the day itself, one reminder for all terms of that day."""
+    days: dict[datetime, list[str]] = {}
+    for item in open_items(incident):
+        if item.due is not None:
+            days.setdefault(item.due, []).append(item.finding.term)
+    return [Reminder(what="review", due=due, moment=due, terms=tuple(terms)) for due, terms in days.items()]
 
 
 def _of_freeze(incident: Incident) -> list[Reminder]:

@@ -1,5 +1,5 @@
 """The contract review: every promised term, and each that recovery relies on, against what was observed in the
-incident.
+incident; who repairs what broke, until when, and whether it is done.
 
 A term that was broken during the incident counts as broken, also when the repair has restored it since. Where nobody
 asked for evidence, the commits alone can show that a promise broke, never that it was kept.
@@ -8,6 +8,7 @@ How long an incident took, from the first wrong commit to the word that reached 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
@@ -15,9 +16,10 @@ from statistics import median
 from bot.incident.approval import mentions
 from bot.incident.contract_terms import cadence_term, fresh_term, in_order, observed_terms, term
 from bot.incident.diagnosis import Matches
-from bot.incident.entries import Diagnosed, Finding, NoticeEnded, Verified
+from bot.incident.entries import Diagnosed, Finding, FindingSettled, NoticeEnded, Verified
 from bot.incident.execution import ProposalView
 from bot.incident.incident import Incident
+from bot.incident.setup import TableSetup
 from bot.observation.contract import TableContract
 from bot.observation.evidence import Evidence, Observation, Verdict
 from bot.observation.findings import (
@@ -28,6 +30,7 @@ from bot.observation.findings import (
     SchemaDriftFinding,
     Term,
 )
+from bot.observation.ids import UserId
 from bot.observation.ledger import LedgerRow
 from bot.observation.record import Record
 from bot.observation.sentences import clock_time, span
@@ -51,6 +54,62 @@ def review(incident: Incident, observation: Observation, contract: TableContract
         *([_in_time(incident, contract.late_after)] if contract.late_after is not None else []),
     )
     return (*in_order(_beside_then(incident, found)), *_decisions(incident))
+
+
+def charged(findings: Iterable[Finding], incident: Incident, setup: TableSetup, *, at: datetime) -> tuple[Finding, ...]:
+    """Each that did not hold gets a day, from `at` on, and an owner: by configuration, else who answers for the table
+    by its contract, else the responder. How it was approved is no matter of the table's team."""
+    someone = incident.responder or incident.opened_by
+    team = setup.team.answering(at.date()) if setup.team is not None else None
+
+    def owner(finding: Finding) -> UserId:
+        by_contract = None if finding.contract == "approval" else team
+        return setup.review_owners.get(finding.contract) or by_contract or UserId(someone)
+
+    return tuple(
+        finding.model_copy(update={"owner": owner(finding), "due": at + setup.review_due})
+        if finding.holds is False
+        else finding
+        for finding in findings
+    )
+
+
+@dataclass(frozen=True)
+class ReviewItem:
+    """One term that did not hold, or that nobody could tell."""
+
+    number: int
+    """Place among the findings of the newest review, from 1."""
+    finding: Finding
+    owner: UserId | None
+    due: datetime | None
+    settled: FindingSettled | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody still has to do something by a day."""
+        return self.settled is None and self.due is not None
+
+    def is_overdue(self, now: datetime) -> bool:
+        return self.is_open and self.due is not None and self.due < now
+
+
+def review_items(incident: Incident) -> tuple[ReviewItem, ...]:
+    """Those that did not hold first; empty before the review is opened. What held asks for nothing."""
+    numbered = [(n, f) for n, f in enumerate(incident.review or (), start=1) if f.holds is not True]
+    return tuple(_item(incident, number, f) for number, f in sorted(numbered, key=lambda each: each[1].holds is None))
+
+
+def open_items(incident: Incident) -> tuple[ReviewItem, ...]:
+    return tuple(item for item in review_items(incident) if item.is_open)
+
+
+def _item(incident: Incident, number: int, finding: Finding) -> ReviewItem:
+    key = (finding.contract, finding.term)
+    given = incident.assigned.get(key) or finding
+    return ReviewItem(
+        number=number, finding=finding, owner=given.owner, due=given.due, settled=incident.settled.get(key)
+    )
 
 
 def _answers(incident: Incident, task: str | None = None) -> list[Evidence]:

@@ -6,9 +6,10 @@ Whose table it is: the team that its data contract names.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import date, timedelta
 
 from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import Contract
 from bot.observation.contract import CopyRule, TableContract
 from bot.observation.ids import Severity, TableName, UserId
 from bot.observation.readers import Consumer, Untold
@@ -46,6 +47,10 @@ class Team(Record):
     def current(self, on: date) -> tuple[TeamMember, ...]:
         """Who is of it on that day, owners first, then stewards, then the others."""
         return tuple(sorted((each for each in self.members if each.is_there(on)), key=_place))
+
+    def answering(self, on: date) -> UserId | None:
+        """The Slack user who answers for the table: an owner, else a steward, else any member whom Slack knows."""
+        return next((each.slack for each in self.current(on) if each.slack is not None), None)
 
     def has(self, user: UserId, on: date) -> bool:
         """Whether this Slack user is of it on that day."""
@@ -92,6 +97,10 @@ class TableSetup(Record):
     """How its rows are made once more from the source; None: nothing is declared."""
     copies: CopyRule = CopyRule()
     """Which copy of a row is the right one."""
+    review_due: timedelta = timedelta(days=14)
+    """What a review finds is to be mended within this time."""
+    review_owners: dict[Contract, UserId] = {}
+    """Contract -> who mends what is found in it; else who answers for the table, else the incident's responder."""
     team: Team | None = None
     """Whose table it is, as its data contract says; None: it does not."""
 

@@ -2,7 +2,7 @@
 
 The rule: a doubt beats not knowing, and not knowing beats trust. Beside one incident a later one may speak for the
 table, or another may have it in doubt; consumers whose last notice does not hold any more are due for a correction,
-which a person sends.
+which a person sends or says why not.
 """
 
 from collections.abc import Sequence
@@ -491,20 +491,22 @@ def corrections_due(incident: Incident) -> tuple[CorrectionDue, ...]:
             last[view.notice.consumer] = view
     found = []
     for consumer, view in last.items():
-        why = _why_due(incident, view) or ("late-run" if consumer in incident.late_runs else None)
-        if why is not None:
+        why, since = _why_due(incident, view) or (None, 0)
+        if why is None and consumer in incident.late_runs:
+            found.append(CorrectionDue(consumer, "late-run"))
+        elif why is not None and incident.declined_at.get(consumer, 0) < since:
             found.append(CorrectionDue(consumer, why))
     return tuple(found)
 
 
-def _why_due(incident: Incident, view: NoticeView) -> Why | None:
-    """None: what the notice says holds."""
+def _why_due(incident: Incident, view: NoticeView) -> tuple[Why, int] | None:
+    """(Reason, number of the entry that gave it); None: what the notice says holds."""
     mark, back = incident.waterline, last_taken_back(incident)
     data = view.notice.data
     is_comfort = view.notice.kind in ALL_CLEAR or (data is not None and data.stage == "proven")
     if is_comfort and back is not None and view.seq < back.seq:
         is_trusted = mark is not None and mark.status == "trusted"
-        return "proven-again" if is_trusted else "taken-back"
+        return "proven-again" if is_trusted else "taken-back", back.seq
     moves = [entry for entry in incident.entries if isinstance(entry.body, WaterlineMoved)]
     if not moves or mark is None or mark.status == "trusted" or data is None or data.trusted_snapshot is None:
         return None
@@ -512,4 +514,6 @@ def _why_due(incident: Incident, view: NoticeView) -> Why | None:
     # snapshot than those is what another incident says of the table.
     left = {incident.opened.trusted, *(e.body.snapshot for e in moves if isinstance(e.body, WaterlineMoved))}
     is_old = view.seq < moves[-1].seq or data.trusted_snapshot in left
-    return "moved" if data.trusted_snapshot != mark.snapshot and is_old else None
+    if data.trusted_snapshot != mark.snapshot and is_old:
+        return "moved", max(moves[-1].seq, view.seq)
+    return None

@@ -2,7 +2,7 @@
 
 What stands below a field is its documentation: `docs/notices.md` is written from it.
 
-What some notices announce beside the table's state: a recovery.
+What some notices announce beside the table's state: a recovery, a review.
 """
 
 from typing import Literal
@@ -22,6 +22,32 @@ class ProposedRecovery(Documented):
     """What it does, in a few words."""
     state: str
     """`proposed`, `approved`, `applied`, …"""
+
+
+class TermBroken(Documented):
+    """One term of the table's contract that did not hold."""
+
+    term: str
+    """What is promised."""
+    observed: str
+    """What was observed."""
+    action: str
+    """What is to be done; may be empty."""
+    is_fixed: bool
+    """Whether that is done."""
+
+
+class ReviewDone(Documented):
+    """The review in numbers, of what consumers were promised: the table's own contract."""
+
+    looked_at: int
+    """Terms of the table's contract."""
+    broken: tuple[TermBroken, ...]
+    """Those that did not hold."""
+    unknown: int
+    """Terms of which it could not be told whether they held."""
+    inner: int
+    """Terms of the job's state, the checkpoints and the decisions, which stay with the responders."""
 
 
 class Unheard(Documented):
@@ -160,6 +186,8 @@ class NoticeFacts(Documented):
     """Source records that were taken back and are not written again yet: the job is catching up."""
     proposal: ProposedRecovery | None
     """The recovery that is proposed, or was."""
+    review: ReviewDone | None
+    """What the contract review found."""
     earlier: Earlier | None
     """What this consumer was told last."""
     unheard: tuple[Unheard, ...]

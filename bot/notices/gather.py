@@ -5,16 +5,18 @@ What a notice announces beside the table's state, out of the incident. Pure.
 Whether a consumer must run again, and what it then computes anew: times, partitions, from which snapshot. Pure.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
 
 from bot.incident.diagnosis import LastGoodRows
 from bot.incident.doubt import is_unplaced, rows_up_to
+from bot.incident.entries import Finding
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import Incident
 from bot.incident.notice import PLANNED, NoticeData, RerunData, WorkState
-from bot.incident.promises import LAST_WORDS
+from bot.incident.promises import BESIDE, LAST_WORDS
 from bot.incident.setup import Team
 from bot.incident.trust import TAG, TrustState, pins_for
 from bot.incident.trust_claims import ALONE, ConcurrentDoubts
@@ -28,7 +30,9 @@ from bot.notices.facts import (
     Earlier,
     NoticeFacts,
     ProposedRecovery,
+    ReviewDone,
     Stage,
+    TermBroken,
     Trusted,
     Unheard,
 )
@@ -118,6 +122,10 @@ def _times(affected: Affected, damage: Damage) -> tuple[Utc | None, Utc | None]:
 
 _S = ProposalState
 _OVER = frozenset({_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED, _S.REFUSED})
+_NOT_OF_THE_TABLE = frozenset({"review_published"})
+"""Kinds in whose place no other notice is read: what they say is not of the table's rows."""
+_INNER = re.compile(r"<[@!#][^>]*>|\b[a-z][a-z0-9+.-]*://\S+")
+"""People and places: should a term of the table ever name them, consumers do not read them."""
 
 
 def proposal_of(incident: Incident) -> ProposedRecovery | None:
@@ -128,14 +136,32 @@ def proposal_of(incident: Incident) -> ProposedRecovery | None:
     return ProposedRecovery(title=view.proposal.title, state=view.state.value)
 
 
+def review_of(incident: Incident) -> ReviewDone | None:
+    """The review of the table's own contract; None before it is opened.
+
+    What it found of the job's state, of checkpoints and of decisions names people, reasons and places on storage: that
+    stays with the responders.
+    """
+    if incident.review is None:
+        return None
+    promised = [finding for finding in incident.review if finding.contract == "table"]
+    return ReviewDone(
+        looked_at=len(promised),
+        broken=tuple(_broken(incident, finding) for finding in promised if finding.holds is False),
+        unknown=sum(1 for finding in promised if finding.holds is None),
+        inner=len(incident.review) - len(promised),
+    )
+
+
 def earlier_of(incident: Incident, consumer: str, titles: Mapping[str, str]) -> Earlier | None:
     """The newest notice about the table that this consumer has, or may have; None: none has come yet. Its severity is
     the last one that has come: what was said of it since is said by the next notice, which takes the place of those
     that have not arrived."""
     views = [v for v in incident.notices.values() if v.notice.consumer == consumer and v.may_have_come]
-    if not views:
+    come = [view for view in views if view.notice.kind not in _NOT_OF_THE_TABLE]
+    if not come:
         return None
-    last = views[-1]
+    last = come[-1]
     said = next((v.notice.severity for v in reversed(views) if v.notice.severity is not None), None)
     title = titles.get(last.notice.kind, last.notice.kind.replace("_", " "))
     return Earlier(kind=last.notice.kind, title=title, at=last.queued_at, severity=said)
@@ -152,6 +178,16 @@ def unheard_of(incident: Incident, consumer: str, kind: str) -> tuple[Unheard, .
         elif view.notice.words:
             waiting.append(Unheard(at=view.queued_at, words=view.notice.words))
     return tuple(waiting)
+
+
+def _broken(incident: Incident, finding: Finding) -> TermBroken:
+    settled = incident.settled.get((finding.contract, finding.term))
+    return TermBroken(
+        term=finding.term,
+        observed=_INNER.sub("…", finding.observed),
+        action=_INNER.sub("…", finding.action),
+        is_fixed=settled is not None and settled.how == "fixed",
+    )
 
 
 def facts_for(
@@ -216,6 +252,7 @@ def facts_for(
         proofs=_proofs(incident),
         to_come=_to_come(incident),
         proposal=proposal_of(incident),
+        review=review_of(incident),
         earlier=earlier,
         unheard=unheard_of(incident, consumer.name, kind),
         now=now,
@@ -233,7 +270,7 @@ def facts_for(
 def _ends_it(incident: Incident, consumer: Consumer, kind: str, stage: Stage) -> bool:
     """Whether nothing more is promised. Who had the closing message, and is told of a detail of a table that is
     proven, waits for nothing."""
-    if not incident.is_open or kind in LAST_WORDS | {PLANNED}:
+    if not incident.is_open or kind in LAST_WORDS | BESIDE:
         return True
     if kind != "correction" or stage != "proven":
         return False

@@ -9,7 +9,7 @@ from bot.notices.facts import NoticeFacts, Stage
 from bot.notices.forms import as_markdown
 from bot.notices.lint import facts_documented
 from bot.notices.reading import ReadThrough
-from bot.notices.samples import NOON, ids, rerun_for, row, samples
+from bot.notices.samples import BROKEN, NOON, ids, rerun_for, row, samples
 from bot.notices.template import NoticeTemplate, render
 
 _EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
@@ -18,6 +18,7 @@ _EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
     "recovered": ("read above", "trusted by tag", "taken back", "proven"),
     "correction": ("unknown readers", "trusted by tag", "under review", "diagnosed"),
     "no_action_needed": ("not observed", "trusted by tag", "nothing affected", "proven"),
+    "review_published": ("not observed", "trusted by tag", "nothing affected", "proven"),
 }
 
 
@@ -63,6 +64,7 @@ def example(kind: str) -> NoticeFacts:
             if facts.damage.keys
             else facts.damage,
             "rerun": rerun_for(seen, few, facts.stage),
+            "review": facts.review.model_copy(update={"broken": BROKEN[:2]}) if facts.review else None,
         }
     )
 

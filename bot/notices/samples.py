@@ -13,7 +13,9 @@ from bot.notices.facts import (
     Earlier,
     NoticeFacts,
     ProposedRecovery,
+    ReviewDone,
     Stage,
+    TermBroken,
     Trusted,
     Unheard,
 )
@@ -126,6 +128,13 @@ AFFECTED: dict[str, Affected | None] = {
     ),
     "nothing affected": None,
 }  # fmt: skip
+BROKEN = tuple(
+    TermBroken(
+        term=f"One row per key ({name}).", observed="At 09:12 UTC: 200 keys live more than once.",
+        action="Write with upsert on this key." if n % 2 else "", is_fixed=n % 3 == 1,
+    )
+    for n, name in enumerate(("order_id", "line_id", *(f"key_{n}" for n in range(10))))
+)  # fmt: skip
 PROPOSAL = ProposedRecovery(title="Rewind sales.orders and its job to checkpoint 10", state="proposed")
 KEYS = KeysChanged(
     columns=("region", "order_id"), repeated=200, changed=12, gone=1, differing=("amount", "status"),
@@ -188,6 +197,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 proofs=("no duplicates", "no gaps") if stage == "proven" else (),
                 to_come=350 if full else 0,
                 proposal=PROPOSAL if full else None,
+                review=ReviewDone(looked_at=14, broken=BROKEN, unknown=2, inner=9) if full else None,
                 earlier=Earlier(kind="first_warning", title="First warning", at=NOON, severity="sev3")
                 if full
                 else None,

@@ -13,6 +13,7 @@ from bot.incident.delivery import HeldView
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import Incident
 from bot.incident.promises import next_word_due, planned_end_due
+from bot.incident.review import open_items
 from bot.incident.setup import TableSetup
 from bot.incident.trust import Trust, TrustState
 from bot.observation.errors import CouldNotLook
@@ -162,7 +163,7 @@ def home_facts(
         mine=mine,
         other_open=tuple(i for i in open_ones if i not in mine),
         tables=tables,
-        promises=tuple(sorted(_promises(open_ones, setups), key=lambda p: p.at)),
+        promises=tuple(sorted((*_promises(open_ones, setups), *_to_mend(known_ones, user)), key=lambda p: p.at)),
         now=now,
     )
 
@@ -186,6 +187,14 @@ def _unsent(incident: Incident) -> list[HeldView]:
 def _is_held_for(view: HeldView, user: UserId, groups: Groups) -> bool:
     """Whether this person may send them: whoever asked may not."""
     return user != view.asked_by and may_approve(view.held.policy, user, groups)
+
+
+def _to_mend(incidents: Iterable[Incident], user: UserId) -> Iterator[Promise]:
+    """What reviews have handed to this person, closed incidents included: a review goes on after its incident."""
+    for incident in incidents:
+        for item in open_items(incident):
+            if item.owner == user and item.due is not None:
+                yield Promise(at=item.due, incident=incident, what=f"fix “{item.finding.term.rstrip('.')}”")
 
 
 def _promises(open_ones: Iterable[Incident], setups: Mapping[TableName, TableSetup]) -> Iterator[Promise]:

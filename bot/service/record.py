@@ -45,7 +45,7 @@ from bot.incident.hidden_values import withheld_from
 from bot.incident.incident import Incident, fold
 from bot.incident.journal import Entry, Line
 from bot.incident.proposal import requirement_sentence
-from bot.incident.review import metrics
+from bot.incident.review import metrics, review_items
 from bot.incident.setup import TableSetup
 from bot.notices.forms import as_markdown
 from bot.observation.contract import TableContract
@@ -380,6 +380,7 @@ class Records:
             answered=[run for run in incident.runs.values() if run.evidence is not None],
             unanswered=[run for run in incident.runs.values() if run.evidence is None],
             metrics=metrics(incident),
+            charges={item.number: item for item in review_items(incident)},
             carried=carried is not None,
             folds=name == "incident.md.j2" and packs,
             packed=packed(carried) if carried and packs else "",

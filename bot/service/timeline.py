@@ -51,6 +51,8 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             asked = f" <@{body.asks}>, please send a correction from the card." if body.asks else ""
             runs = ", ".join(body.runs)
             return f"Lineage now shows that {body.consumer} read wrong rows: {full_stop(runs)}{asked}"
+        case n.CorrectionDeclined():
+            return f"No correction is sent to {', '.join(body.consumers)}: {full_stop(body.reason)}"
         case n.ReadersNoted():
             return _readers(body)
         case n.SeverityChanged():
@@ -92,6 +94,8 @@ def _kind_in_words(kind: str) -> str:
 def promise_sentence(body: PromiseReminded) -> str:
     """For a reader who was not there; who and when stand beside it."""
     match body:
+        case PromiseReminded(what="review"):
+            return f"{_people(body)} reminded: {len(body.terms)} review items are due on {body.due:%Y-%m-%d}."
         case PromiseReminded(what="unfreeze"):
             return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can resume."
         case PromiseReminded(what="planned-end"):
@@ -166,6 +170,8 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     | e.MaintenanceMarked
     | e.NoticesPreviewed
     | e.ReviewOpened
+    | e.FindingAssigned
+    | e.FindingSettled
     | e.SavepointEntry
     | e.IncidentClosed,
 ) -> str:
@@ -197,6 +203,10 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
         case e.ReviewOpened():
             broken = sum(1 for finding in body.findings if finding.holds is False)
             return f"Contract review opened: {counted(len(body.findings), 'term')} looked at, {broken} did not hold."
+        case e.FindingAssigned():
+            return f"<@{body.owner}> owns the review item “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
+        case e.FindingSettled():
+            return f"The review item “{_bare(body.term)}” is {body.how}: {full_stop(body.reason)}"
         case e.SavepointPlanned() | e.SavepointReleasing() | e.SavepointReleased():
             return savepoint_sentence(body)
         case e.IncidentClosed():

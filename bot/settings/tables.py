@@ -5,6 +5,7 @@ their author meant.
 """
 
 from collections.abc import Collection, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import get_args
 
@@ -12,10 +13,11 @@ from pydantic import Field
 from ruamel.yaml.comments import CommentedMap
 
 from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import Contract
 from bot.incident.setup import NEXT_UPDATE_MINUTES, TableSetup
 from bot.observation.contract import CopyRule, TableContract
 from bot.observation.errors import BadConfiguration
-from bot.observation.ids import Severity, TableName
+from bot.observation.ids import Severity, TableName, UserId
 from bot.observation.readers import Consumer
 from bot.observation.record import Record
 from bot.observation.replay import ReplaySettings
@@ -80,6 +82,19 @@ class TableSettings(Record):
         examples=[30],
         json_schema_extra={"unit": "minutes"},
     )
+    review_due_days: int = Field(
+        default=14,
+        ge=1,
+        description="Owners fix the findings of a review within this time, unless somebody sets another day.",
+        examples=[14],
+        json_schema_extra={"unit": "days"},
+    )
+    review_owners: dict[Contract, UserId] = Field(
+        default={},
+        description="Owner of a review's findings, by contract (`state`, `checkpoint`, `table`, `approval`). By "
+        "default an owner in the contract's `team` (not for `approval`), else the responder.",
+        examples=[{"table": "U0DANA0001"}],
+    )
 
     def beside(self, folder: Path) -> "TableSettings":
         """The same, its contract's file and its consumers' folders in that folder unless their paths are absolute."""
@@ -102,6 +117,8 @@ class TableSettings(Record):
             replay=self.replay and self.replay.of(job.kafka if job is not None else None),
             copies=self.copies,
             next_update_minutes=self.next_update_minutes,
+            review_due=timedelta(days=self.review_due_days),
+            review_owners=self.review_owners,
         )
 
 

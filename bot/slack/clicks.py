@@ -8,6 +8,7 @@ from bot.observation.errors import Refused
 from bot.observation.ids import IncidentId, ProposalId, StepId, short_job
 from bot.service.proposals.approving import keep_other
 from bot.service.services import Services
+from bot.slack.blocks.review import term_form
 from bot.slack.commands import mute_clicked
 from bot.slack.forms import PLANNED_TITLE, REASONS, open_form_id, planned_form, problem_form
 from bot.slack.ids import Click
@@ -117,6 +118,13 @@ class Clicks:
     def _review(self, click: Clicked, incident: str, step: str) -> None:
         self._services.reviews.open(IncidentId(incident), by=click.user, step=StepId(step))
 
+    def _term(self, click: Clicked, incident: str, number: str) -> None:
+        try:
+            form = term_form(self._services.store.get(IncidentId(incident)), int(number), click.channel)
+        except Refused as error:
+            form = problem_form("Review item", str(error))
+        self._views.fill(open_form_id(click.trigger), form)
+
     def _open(self, click: Clicked, *what: str) -> None:
         table, sighting = (*what, "", "")[:2]
         self._opening.fill(click.trigger, click.channel, table, sighting=sighting)
@@ -155,6 +163,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.TURN_PAGE: Clicks._turn_page,
     Click.TELL_AGAIN: Clicks._tell_again,
     Click.REVIEW: Clicks._review,
+    Click.TERM: Clicks._term,
     Click.OPEN: Clicks._open,
     Click.MUTE: Clicks._mute,
     Click.EXPORT: Clicks._export,

@@ -39,6 +39,7 @@ REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.SETTLE_NOT: (Form.SETTLE_NOT, "It did not happen", "What did you look at and see?", "It did not happen"),
     Click.WITHDRAW_PLAN: (Form.WITHDRAW_PLAN, "Withdraw the plan", "Why was it not planned?", "Withdraw"),
     Click.HELP: (Form.HELP, "Ask for help", "What do you need?", "Ask"),
+    Click.DECLINE_CORRECTION: (Form.DECLINE_CORRECTION, "No correction", "Why do they need none?", "Send none"),
     Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
 }
 
@@ -83,6 +84,8 @@ def form_for(request: Request) -> View | None:
             return placeholder(_OPEN_TITLE, open_form_id(request.trigger), "Checking the table…")
         case Command(verb="savepoint"):
             return placeholder("Plan a savepoint", open_form_id(request.trigger), "Checking the table and the job…")
+        case Clicked(action=Click.TERM):
+            return placeholder("Review item", open_form_id(request.trigger), "Reading the review…")
         case Clicked(action=Click.PLANNED):
             return placeholder(PLANNED_TITLE, open_form_id(request.trigger), "Reading the diagnosis…")
         case Command(verb="notify") if request.rest.split(" ")[0] == AGAIN:

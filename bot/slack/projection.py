@@ -77,6 +77,11 @@ class Projection:
                 self._outbox.touch(f"{incident.id}/execution/{body.proposal}")
                 if isinstance(body, e.ExecutionEnded):
                     self._touch_promises(incident)
+            case e.FindingAssigned() | e.FindingSettled():
+                self._in_thread(incident, f"line/{entry.seq}")
+                opened = [each.seq for each in incident.entries if isinstance(each.body, e.ReviewOpened)]
+                self._outbox.touch(f"{incident.id}/line/{opened[-1]}")
+                self._touch_promises(incident)
             case e.NoticeQueued():
                 notice = body.notice
                 key = notice_post(incident.id, notice.key(incident.id))

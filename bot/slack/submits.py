@@ -3,7 +3,9 @@
 from bot.incident.approval import mentions
 from bot.incident.asked import end_of_day, said_moment
 from bot.incident.decisions import approval_counts, settlement_counts
-from bot.observation.ids import IncidentId, ProposalId, StepId, TableName
+from bot.observation.errors import Refused
+from bot.observation.ids import IncidentId, ProposalId, StepId, TableName, UserId
+from bot.service.reviewing import Reviews
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience
 from bot.slack.commands import closed
@@ -58,6 +60,8 @@ class Submits:
                 return closed(self._services, IncidentId(ids[0]), reason, form.user)
             case Form.SAVEPOINT:
                 return plan_savepoint(self._services, form)
+            case Form.TERM:
+                return answer_item(self._services.reviews, form)
             case Form.NOTICE:
                 return self._send(form, *ids)
             case Form.WORDS:
@@ -67,6 +71,8 @@ class Submits:
             case Form.HELP:
                 answering = self._services.answering
                 return answering.answer(IncidentId(ids[0]), int(ids[1]), "needs-help", by=form.user, text=reason)
+            case Form.DECLINE_CORRECTION:
+                self._services.telling.decline_correction(IncidentId(ids[0]), reason, by=form.user)
             case _:
                 return "This form is out of date. Start again from the newest card."
         return None
@@ -95,6 +101,24 @@ class Submits:
             who = mentions(held.held.policy.approvers, (held.asked_by,))
             return f"Somebody else must send these notices: ask {who}. They wait in the incident's channel."
         return "These notices were already sent. Nothing was sent now."
+
+
+def answer_item(reviews: Reviews, form: Submitted) -> str:
+    """Assign or settle a review item, as the form says; a day ends at its last second in UTC. Raises Refused."""
+    incident, number = IncidentId(form.about.split("/")[0]), int(form.about.split("/")[1])
+    way, reason = form.values["way"], form.values.get("reason", "").strip()
+    if way in ("fixed", "accepted"):
+        item = reviews.settle(incident, number, "fixed" if way == "fixed" else "accepted", reason, by=form.user)
+        return f"“{item.finding.term.rstrip('.')}” is {way}."
+    if reason:
+        raise Refused(
+            "Nothing was saved. The form assigns the item and also says what was done.",
+            f"You wrote: “{reason}”.",
+            "Open the form again. Choose fixed or accepted to keep this text, or clear it to assign the item.",
+        )
+    owner, due = UserId(form.values["owner"]), end_of_day(form.values["due"])
+    item = reviews.assign(incident, number, owner=owner, due=due, by=form.user)
+    return f"“{item.finding.term.rstrip('.')}” is assigned to <@{item.owner}>, due {item.due:%Y-%m-%d}."
 
 
 def plan_savepoint(services: Services, form: Submitted) -> str:

@@ -161,9 +161,9 @@ def test_a_proposal_waits_for_me_until_the_last_yes_that_can_count(story: Story,
     assert len(facts.waiting) == waits
 
 
-@pytest.mark.parametrize(("kind", "waits"), [("correction", 1), ("update", 0)])
+@pytest.mark.parametrize(("kind", "waits"), [("review_published", 1), ("update", 0)])
 def test_after_its_end_only_what_may_still_be_sent_waits(story: Story, kind: str, waits: int) -> None:
-    """A correction is sent when its incident has ended, too."""
+    """A review is published when its incident has ended."""
     holds(story.opens(), kind)
     story.closes()
 

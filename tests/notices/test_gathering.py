@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.incident.entries import NoticeEnded, NoticeQueued
+from bot.incident.entries import Finding, FindingSettled, NoticeEnded, NoticeQueued, ReviewOpened
 from bot.incident.notice import Notice, NoticeData
 from bot.incident.promises import BESIDE, LAST_WORDS
 from bot.incident.trust import pins_for
@@ -21,7 +21,7 @@ from bot.observation.looked import NotSeen, Seen
 from bot.observation.readers import Consumer, FarRead, ReadRun
 from bot.observation.table import HeadMove, TableState
 from tests import orders_table as orders
-from tests.decisions import ANA, CHANNEL, HEAD_AFTER, PROPOSAL
+from tests.decisions import ANA, BEN, CHANNEL, EVE, HEAD_AFTER, PROPOSAL
 from tests.incidents import Story
 from tests.published import table_rewound
 
@@ -261,6 +261,23 @@ def told(story: Story, kind: str, contract: TableContract | None = None) -> Noti
     )  # fmt: skip
 
 
+TABLE_TERM = Finding(
+    contract="table", term="One row per key (order_id).", observed="At 09:12 UTC: 200 keys live more than once.",
+    holds=False, action="Write with upsert on this key.", owner=ANA,
+)  # fmt: skip
+INNER = (
+    Finding(
+        contract="state", term="Restores start from a point that pairs.",
+        observed="s3://secret-state/savepoints/savepoint-6 has no pair.", holds=False, action="Start from 10."
+    ),
+    Finding(
+        contract="approval", term="Each change was approved as the table's policy requires.",
+        observed=f"<@{EVE}> approved alone at 09:01 UTC: Ben was ill.", holds=False, action=f"Let <@{BEN}> judge."
+    ),
+    Finding(contract="checkpoint", term="Checkpoints come.", observed="hdfs://inner/chk-7.", holds=None, action=""),
+)  # fmt: skip
+
+
 def test_the_newest_recovery_that_is_not_over_is_the_proposed_one(story: Story) -> None:
     """With its title, as its approvers read it, and its state."""
     story.opens().proposes()
@@ -271,6 +288,34 @@ def test_the_newest_recovery_that_is_not_over_is_the_proposed_one(story: Story) 
     assert proposed.state == "proposed"
     assert proposed.title == story.incident.proposals[PROPOSAL].proposal.title
     assert applied.state == "applied"
+
+
+def test_what_the_review_found_inside_stays_inside(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
+    """No people, no reasons, no places on storage: consumers read of what they were promised."""
+    odd = TABLE_TERM.model_copy(update={"term": "Positions.", "observed": f"See s3://lake/x.parquet, <@{ANA}>."})
+    story.opens().says(ReviewOpened(findings=(TABLE_TERM, odd, *INNER)), by=ANA)
+
+    body = render(templates["review_published"], told(story, "review_published")).split("Questions:")[0]
+
+    assert [w for w in ("s3:", "hdfs:", "U0", "glass", "Ben was ill", "savepoint", "Restores") if w in body] == []
+
+
+def test_the_review_is_told_as_to_what_consumers_were_promised(
+    story: Story, templates: Mapping[str, NoticeTemplate]
+) -> None:
+    """The table's own terms, with what was mended since."""
+    story.opens().says(ReviewOpened(findings=(TABLE_TERM, *INNER)), by=ANA)
+    before = told(story, "review_published").review
+    settled = FindingSettled(contract="table", term=TABLE_TERM.term, how="fixed", reason="<@U0ANA00001> did it.")
+    story.says(settled, by=ANA)
+
+    facts = told(story, "review_published")
+
+    assert (facts.review.looked_at, facts.review.unknown, facts.review.inner) == (1, 0, 3)
+    assert [each.is_fixed for each in (*before.broken, *facts.review.broken)] == [False, True]
+    text = render(templates["review_published"], facts)
+    assert "1 term of the table's contract: 1 did not hold." in text
+    assert "200 keys live more than once. This is fixed." in text
 
 
 def sends(story: Story, kind: str, how: str | None = "delivered", *, may_be_there: bool = False) -> None:
@@ -289,8 +334,9 @@ def earlier(story: Story) -> str | None:
 
 
 def test_a_correction_is_read_in_place_of_what_was_said_of_the_table(story: Story) -> None:
-    """By the newest that has come."""
+    """What came after it, and says nothing of the rows, still counts."""
     sends(story.opens(), "recovered")
+    sends(story, "review_published")
 
     assert earlier(story) == "recovered"
 

@@ -17,7 +17,7 @@ SAMPLES = dict(samples())
 LIST_BELOW = re.compile(r"(list|snapshots?|listed|ids) below")
 KINDS = (
     "correction", "first_warning", "no_action_needed", "planned_work",
-    "recovered", "update",
+    "recovered", "review_published", "update",
 )  # fmt: skip
 
 
@@ -173,6 +173,14 @@ def test_the_last_message_says_that_it_is(templates: Mapping[str, NoticeTemplate
     assert "This is the last message about the table, unless we have to correct it." in render(
         templates[kind], SAMPLES[_sample()]
     )
+
+
+def test_a_review_takes_back_nothing_that_was_asked(templates: Mapping[str, NoticeTemplate]) -> None:
+    """Who was asked to run again and has not is not told that nothing to do."""
+    text = render(templates["review_published"], SAMPLES[_sample()])
+
+    assert "You need not do anything" not in text
+    assert "What earlier messages asked for still holds" in text
 
 
 def test_a_correction_without_a_next_word_promises_none(templates: Mapping[str, NoticeTemplate]) -> None:

@@ -15,6 +15,7 @@ from bot.incident.approval import ApprovalPolicy
 from bot.incident.entries import (
     ApprovalReminded,
     Body,
+    CorrectionDeclined,
     DeliveryDelayed,
     DeliveryTried,
     DiagnosisEnded,
@@ -23,6 +24,8 @@ from bot.incident.entries import (
     EvidenceRunAgain,
     EvidenceStopped,
     ExecutionStarted,
+    FindingAssigned,
+    FindingSettled,
     LateRunsSeen,
     MaintenanceMarked,
     NoteAdded,
@@ -497,6 +500,7 @@ def _told_by_mail(story: Story) -> tuple[Body, ...]:
         SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it"),
         NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None),
         LateRunsSeen(consumer="revenue_daily", runs=("late",), asks=BEN),
+        CorrectionDeclined(consumers=("revenue_daily",), reason="It was a test"),
     )
 
 
@@ -506,6 +510,8 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
         ApprovalReminded(proposal=PROPOSAL, number=2),
         VetoTimeEnded(proposal=PROPOSAL),
         OutcomeSettled(proposal=PROPOSAL, index=0, happened=True, reason="No process runs", by=BEN, at=orders.NINE),
+        FindingAssigned(contract="state", term="Restores pair.", owner=BEN, due=orders.NINE),
+        FindingSettled(contract="state", term="Restores pair.", how="fixed", reason="Only stop-savepoints now"),
         SavepointPlanned(reason="New pricing", code_before="1", code_after="2", until=orders.NINE),
         SavepointReleasing(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711"),
         SavepointReleased(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711", how="removed"),
@@ -519,7 +525,7 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
         PlanDeclared(planned=PLANNED),
         PlanWithdrawn(code="F21", reason="It was another table"),
         NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
-        PromiseReminded(what="unfreeze", due=orders.NINE, moment=orders.NINE, people=(BEN,)),
+        PromiseReminded(what="review", due=orders.NINE, moment=orders.NINE, people=(BEN,), terms=("Restores pair.",)),
         ResponderAssigned(user=BEN, note="the savepoint of 14:00 is the good one"),
         *_told_by_mail(story),
     )

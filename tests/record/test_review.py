@@ -7,8 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from bot.incident.approval import ApprovalPolicy
 from bot.incident.entries import Finding
-from bot.incident.review import review
+from bot.incident.review import charged, review
+from bot.incident.setup import TableSetup
 from bot.observation.contract import ContractColumn
 from bot.observation.evidence import Observation, Verdict
 from bot.observation.findings import (
@@ -23,7 +25,7 @@ from bot.observation.flink import CheckpointKind, CheckpointSettings, JobRun, Re
 from bot.observation.ids import CheckpointId
 from bot.observation.looked import Seen
 from tests import orders_table as orders
-from tests.decisions import BEN, EVE
+from tests.decisions import ANA, BEN, EVE
 from tests.incidents import Story
 
 MINUTE = timedelta(minutes=1)
@@ -444,3 +446,18 @@ def test_what_was_seen_to_hold_is_told_when_the_source_is_down_later(story: Stor
     assert found["Checkpoints are exactly-once."].holds is True
     assert "At the review: Could not look" in found["Checkpoints are exactly-once."].observed
     assert found["State outlives a run that is cancelled."].holds is None
+
+
+def test_each_broken_promise_has_an_owner_and_a_day(story: Story) -> None:
+    """As the other terms have: by configuration, else the responder."""
+    setup = TableSetup(
+        name=orders.TABLE, job=orders.JOB, contract=orders.contract(), consumers=(),
+        policies={"default": ApprovalPolicy(users=(ANA,))}, next_update_minutes=30,
+    )  # fmt: skip
+    fresh(late(story.opens(), 900), 1200)
+    found = terms(story, expired(), freshness=15 * MINUTE, late_after=5 * MINUTE, keep_snapshots=timedelta(days=5))
+
+    owned = {each.term: each for each in charged(found.values(), story.incident, setup, at=story.now)}
+
+    for term in (FRESH, LATE, "Snapshots stay readable for 5 d."):
+        assert (owned[term].owner, owned[term].due) == (ANA, story.now + setup.review_due)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,12 +17,16 @@ from bot.incident.notice import Notice, ObservedReader
 from bot.incident.proposal import AffectedRun, OtherRows
 from bot.incident.setup import TableSetup
 from bot.observation.contract import TableContract
+from bot.observation.errors import Refused
 from bot.observation.findings import Limit, RecoveryDeadline
-from bot.observation.ids import short
+from bot.observation.ids import UserId, short
 from bot.observation.readers import Consumer, ReadRun, Untold
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.proposal import proposal_message
+from bot.slack.ids import Form
 from bot.slack.limits import SECTION_TEXT, fit
+from bot.slack.requests import Submitted
+from bot.slack.submits import answer_item
 from bot.slack.text import parted
 from tests import orders_table as orders
 from tests.approval.desk import Desk
@@ -231,3 +236,15 @@ def test_what_a_yes_means_is_shown_where_the_button_has_no_room_for_it() -> None
     assert "*What approving means*" in told
     assert "last-91ab20-39 protect their snapshots" in told
     assert "*What approving means*" not in shown()
+
+
+def test_words_under_what_was_done_are_not_dropped_by_handing_the_term_on() -> None:
+    """“Assign to the owner” is chosen when the form opens; who describes a fix easily leaves it so."""
+    nobody: Any = None
+    values = {"way": "assign", "owner": "U0BEN00001", "due": "2026-12-24", "reason": "Mended: the uid is pinned."}
+    form = Submitted(user=UserId("U0ANA00001"), form=Form.TERM, about="wl-1/2", values=values, trigger="t")
+
+    with pytest.raises(Refused, match="Nothing was saved") as refused:
+        answer_item(nobody, form)
+
+    assert "Mended: the uid is pinned." in str(refused.value)

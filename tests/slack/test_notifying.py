@@ -1,7 +1,7 @@
 """Consumers are notified, answer, and are notified again; planned work and the review."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,14 +11,17 @@ from bot.adapters.journal_sql import open_store
 from bot.adapters.journal_sql.store import Store
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.entries import (
+    Finding,
     IncidentClosed,
     NoticeEnded,
     NoticeQueued,
     NoticeRetried,
+    ReviewOpened,
     WaterlineMoved,
 )
 from bot.incident.journal import WATERLINE
 from bot.incident.notice import Notice, NoticeData
+from bot.incident.review import open_items
 from bot.observation.ids import IncidentId
 from bot.observation.readers import Consumer
 from bot.service.diagnosing import OtherDoubts
@@ -323,6 +326,19 @@ def test_a_recovery_is_told_from_its_proposal(ana: Responder, dana: Responder) -
     assert "Tell consumers…" not in over.buttons
 
 
+@pytest.mark.usefixtures("collected")
+def test_a_review_is_told_from_the_review(ana: Responder, dana: Responder, bot: LittleBot) -> None:
+    """With the lines to add to the contract, which stay with the responders."""
+    finding = Finding(contract="table", term="The key is unique.", observed="220 live twice.", holds=False, action="")
+    opened = ReviewOpened(findings=(finding,), snippet="schema: []  # <why>")
+    bot.services.store.write(WL, by=ana.person.id, decide=lambda _now: [opened])
+    review = ana.sees("schema: []")
+    ana.clicks("Send the review to consumers…", review)
+    ana.reads_form()
+    ana.submits()
+    dana.sees("220 live twice", REVENUE)
+
+
 CONSUMERS = ("revenue_daily", "ml_features")
 UNDER_REVIEW = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 
@@ -423,6 +439,50 @@ def test_what_something_newer_has_overtaken_needs_nobody(store: Store, story: St
     assert (ended.how, ended.doubt, ended.asks) == ("overtaken", "", None)
     assert (old.doubt, old.command) == ("", "")
     assert aloud(store, story) == []
+
+
+def reviewed(ana: Responder) -> SeenMessage:
+    """The review's message."""
+    return ana.sees("Contract review:")
+
+
+def test_a_term_is_handed_on_and_settled_after_the_incident_has_ended(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """Closing opens the review; its owner is told at Home until he has settled it, with a reason."""
+    ana.asks("close anyway: the consumers can wait.")
+    [broken, *_] = open_items(bot.services.store.get(WL))
+    ana.clicks("Change…", reviewed(ana))
+    ana.reads_form()
+    ana.fills({"owner": "ben", "due": datetime.now(UTC).date() + timedelta(days=40)})
+    handed = ana.answer_to(ana.submits)
+    due_at_home = ben.home().plain
+
+    ben.clicks("Change…", reviewed(ben))
+    ben.reads_form()
+    ben.fills({"way": "It is fixed", "reason": "The deployment checks the pair."})
+    settled = ben.answer_to(ben.submits)
+
+    term = broken.finding.term.rstrip(".")
+    assert f"“{term}” is assigned to @Ben" in handed
+    assert f"fix “{term}”, wl-1" in due_at_home
+    assert settled == f"“{term}” is fixed."
+    assert "Fixed: The deployment checks the pair." in ben.sees("Fixed: The deployment checks the pair.").plain
+    assert f"fix “{term}”" not in ben.home().plain
+
+
+def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
+    """The refusal says what is missing; the term stays open."""
+    ana.asks("review")
+    before = open_items(bot.services.store.get(WL))
+
+    ana.clicks("Change…", reviewed(ana))
+    ana.reads_form()
+    ana.fills({"way": "It is accepted as it is"})
+    answer = ana.answer_to(ana.submits)
+
+    assert "A reason is missing." in answer
+    assert open_items(bot.services.store.get(WL)) == before
 
 
 @pytest.mark.smoke

@@ -175,8 +175,9 @@ def test_the_review_names_what_did_not_hold_first(tmp_path: Path) -> None:
 
     assert text == "Contract review: 1 of 3 terms did not hold"
     assert shown[1]["text"]["text"] == ":x: *Keys are unique.* 50 rows too many.\n→ Dedupe."
-    assert shown[2]["text"]["text"] == "*Unknown*\n• *State is kept.* Nobody says."
-    assert shown[3]["elements"][0]["text"] == "1 term held. The record has all of them."
+    assert shown[2]["accessory"]["text"]["text"] == "Change…"
+    assert shown[3]["text"]["text"] == "*Unknown*\n• *State is kept.* Nobody says."
+    assert shown[4]["elements"][0]["text"] == "1 term held. The record has all of them."
 
 
 def test_words_agree_with_their_number() -> None:

@@ -10,7 +10,9 @@ import pytest
 from bot.adapters.journal_sql import open_store
 from bot.incident.entries import EffectEnded, ExecutionEnded, ExecutionStarted, ProposalMade
 from bot.incident.incident import Incident
+from bot.incident.journal import WATERLINE
 from bot.incident.trust import TrustState
+from bot.incident.trust_claims import corrections_due
 from bot.incident.waterline import undo_left
 from bot.observation.ids import IncidentId
 from bot.slack.blocks.card import _step_buttons
@@ -115,6 +117,29 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     assert "until its new state is verified" in refused
     told = [view.notice for view in bot.services.store.get(WL).notices.values() if view.notice.kind != "first_warning"]
     assert [each.kind for each in told if each.channel == "C0REVENUE2"] == ["recovered", "correction"]
+
+
+def test_a_person_says_why_no_correction_is_sent(
+    proven: SeenMessage, ana: Responder, dana: Responder, bot: LittleBot
+) -> None:
+    """The card shows the consumer as due until then, and the reason is on record."""
+    ana.opens_form("notify recovered")
+    ana.submits()
+    dana.sees("is verified again", "revenue-analytics")
+    services = bot.services
+    trusted = services.store.get(WL).waterline
+    assert trusted is not None
+    doubted = trusted.model_copy(update={"status": "under-review"})
+    services.store.write(WL, by=WATERLINE, decide=lambda _now: [doubted])
+
+    ana.clicks("No correction…", ana.sees_on_card("Need a correction"))
+    ana.fills_reason("They read it on Mondays only.")
+    ana.sees("They read it on Mondays only.")
+
+    services.reconciler.settle_all()
+    incident = services.store.get(WL)
+    assert () == corrections_due(incident)
+    assert "correction" not in {view.notice.kind for view in incident.notices.values()}
 
 
 def test_an_execution_that_begins_while_the_duties_look_finds_the_trust_taken_back(

@@ -337,8 +337,11 @@ def test_what_is_refused_for_good_is_not_tried_again_by_itself(scene: Scene, ret
         ("first_warning", "recovered", True),
         ("recovered", "update", False),
         ("recovered", "correction", True),
+        ("recovered", "review_published", False),
         ("correction", "no_action_needed", True),
         ("correction", "update", False),
+        ("review_published", "update", False),
+        ("review_published", "review_published", True),
         ("all_quiet", "all_quiet", True),
         ("all_quiet", "update", False),
     ],
@@ -346,7 +349,7 @@ def test_what_is_refused_for_good_is_not_tried_again_by_itself(scene: Scene, ret
 def test_what_was_overtaken_is_not_sent(
     scene: Scene, retrying: Retrying, older: str, newer: str, is_refused: bool
 ) -> None:
-    """Nobody hears of a warning after the all-clear."""
+    """Nobody hears of a warning after the all-clear; the review does not take the place of an all-clear."""
     seq = failing(scene, older)
     failing(scene, newer, revision=2)
 

@@ -81,6 +81,23 @@ def test_a_second_run_that_is_seen_later_is_due_too(world: Cleared) -> None:
     assert ["revenue_daily"] == due(world)
 
 
+def test_a_person_may_say_why_not_and_a_further_run_is_due_again(world: Cleared) -> None:
+    """The reason is on record; further looks do not show the same run again."""
+    world.reads(world.scene.commits[-1], "late")
+    world.late.look(world.scene.id)
+    with pytest.raises(Refused):
+        world.telling.decline_correction(world.scene.id, " ", by=ANA)
+    world.telling.decline_correction(world.scene.id, "It was a test.", by=ANA)
+    world.late.look(world.scene.id)
+    declined = due(world)
+
+    world.reads(world.scene.commits[-2], "later")
+    world.late.look(world.scene.id)
+
+    assert [] == declined
+    assert ["revenue_daily"] == due(world)
+
+
 def test_whoever_had_to_run_again_is_due_for_a_further_run(scene: Scene) -> None:
     """The closing message named one; nothing is due as long as it is the only one."""
     with closing(Cleared(scene, read=scene.commits[-1])) as world:

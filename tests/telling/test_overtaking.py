@@ -21,8 +21,8 @@ from tests.incidents import Story
 from tests.telling.conftest import Scene, retrying_of
 
 WARNED, UPDATE, PLANNED = "first_warning", "update", "planned_work"
-RECOVERED, NOTHING, CORRECTION = "recovered", "no_action_needed", "correction"
-KINDS = (WARNED, UPDATE, PLANNED, RECOVERED, NOTHING, CORRECTION)
+RECOVERED, NOTHING, CORRECTION, REVIEW = "recovered", "no_action_needed", "correction", "review_published"
+KINDS = (WARNED, UPDATE, PLANNED, RECOVERED, NOTHING, CORRECTION, REVIEW)
 OF_PLANNED_WORK = {PLANNED, WARNED, UPDATE, RECOVERED, NOTHING, CORRECTION}
 ENDED_BY = {
     WARNED: {UPDATE, RECOVERED, NOTHING, CORRECTION},
@@ -31,6 +31,7 @@ ENDED_BY = {
     RECOVERED: {NOTHING, CORRECTION},
     NOTHING: {RECOVERED, CORRECTION},
     CORRECTION: {RECOVERED, NOTHING},
+    REVIEW: set[str](),
 }
 """In one stage of the incident, and while nobody took a trust back."""
 

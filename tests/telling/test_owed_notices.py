@@ -69,6 +69,7 @@ def told(kind: str, consumer: str = "revenue_daily", *, revision: int = 1, stage
     [
         ([told("first_warning")], True),
         ([told("first_warning"), TRUSTED, told("recovered")], False),
+        ([TRUSTED, told("recovered"), told("review_published")], False),
         ([TRUSTED, told("recovered"), told("correction", stage="proven")], False),
         ([healthy(), told("no_action_needed")], False),
         ([told("no_action_needed"), told("correction")], True),
@@ -168,6 +169,16 @@ def next_told(story: Story, *kinds: str, data: NoticeData | None = None) -> Stor
 def due(story: Story) -> datetime | None:
     """When the next word is."""
     return next_word_due(story.incident, SETUP)
+
+
+def test_what_says_nothing_of_a_next_word_neither_gives_nor_takes_a_promise(story: Story) -> None:
+    """A review is no reason to be reminded, nor to forget who waits."""
+    promised = due(next_told(story, "first_warning"))
+    kept = due(next_told(story, "review_published"))
+    ended = due(next_told(story, "recovered", "review_published"))
+
+    assert promised is not None
+    assert (promised, None) == (kept, ended)
 
 
 def test_the_next_word_is_due_when_the_text_says_so(story: Story) -> None:

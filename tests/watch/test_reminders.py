@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.incident.entries import PromiseReminded
-from bot.observation.ids import IncidentId
+from bot.incident.entries import Finding, PromiseReminded, ReviewOpened
+from bot.incident.review import ReviewItem, open_items
+from bot.observation.ids import IncidentId, UserId
 from tests.slack.people import ONCALL, Responder, eventually
-from tests.watch.promised import ONE, ben, comes, reminded, warned
+from tests.watch.promised import ONE, ben, comes, of_kind, reminded, warned
 from tests.watch.watching_bot import WatchingBot
 
 __all__ = ["ben", "warned"]
@@ -90,7 +91,19 @@ def freezes(ana: Responder, bot: WatchingBot) -> None:
     ana.asks("freeze")
 
 
-@pytest.mark.parametrize(("arrange", "what"), [(freezes, "unfreeze")])
+def leaves_a_review(ana: Responder, bot: WatchingBot) -> None:
+    """The incident has ended, and Ana is to mend something within an hour."""
+    ana.opens()
+    due = bot.clock.now() + timedelta(hours=1)
+    kept = Finding(
+        contract="state", term="Savepoints are kept.", observed="They were not.", holds=False, action="Keep them.",
+        owner=UserId(ana.id), due=due,
+    )  # fmt: skip
+    bot.services.store.write(FOUND_ONE, by=ana.id, decide=lambda _incident: [ReviewOpened(findings=(kept,))])
+    ana.asks("close told and mended")
+
+
+@pytest.mark.parametrize(("arrange", "what"), [(freezes, "unfreeze"), (leaves_a_review, "review")])
 def test_what_no_timer_tells_is_reminded_of_all_the_same(
     ana: Responder, bot: WatchingBot, arrange: Arrange, what: str
 ) -> None:
@@ -106,3 +119,58 @@ def test_what_no_timer_tells_is_reminded_of_all_the_same(
     bot.services.reconciler.settle_all()
     assert what not in early
     assert 1 == found_reminded(bot).count(what)
+
+
+class TestAReviewThatIsDue:
+    """Terms that a review handed to somebody are reminded of on their day."""
+
+    @pytest.fixture
+    def items(self, ana: Responder, ben: Responder, bot: WatchingBot) -> tuple[ReviewItem, ...]:
+        """The review found two terms, one for Ben and one for Ana; the incident is closed."""
+        ana.opens()
+        due = bot.clock.now() + timedelta(days=14)
+        opened = ReviewOpened(
+            findings=tuple(
+                Finding(
+                    contract="state", term=term, observed="It was not so.", holds=False, action="Mend it.",
+                    owner=UserId(owner.id), due=due
+                )
+                for term, owner in (("Restores start from a paired point.", ben), ("Savepoints are kept.", ana))
+            )
+        )  # fmt: skip
+        bot.services.store.write(ONE, by=ana.id, decide=lambda _incident: [opened])
+        ana.asks("close told and mended")
+        return open_items(bot.services.store.get(ONE))
+
+    def test_its_owners_are_reminded_on_the_day_and_once(
+        self, ana: Responder, ben: Responder, bot: WatchingBot, items: tuple[ReviewItem, ...]
+    ) -> None:
+        """Everybody who mends something that day, with the terms, also when the incident has long ended."""
+        comes(bot, 13 * 24 * 60)
+        early = of_kind(bot, "review")
+
+        comes(bot, 24 * 60 + 1)
+
+        told = ben.sees("items of the review of wl-1 are due by")
+        [reminder] = of_kind(bot, "review")
+        assert early == []
+        assert set(reminder.people) == {ana.id, ben.id}
+        assert reminder.terms == tuple(item.finding.term for item in open_items(bot.services.store.get(ONE)))
+        assert f"<@{ben.id}>" in str(told.blocks)
+        assert f"<@{ana.id}>" in str(told.blocks)
+        assert items[0].finding.term.rstrip(".") in told.plain
+
+    def test_what_is_settled_is_not_reminded_of_and_is_taken_from_the_message(
+        self, ana: Responder, ben: Responder, bot: WatchingBot, items: tuple[ReviewItem, ...]
+    ) -> None:
+        """Nobody is asked for what is done."""
+        for item in items[1:]:
+            bot.services.reviews.settle(ONE, item.number, "fixed", "It was fixed.", by=UserId(ana.id))
+
+        comes(bot, 14 * 24 * 60 + 1)
+
+        [reminder] = of_kind(bot, "review")
+        ben.sees("items of the review of wl-1 are due by")
+        bot.services.reviews.settle(ONE, items[0].number, "fixed", "It was fixed.", by=UserId(ben.id))
+        assert (reminder.people, reminder.terms) == ((ben.id,), (items[0].finding.term,))
+        assert "The items due on" in ben.sees("are done.").plain

@@ -105,7 +105,7 @@ class LateReaders:
             still = {name: each.seq for name, each in runs_told(now).items()}
             new: list[Body] = []
             for name, runs in lacking.items():
-                known = now.late_runs.get(name, frozenset())
+                known = now.late_runs.get(name, frozenset()) | now.declined_runs.get(name, frozenset())
                 if still.get(name) == told[name].seq and not known >= set(runs):
                     new.append(LateRunsSeen(consumer=name, runs=runs, asks=now.responder))
             return new

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.decisions import NO_GROUPS
 from bot.incident.delivery import NoticeView
-from bot.incident.entries import Body, NoticeAnswered, NoticesPreviewed, ReadersNoted
+from bot.incident.entries import Body, CorrectionDeclined, NoticeAnswered, NoticesPreviewed, ReadersNoted
 from bot.incident.incident import Incident
 from bot.incident.notice import Answer, Notice, WorkState
 from bot.incident.savepoints import asked_state, refuse_unseen_end, refuse_untimely
@@ -162,6 +162,18 @@ class Telling:
             incident_id, "correction", by=by, words=words, only=frozenset(each.consumer for each in due)
         )
 
+    def decline_correction(self, incident_id: IncidentId, reason: str, *, by: UserId) -> None:
+        """A person says why nobody who is due for a correction needs one. Raises Refused without a reason, or where
+        nobody is due."""
+        if not reason.strip():
+            raise Refused("No reason was given.", "The record says why no correction is sent.", "Write one sentence.")
+
+        def decide(incident: Incident) -> list[Body]:
+            consumers = tuple(each.consumer for each in _must_be_due(incident))
+            return [CorrectionDeclined(consumers=consumers, reason=reason.strip())]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
     def _keep(self, incident_id: IncidentId, name: str, preview: Preview, *, by: str, is_shown: bool) -> Incident:
         def decide(incident: Incident) -> list[Body]:
             if not any(notice.kind in AFTER_CLOSE for notice in preview.notices):
@@ -243,7 +255,7 @@ def _must_be_due(incident: Incident) -> tuple[CorrectionDue, ...]:
     if not due:
         raise Refused(
             "No consumer needs a correction.",
-            "Somebody already sent it.",
+            "Somebody already sent it or declined it.",
             "The incident's card shows who was notified. Nothing was sent.",
         )
     return due

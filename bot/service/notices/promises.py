@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from bot.incident.entries import Body, PromiseReminded
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
-from bot.incident.promises import owed
+from bot.incident.promises import Reminder, owed
+from bot.incident.review import open_items
 from bot.incident.setup import TableSetup
 from bot.observation.ids import IncidentId, TableName, UserId
 from bot.ports import Clock
@@ -27,10 +28,18 @@ class Promises:
         self._store.write(incident_id, by=WATERLINE, decide=self.due)
 
     def due(self, incident: Incident) -> list[Body]:
-        """The reminders that are owed now, to the responder, else to who opened the incident."""
-        people = (incident.responder or UserId(incident.opened_by),)
+        """The reminders that are owed now, also of an incident that has ended: its review has days to come."""
         setup = self._setups.get(incident.opened.table)
         return [
-            PromiseReminded(what=each.what, due=each.due, moment=each.moment, people=people)
+            PromiseReminded(
+                what=each.what, due=each.due, moment=each.moment, people=_people(incident, each), terms=each.terms
+            )
             for each in owed(incident, setup, self._clock.now())
         ]
+
+
+def _people(incident: Incident, reminder: Reminder) -> tuple[UserId, ...]:
+    """Who is reminded: the owners of the terms that are due, else the responder, else who opened it."""
+    owners = (i.owner for i in open_items(incident) if i.due == reminder.due) if reminder.what == "review" else ()
+    named = tuple(dict.fromkeys(owner for owner in owners if owner is not None))
+    return named or (incident.responder or UserId(incident.opened_by),)

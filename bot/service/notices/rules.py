@@ -15,10 +15,10 @@ from bot.notices import NoticeTemplate
 from bot.observation.errors import Refused
 from bot.observation.sentences import clock_time
 
-ONCE = frozenset({"first_warning"}) | ALL_CLEAR
+ONCE = frozenset({"first_warning", "review_published"}) | ALL_CLEAR
 """Kinds that are sent once an incident; each of the others as often as it is asked for, as a further revision. An
 all-clear is given anew when the trust was taken back since; any of them, when it was overtaken before it arrived."""
-AFTER_CLOSE = frozenset({"correction", PLANNED})
+AFTER_CLOSE = frozenset({"correction", "review_published", PLANNED})
 """Kinds that may be sent when the incident has ended; of planned work only its end."""
 
 

@@ -25,8 +25,9 @@ _ENDED_BY = {
     "no_action_needed": _TOLD_OVER,
     "correction": ALL_CLEAR,
 }
-"""Older kind -> kinds that end it, beside a newer one of its own kind: its facts count, and a correction repeats the
-words of those before it that have not come. What is not here (a team's own kinds) ends by its own kind alone."""
+"""Older kind -> kinds that end it, beside a newer one of its own kind: its facts count, and a correction or a changed
+contract repeats the words of those before it that have not come.
+What is not here (a changed contract, a review, a team's own kinds) ends by its own kind alone."""
 
 
 def still_holds(incident: Incident, view: NoticeView, around: ConcurrentDoubts = ALONE) -> bool:

@@ -188,8 +188,9 @@ def _due(incident: Incident) -> list[Block]:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             lines.append(f"{', '.join(names[:_SHOWN])}{more}: {words}")
     send = button("Send a correction…", Click.CORRECT, incident.id, style="primary")
+    none = button("No correction…", Click.DECLINE_CORRECTION, incident.id)
     text = "\n".join([":warning: *Need a correction*", *lines])
-    return [*(section(part) for part in pages(text)), actions([send])]
+    return [*(section(part) for part in pages(text)), actions([send, none])]
 
 
 def _shown(incident: Incident) -> list[NoticeView]:

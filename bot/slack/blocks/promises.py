@@ -1,4 +1,4 @@
-"""Reminders of what was promised to consumers.
+"""Reminders of what was promised to consumers, and of the items of a review.
 
 Asks whether a table's maintenance still has to stand still.
 
@@ -14,13 +14,14 @@ from bot.incident.entries import NoticeQueued, PromiseReminded
 from bot.incident.incident import Incident
 from bot.incident.journal import Entry
 from bot.incident.notice import HOW_TO_CORRECT, PLANNED
-from bot.incident.promises import announcement
+from bot.incident.promises import BESIDE, announcement
+from bot.incident.review import review_items
 from bot.incident.savepoints import stop_for_work
 from bot.incident.staged_repairs import Settled, StandingJob, standing_job
 from bot.observation.sentences import clock_time, span
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
-from bot.slack.text import mrkdwn, person
+from bot.slack.text import as_sentence, mrkdwn, person
 
 _OR_GIVE_UP = "cancel it: `/waterline propose drop_repair_branch`"
 
@@ -99,12 +100,17 @@ def reminder_of_freeze(incident: Incident, entry: Entry, body: PromiseReminded, 
     return text, [section(f"{said}\n{_TO_CHOOSE}")]
 
 
+_TERMS = 5
+
+
 def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Block]]:
     """(notification text, blocks); once it is done, it says only that."""
     body = entry.body
     assert isinstance(body, PromiseReminded)
     who = " ".join(person(user) for user in body.people)
     match body.what:
+        case "review":
+            return _of_review(incident, body, who)
         case "next-update":
             return _of_next_word(incident, entry, body, who)
         case "unfreeze":
@@ -118,7 +124,7 @@ def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Blo
 def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
     since = [each for each in incident.entries if each.seq > entry.seq]
     words = ((e.at, e.body.notice.kind) for e in since if isinstance(e.body, NoticeQueued))
-    told = next((at for at, kind in words if kind != PLANNED), None)
+    told = next((at for at, kind in words if kind not in BESIDE), None)
     if told is not None:
         return f"{incident.id}: consumers were notified", [
             context(f":white_check_mark: They were notified at {clock(told)}.")
@@ -133,6 +139,21 @@ def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: 
     said = section(f":alarm_clock: {who}, the next update on {table} {when}. “No news yet” is fine.")
     send = button("Send update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary")
     return text, [said, actions([send])]
+
+
+def _of_review(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
+    still = {item.finding.term for item in review_items(incident) if item.is_open}
+    terms = [term for term in body.terms if term in still]
+    text = f"Items of the review of {incident.id} are due"
+    if not terms:
+        return text, [context(f":white_check_mark: The items due on {body.due:%Y-%m-%d} are done.")]
+    lines = [f"• {mrkdwn(as_sentence(term))}" for term in terms[:_TERMS]]
+    lines += [f"_and {len(terms) - _TERMS} more_"] if len(terms) > _TERMS else []
+    told = f":alarm_clock: {who}: these items of the review of {incident.id} are due by {body.due:%Y-%m-%d}."
+    return text, [
+        section("\n".join([told, *lines])),
+        context("Resolve them, or set another day, in the review's message."),
+    ]
 
 
 def reminder_of_planned_work(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
