@@ -1,6 +1,5 @@
 """The one folder of a lab: where each thing lives, how a used one is emptied, and the state file's model."""
 
-import json
 import random
 import shutil
 import socket
@@ -19,7 +18,7 @@ _FOLDERS = ("conf", "logs", "run", "warehouse", "checkpoints", "savepoints", "li
 _PORTS = range(15_000, 32_768)
 PRODUCER_FILE = "producer.json"
 """In `scratch`; what the producer is told."""
-_FILES = ("catalog.db", "catalog.db-journal", "lab.json", "story.json")
+_FILES = ("catalog.db", "catalog.db-journal", "lab.json")
 
 
 Stack = Literal["small", "kafka"]
@@ -106,7 +105,6 @@ class Home:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.state_file = self.folder / "lab.json"
-        self.story_file = self.folder / "story.json"
         self.catalog_file = self.folder / "catalog.db"
         self.lineage_file = self.folder / "lineage" / "events.jsonl"
 
@@ -163,7 +161,7 @@ class Home:
             (self / name).mkdir(exist_ok=True)
 
     def empty(self) -> None:
-        """Deletes table, catalog, checkpoints, lineage and story; processes and logs stay."""
+        """Deletes table, catalog, checkpoints and lineage; processes and logs stay."""
         for name in _FILES:
             (self / name).unlink(missing_ok=True)
         for name in ("warehouse", "checkpoints", "savepoints", "lineage"):
@@ -171,8 +169,8 @@ class Home:
             (self / name).mkdir(exist_ok=True)
 
     def empty_lineage(self) -> None:
-        """Deletes lineage and story, and what the producer was told; S3 and the catalog are another's."""
-        for file in (self.lineage_file, self.story_file, self / "scratch" / PRODUCER_FILE):
+        """Deletes lineage, and what the producer was told; S3 and the catalog are another's."""
+        for file in (self.lineage_file, self / "scratch" / PRODUCER_FILE):
             file.unlink(missing_ok=True)
 
     def write_state(self, state: LabState) -> None:
@@ -190,11 +188,6 @@ class Home:
                 "Start one with `waterline lab up`, or name its folder with --home.",
             )
         return LabState.model_validate_json(self.state_file.read_text(encoding="utf-8"))
-
-    def write_story(self, story: BaseModel) -> None:
-        """Writes what a story did, for tests and for the demo's text."""
-        told = json.dumps(story.model_dump(mode="json"), indent=2) + "\n"
-        self.story_file.write_text(told, encoding="utf-8")
 
 
 def free_ports(count: int) -> list[int]:

@@ -267,7 +267,7 @@ class Lab:
 
 
 def tell(home: Home, story: str, say: Say) -> StoryRecord:
-    """Makes a story happen in the running lab of this home, and writes `story.json`."""
+    """Makes a story happen in the running lab of this home."""
     chosen = story_named(story)
     with World(home, say) as world:
         if chosen.stack not in (None, world.state.stack):
@@ -277,7 +277,7 @@ def tell(home: Home, story: str, say: Say) -> StoryRecord:
                 f"Start one: waterline lab up --stack {chosen.stack}.",
             )
         chosen.tell(world)
-        return world.told(story)
+        return world.told()
 
 
 def proof(home: Home) -> Proof:

@@ -40,12 +40,10 @@ class Step(BaseModel):
 
 
 class StoryRecord(BaseModel):
-    """`story.json`: what a story did, with times and ids."""
+    """What a story did, with times and ids."""
 
     model_config = ConfigDict(frozen=True)
 
-    story: str
-    sink: str
     steps: tuple[Step, ...]
     facts: dict[str, Fact]
     """All facts of the steps together, by name."""
@@ -128,16 +126,14 @@ class World:
         return set(rows["source_partition"].to_pylist())
 
     def note(self, text: str, **facts: Fact) -> None:
-        """Says what was done and keeps it for `story.json`."""
+        """Says what was done and keeps it."""
         self._steps.append(Step(at=datetime.now(UTC), text=text, facts=facts))
         self._say(text)
 
-    def told(self, story: str) -> StoryRecord:
-        """Everything noted so far; also written to `story.json`."""
+    def told(self) -> StoryRecord:
+        """Everything noted so far."""
         facts = {name: value for step in self._steps for name, value in step.facts.items()}
-        told = StoryRecord(story=story, sink=self.state.sink, steps=tuple(self._steps), facts=facts)
-        self._home.write_story(told)
-        return told
+        return StoryRecord(steps=tuple(self._steps), facts=facts)
 
     def running_job(self) -> str:
         """The one job that runs. Raises LabError when there is none or more than one."""

@@ -14,12 +14,10 @@ def test_a_used_home_begins_anew(tmp_path: Path) -> None:
     """What an earlier lab left does not leak into the next one."""
     home = Home(tmp_path / "lab")
     home.prepare()
-    home.story_file.write_text("{}", encoding="utf-8")
     (home / "warehouse" / "sales").mkdir()
 
     home.prepare()
 
-    assert not home.story_file.exists()
     assert list((home / "warehouse").iterdir()) == []
 
 

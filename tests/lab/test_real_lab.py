@@ -83,7 +83,6 @@ def test_restored_from_an_older_savepoint_the_v2_sink_shows_duplicates(fresh_lab
     assert (paired.job_id, paired.checkpoint_id) == (told.facts["run_a"], told.facts["good_checkpoint"])
     assert (wrong.job_id, wrong.parent_id) == (told.facts["run_b"], paired.snapshot_id)
     assert wrong.checkpoint_id == int(told.facts["older_checkpoint"]) + 1
-    assert lab.home.story_file.exists()
 
 
 def test_one_consumer_read_above_the_trusted_snapshot_and_one_did_not(fresh_lab: FreshLab) -> None:

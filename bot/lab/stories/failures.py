@@ -47,7 +47,6 @@ def task_manager_killed(world: World) -> None:
     world.note(
         f"A new TaskManager (process {new}) took over; the job committed checkpoint {commits[0].checkpoint_id}",
         new_pid=new,
-        first_snapshot_after=commits[0].snapshot_id,
     )
 
 
@@ -116,7 +115,6 @@ def checkpoints_failed(world: World) -> None:
         f"The TaskManager hung for {HANGS_S:.0f} s; checkpoints {sorted(failed)} of run {job[:8]} failed",
         run_a=first,
         run_b=job,
-        failed_checkpoint=failed[0],
     )
     world.await_commits(job, 2, after=failed[0])
 
@@ -144,7 +142,6 @@ def attempt_left_a_file(world: World) -> None:
         run_a=first,
         run_b=job,
         killed_pid=gone,
-        left_file=left.name,
     )
     world.machines.await_new_taskmanager(gone)
     world.await_commits(job, 2, after=newest)
@@ -180,7 +177,7 @@ def notification_lost(world: World) -> None:
         paired_snapshot=last.snapshot_id,
     )
     waiting = world.await_checkpoints(job, last.checkpoint_id or 0, UNHEARD)
-    world.note(f"Checkpoints {sorted(waiting)} completed", newest_completed=waiting[0])
+    world.note(f"Checkpoints {sorted(waiting)} completed")
 
 
 @story("New rows arrive, but their event time does not advance: no fault of the job or the table.", "small")
@@ -200,7 +197,6 @@ def event_time_stands_still(world: World) -> None:
         f"Since position {last} all events carry one time (run A {first[:8]}, run B {second[:8]})",
         run_a=first,
         run_b=second,
-        last_position_with_a_newer_time=last,
     )
     world.await_commits(second, COMMITS)
 

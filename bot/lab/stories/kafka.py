@@ -32,12 +32,11 @@ def _goes_on(world: World, first: str, good: Savepoint, second: str, how: str) -
         f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; run B ({second[:8]}) {how}",
         run_a=first,
         run_b=second,
-        good_savepoint=good.path,
         good_checkpoint=good.checkpoint_id,
         paired_snapshot=world.commits_of(first)[-1].snapshot_id,
     )
     commits = world.await_commits(second, 3)
-    world.note(f"Run B commits checkpoint {commits[0].checkpoint_id}", first_snapshot_of_b=commits[0].snapshot_id)
+    world.note(f"Run B commits checkpoint {commits[0].checkpoint_id}")
 
 
 def _fresh_start(world: World, startup_mode: str) -> None:
@@ -110,7 +109,7 @@ def partition_added(world: World) -> None:
     """
     job = world.job_after(4)
     added = world.topic().add_partition()
-    world.note(f"Partition {added} was added", run_a=job, added_partition=added)
+    world.note(f"Partition {added} was added", run_a=job)
     until("rows of the new partition", lambda: added in world.partitions() or None, 60, "the job's page in Flink")
     newest = world.newest_checkpoint(job)
     world.await_commits(job, 2, after=newest)
@@ -234,6 +233,6 @@ def pointer_set_back(world: World) -> None:
     job = world.job_after(6)
     lost = world.commits_of(job)[-2:]
     older = world.hands.set_pointer_back(3)
-    world.note(f"The catalog names {older.rpartition('/')[2]} again", run_a=job, metadata_file=older)
+    world.note(f"The catalog names {older.rpartition('/')[2]} again", run_a=job)
     newest = lost[-1].checkpoint_id or 0
     world.await_commits(job, 3, after=newest + 1)

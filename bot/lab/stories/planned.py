@@ -76,7 +76,6 @@ def rescaled(world: World) -> None:
         "with two writers",
         run_a=first,
         run_b=second,
-        good_savepoint=good.path,
         good_checkpoint=good.checkpoint_id,
     )
     world.await_commits(second, 3)
@@ -104,7 +103,6 @@ def job_id_of_zeros(world: World) -> None:
         f"Run {ZEROS[:8]}… was stopped with savepoint {good.checkpoint_id} and went on under the same job id",
         run_a=first,
         run_b=ZEROS,
-        good_savepoint=good.path,
         good_checkpoint=good.checkpoint_id,
     )
     world.await_commits(ZEROS, 2, after=good.checkpoint_id)

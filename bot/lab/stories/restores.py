@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from bot.lab.errors import LabError, until
 from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY
-from bot.lab.proof import Link, prove
+from bot.lab.proof import prove
 from bot.lab.stories import story
 from bot.lab.world import World, pair
 
@@ -63,7 +63,7 @@ def source_began_too_late(world: World) -> None:
     Ends with the new run committing above the hole.
     """
     first = world.job_after(4)
-    good = world.stop(first)
+    world.stop(first)
     last = prove(world.table).highest
     paired = world.commits_of(first)[-1]
     second = world.start_job(source_options={"fields.source_position.start": str(last + SKIPPED + 1)})
@@ -72,10 +72,7 @@ def source_began_too_late(world: World) -> None:
         f"its source began at {last + SKIPPED + 1}",
         run_a=first,
         run_b=second,
-        good_savepoint=good.path,
         paired_snapshot=paired.snapshot_id,
-        first_missing=last + 1,
-        missing_positions=SKIPPED,
     )
     commits = world.await_commits(second, 3)
     world.note(f"Run B commits checkpoint {commits[0].checkpoint_id}", first_wrong_snapshot=commits[0].snapshot_id)
@@ -108,7 +105,6 @@ def restored_by_mistake(world: World, meanwhile: Callable[[], None]) -> None:
     world.note(
         f"Run A ({first[:8]}) commits; savepoint {older.checkpoint_id} was taken",
         run_a=first,
-        older_savepoint=older.path,
         older_checkpoint=older.checkpoint_id,
     )
     world.await_commits(first, 3, after=older.checkpoint_id)
@@ -117,8 +113,7 @@ def restored_by_mistake(world: World, meanwhile: Callable[[], None]) -> None:
     good = world.stop(first)
     paired = world.commits_of(first)[-1]
     world.note(
-        f"Run A was stopped with savepoint {good.checkpoint_id}, paired with its last commit",
-        **pair(good, paired),
+        f"Run A was stopped with savepoint {good.checkpoint_id}, paired with its last commit", **pair(good, paired)
     )
     second = world.start_job(from_path=older.path)
     world.note(
@@ -145,12 +140,11 @@ def restored_between_compactions(world: World) -> None:
     world.note("Spark compacted the table again, copies and all")
 
 
-def _cancelled(world: World) -> tuple[str, list[int], Link]:
-    """The run, its retained checkpoints, newest first, and the commit of the one to go BACK to."""
+def _cancelled(world: World) -> tuple[str, list[int]]:
+    """The run, and its retained checkpoints, newest first."""
     job = world.job_after(6)
     world.flink.cancel(job)
-    retained = world.flink.completed(job)
-    return job, retained, next(link for link in world.commits_of(job) if link.checkpoint_id == retained[BACK])
+    return job, world.flink.completed(job)
 
 
 @story("The job is cancelled and goes on from an older retained checkpoint: rows are there twice.")
@@ -159,7 +153,7 @@ def restored_from_older_checkpoint(world: World) -> None:
 
     Ends with the second run committing rows again.
     """
-    first, retained, paired = _cancelled(world)
+    first, retained = _cancelled(world)
     older = retained[BACK]
     second = world.start_job(from_path=world.checkpoint_path(first, older))
     world.note(
@@ -168,8 +162,6 @@ def restored_from_older_checkpoint(world: World) -> None:
         run_a=first,
         run_b=second,
         older_checkpoint=older,
-        newest_checkpoint=retained[0],
-        older_snapshot=paired.snapshot_id,
     )
     world.await_commits(second, 2)
 
@@ -196,7 +188,6 @@ def restored_older_same_job_id(world: World) -> None:
         f"Job {job[:8]} was stopped with savepoint {good.checkpoint_id} and restored from savepoint "
         f"{older.checkpoint_id}, under the same job id",
         run_a=job,
-        older_savepoint=older.path,
         older_checkpoint=older.checkpoint_id,
         **pair(good, paired),
     )
@@ -211,7 +202,7 @@ def checkpoint_folder_taken(world: World) -> None:
 
     Ends with the first checkpoint that completed.
     """
-    job, retained, paired = _cancelled(world)
+    job, retained = _cancelled(world)
     older = retained[BACK]
     world.machines.restart_jobmanager()
     world.start_job(from_path=world.checkpoint_path(job, older), job_id=job)
@@ -219,8 +210,6 @@ def checkpoint_folder_taken(world: World) -> None:
         f"Job {job[:8]} was cancelled after checkpoint {retained[0]} and restored from {older}, under its old job id",
         run_a=job,
         older_checkpoint=older,
-        newest_checkpoint=retained[0],
-        older_snapshot=paired.snapshot_id,
     )
     page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
     failed = until("a failed checkpoint", lambda: world.flink.failed(job) or None, 120, page)
@@ -264,9 +253,6 @@ def restored_under_another_uid(world: World) -> None:
         "restored from it with another uid for its sink",
         run_a=first,
         run_b=second,
-        savepoint=savepoint.path,
-        savepoint_checkpoint=savepoint.checkpoint_id,
-        leaked_manifest=leaked[0].name,
         paired_snapshot=world.commits_of(first)[-1].snapshot_id,
     )
     commits = world.await_commits(second, 2)
@@ -289,7 +275,7 @@ def restored_after_drain(world: World) -> None:
     before = world.stop(started)
     world.hands.set_property("flink.max-continuous-empty-commits", ICEBERGS_DEFAULT)
     first = world.start_job(from_path=before.path)
-    good = world.await_commits(first, 3)[-1]
+    world.await_commits(first, 3)
     world.await_first_reads()
     first, drained = world.stop_with_rows(first, drain=True)
     last = world.commits_of(first)[-1]
@@ -299,10 +285,6 @@ def restored_after_drain(world: World) -> None:
         f"{last.checkpoint_id}. Run B ({second[:8]}) was started from that savepoint",
         run_a=first,
         run_b=second,
-        drained_savepoint=drained.path,
-        drained_checkpoint=drained.checkpoint_id,
-        last_before_drain=good.snapshot_id,
-        last_snapshot=last.snapshot_id,
         last_checkpoint=last.checkpoint_id or 0,
     )
     world.await_checkpoints(second, drained.checkpoint_id, 3)
@@ -322,8 +304,6 @@ def forked_from_a_savepoint(world: World) -> None:
         "which goes on",
         run_a=first,
         run_b=second,
-        shared_savepoint=shared.path,
-        shared_checkpoint=shared.checkpoint_id,
     )
     commits = world.await_commits(second, 2)
     newest = world.newest_checkpoint(first)

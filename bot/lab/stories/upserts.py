@@ -70,7 +70,6 @@ def upsert_writer_stuck(world: World) -> None:
         f"A writer of run {job[:8]} hung for {HANGS_S:.0f} s on {stuck}; checkpoints {sorted(failed)} failed",
         run_a=first,
         run_b=job,
-        failed_checkpoint=failed[0],
         paired_snapshot=last.snapshot_id,
     )
     world.await_commits(job, 2, after=failed[0])
