@@ -183,7 +183,7 @@ def parse_pins(pins: Path, needed: Collection[str]) -> tuple[Jar, ...]:
     return tuple(jars)
 
 
-OfSpark = Literal["iceberg", "s3", "kafka", "sqlite", "postgresql"]
+OfSpark = Literal["iceberg", "s3", "gcs", "adls", "kafka", "sqlite", "postgresql"]
 SPARK_PINS = Path(__file__).with_name("spark_jars.txt")
 
 

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import (
     ANSWER_TIMEOUT_S,
+    IDLE_AFTER_S,
     TROUBLE,
     RemoteSpark,
     SparkConnection,
@@ -157,8 +158,7 @@ _CAUSES = (
     (
         r"No FileSystem for scheme|ClassNotFoundException: Class [\w.]+FileSystem|UnsupportedFileSystem",
         "Spark has no file system for this storage",
-        "Name the warehouse in `catalog.properties`. For another storage than S3, or to a Spark Connect server, add "
-        "its file system (`spark.packages`) and its settings.",
+        "Name the warehouse in `catalog.properties`. To a Spark Connect server, add hadoop-aws and its settings.",
     ),
     (
         r"ExpiredToken|TokenRefreshRequired|token[^\n]{0,40}expired|expired[^\n]{0,40}token",
@@ -246,6 +246,7 @@ class SparkEvidenceRunner:
         *,
         time_limit: timedelta = timedelta(minutes=10),
         answer_timeout: timedelta = timedelta(seconds=ANSWER_TIMEOUT_S),
+        idle_after: timedelta = timedelta(seconds=IDLE_AFTER_S),
         access_of: AccessOf | None = None,
     ) -> None:
         """`where`: how to start the embedded server, or the `sc://host:port` of one that runs. `access_of`: what the
@@ -255,7 +256,12 @@ class SparkEvidenceRunner:
         first use.
         """
         self._modules = modules
-        self._connection = SparkConnection(where, access_of, answer_timeout_s=answer_timeout.total_seconds())
+        self._connection = SparkConnection(
+            where,
+            access_of,
+            answer_timeout_s=answer_timeout.total_seconds(),
+            idle_after_s=idle_after.total_seconds(),
+        )
         self._answer_within_s = answer_timeout.total_seconds()
         self._time_limit = time_limit
         self._runs: dict[str, SparkRun] = {}

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bot.adapters.iceberg.backends import kind_of
 from bot.adapters.spark_session import TROUBLE, SparkConnection, first_line
-from bot.adapters.spark_storage import names_s3
+from bot.adapters.spark_storage import storages_in
 from bot.observation.contract import CopyRule, TableContract
 from bot.observation.errors import BadConfiguration, CommitRefused, CouldNotLook, EvidenceFailed, OutcomeUnknown
 from bot.observation.ids import short
@@ -29,8 +29,8 @@ from spark_tasks._support.replay import Named, rows_absent, rows_given, summed, 
 _SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 _JDBC = "org.apache.iceberg.jdbc.JdbcCatalog"
 _HADOOPS = "org.apache.iceberg.hadoop.HadoopFileIO"
-"""Spark writes by the file system, and with the keys, by which evidence reads: Iceberg's own S3FileIO needs more
-jars."""
+"""Spark writes by the file systems, and with the keys, by which evidence reads: Iceberg's own S3FileIO, GCSFileIO and
+ADLSFileIO need more jars."""
 _DRIVERS = ("sqlite", "postgresql")
 _AS_THEY_ARE = {
     "sql": ("warehouse",),
@@ -67,7 +67,7 @@ def spark_catalog(name: str, properties: Mapping[str, str], more: Mapping[str, s
     told = {key: properties[key] for key in _AS_THEY_ARE[kind] if key in properties}
     told |= {key: value for key, value in properties.items() if kind == "rest" and key.startswith(_PREFIXES)}
     told |= _jdbc(properties["uri"]) if kind == "sql" else {"type": kind}
-    io = {"io-impl": _HADOOPS} if names_s3(properties) else {}
+    io = {"io-impl": _HADOOPS} if storages_in(properties) else {}
     whole = {**told, **io, "cache-enabled": "false", **more}
     root = f"spark.sql.catalog.{name}"
     return SparkCatalogSettings(

@@ -11,24 +11,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from pydantic import Field
 
 from bot.adapters.spark_storage import (
     IVY_SETTINGS,
+    Storage,
     has_keys,
     jars_for,
     keys_told,
-    names_s3,
     profile_that_runs,
     server_conf,
+    storages_in,
 )
 from bot.observation.errors import EvidenceCancelled, EvidenceFailed
 from bot.observation.record import Record
-from bot.pinned_jars import OfSpark
+from bot.pinned_jars import OfSpark, pyspark_jars
 
 KEEPER = Path(__file__).parents[1] / "process_keeper.py"
 _YIELDS = "10"
@@ -109,16 +109,16 @@ class SparkServer:
         self,
         wanted: EmbeddedSpark,
         is_given_up: Callable[[], bool] = lambda: False,
-        reads_s3: bool = False,
+        storages: Iterable[Storage] = (),
         keys: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts it and returns when it listens. It reads S3 where that is asked for, or the catalog's properties name
-        it, with the keys in `keys`, if any: at first the catalog's properties.
+        """Starts it and returns when it listens. It reads `storages` beside those that the catalog's properties name,
+        S3 with the keys in `keys`, if any: at first the catalog's properties.
 
         Raises EvidenceFailed with the end of its log, and EvidenceCancelled when nobody waits for it any more: on a
         busy machine a start takes as long as a bot has to stop."""
-        self.reads_s3 = reads_s3 or names_s3(wanted.properties)
-        self.slots = max(wanted.cores, _HANDS_AFAR) if self.reads_s3 else wanted.cores
+        self.storages = frozenset(storages) | storages_in(wanted.properties)
+        self.slots = max(wanted.cores, _HANDS_AFAR) if self.storages else wanted.cores
         """So many tasks run side by side."""
         jars = self._jars(wanted)
         self._room = Path(tempfile.mkdtemp(prefix="waterline-spark-"))
@@ -164,10 +164,6 @@ class SparkServer:
         """Whether the server still listens; asked of its port, because a keeper may notice a death late."""
         return self._is_kept and listens("127.0.0.1", self._port, 1.0)
 
-    def reads_with(self, access: Mapping[str, str]) -> bool:
-        """Whether it reads S3, with keys that are lent where these properties hold some, else with this machine's."""
-        return self.reads_s3 and self.lends == has_keys(access)
-
     def lend(self, keys: Mapping[str, str]) -> None:
         """When this returns, S3 is asked with the keys in these properties."""
         told = keys_told(keys)
@@ -189,8 +185,7 @@ class SparkServer:
 
     def _jars(self, wanted: EmbeddedSpark) -> list[Path]:
         own: tuple[OfSpark, ...] = () if wanted.jars else ("iceberg",)
-        of_s3: tuple[OfSpark, ...] = ("s3",) if self.reads_s3 else ()
-        pinned = jars_for({*own, *wanted.drivers, *of_s3}, wanted.conf.get(IVY_SETTINGS))
+        pinned = jars_for({*own, *wanted.drivers, *self.storages}, wanted.conf.get(IVY_SETTINGS))
         return [*wanted.jars, *pinned]
 
     @property
@@ -230,17 +225,18 @@ class SparkServer:
             **_REMEMBERED,
             **_UNMARKED,
             "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
-            **({**_AFAR, **server_conf(wanted.properties, lends=self.lends)} if self.reads_s3 else {}),
+            **(_AFAR if self.storages else {}),
+            **server_conf(self.storages, wanted.properties, lends=self.lends),
             **wanted.conf,
         }
-        ours = f"{_LEAN} -Dlog4j2.configurationFile={log4j}{f' {_PLANS_AFAR}' if self.reads_s3 else ''}"
+        ours = f"{_LEAN} -Dlog4j2.configurationFile={log4j}{f' {_PLANS_AFAR}' if self.storages else ''}"
         conf[_OPTIONS] = f"{ours} {wanted.conf.get(_OPTIONS, '')}".rstrip()
         told = self._room / "spark.properties"
         told.touch(mode=0o600)
         told.write_text(
             "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in conf.items()), encoding="utf-8"
         )
-        command = [str(_spark_home() / "bin" / "spark-submit")]
+        command = [str(pyspark_jars().parent / "bin" / "spark-submit")]
         command += ["--driver-memory", wanted.memory]
         command += ["--properties-file", str(told), "--load-spark-defaults"]
         if wanted.packages:
@@ -288,13 +284,6 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _spark_home() -> Path:
-    spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent
-
-
 def _escaped(text: str) -> str:
     """As a properties file takes it, as a key or as a value."""
     return re.sub(r"([\\:=# !])", r"\\\1", text).replace("\n", "\\n")
@@ -306,7 +295,7 @@ def _environment(token: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key not in client_only}
     return {
         **kept,
-        "SPARK_HOME": str(_spark_home()),
+        "SPARK_HOME": str(pyspark_jars().parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_CONNECT_MODE": "0",
         "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,

@@ -26,7 +26,7 @@ from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
-from bot.adapters.spark_storage import AccessOf, bucket_conf, is_on_s3, keys_told
+from bot.adapters.spark_storage import AccessOf, Storage, bucket_conf, has_keys, keys_told, storage_of
 from bot.observation.errors import EvidenceFailed
 from bot.observation.record import Record
 from bot.observation.table import TableState
@@ -45,6 +45,8 @@ def first_line(error: Exception) -> str:
 
 ANSWER_TIMEOUT_S = 30.0
 """How long a server may take to answer a small question."""
+IDLE_AFTER_S = 900.0
+"""After so long without a question the session is released."""
 _GOODBYE_WITHIN_S = 5.0
 _TOKEN_WITHIN_S = 20.0
 _FAILED_FOR_S = 30.0
@@ -136,11 +138,18 @@ class _Calls(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
     def __init__(self, within_s: float, token: Callable[[], str | None]) -> None:
         self.within_s = within_s
         self.is_silent = False
+        self.last = time.monotonic()
+        """When the last call ended."""
         self._token = token
         self._session: SparkSession | None = None
         self._lock = threading.Lock()
         self._pending = 0
         self._listener: threading.Thread | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call waits for its answer."""
+        return self._pending > 0
 
     def of(self, session: SparkSession) -> None:
         """Its session, once it is made."""
@@ -196,6 +205,7 @@ class _Calls(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
     def _end(self) -> None:
         with self._lock:
             self._pending -= 1
+            self.last = time.monotonic()
 
     def _listen(self) -> None:
         while True:
@@ -258,7 +268,7 @@ class SparkConnection:
     """The way to Spark: an embedded server, or a remote one by its `sc://…` address.
 
     Two sessions at most: one that compiles its queries, for rows, and one that does not, for metadata. Both are made
-    when they are needed."""
+    when they are needed, and released, with an embedded server, when nothing was asked for `idle_after_s`."""
 
     def __init__(
         self,
@@ -266,18 +276,21 @@ class SparkConnection:
         access_of: AccessOf | None = None,
         *,
         answer_timeout_s: float = ANSWER_TIMEOUT_S,
+        idle_after_s: float = IDLE_AFTER_S,
     ) -> None:
         """`access_of`: what the catalog vends for a table; the embedded server reads the table's storage with it."""
         self._where = RemoteSpark(url=where) if isinstance(where, str) else where
         self._access_of = access_of
         self._within_s = answer_timeout_s
+        self._idle_after_s = idle_after_s
         self._lock = threading.Lock()
         self._server: SparkServer | None = None
         self._sessions: dict[bool, _Open] = {}
         self._calls: list[_Calls] = []
-        self._failed: dict[bool, tuple[float, EvidenceFailed]] = {}
-        """Whether for a table on S3 -> when Spark did not start last, and why: another may need none of its jars."""
+        self._failed: dict[Storage | None, tuple[float, EvidenceFailed]] = {}
+        """Storage of a table -> when Spark did not start for it last, and why: another may need none of its jars."""
         self._closed = threading.Event()
+        self._idler: threading.Thread | None = None
 
     def session(
         self,
@@ -288,17 +301,18 @@ class SparkConnection:
     ) -> SparkSession:
         """The session, started if there is none, and able to read the files of `table`. Raises EvidenceFailed, and
         EvidenceCancelled for a start that is given up. What failed a moment ago is not tried again."""
-        on_s3 = isinstance(self._where, EmbeddedSpark) and table is not None and is_on_s3(table.metadata_location)
+        is_embedded = isinstance(self._where, EmbeddedSpark)
+        storage = storage_of(table.metadata_location) if is_embedded and table is not None else None
         with self._lock:
             self._raise_if_closed()
-            at, why = self._failed.pop(on_s3, (-math.inf, None))
+            at, why = self._failed.pop(storage, (-math.inf, None))
             if why is not None and time.monotonic() - at < _FAILED_FOR_S:
-                self._failed[on_s3] = at, why
+                self._failed[storage] = at, why
                 raise copy(why)
             try:
                 return self._session(lambda: self._closed.is_set() or is_given_up(), is_interpreted, table)
             except EvidenceFailed as error:
-                self._failed[on_s3] = time.monotonic(), error
+                self._failed[storage] = time.monotonic(), error
                 raise
 
     def _session(self, is_given_up: Callable[[], bool], is_interpreted: bool, table: TableState | None) -> SparkSession:
@@ -313,6 +327,9 @@ class SparkConnection:
             held = None
         if held is None:
             held = self._sessions[is_interpreted] = self._opened(self._url, is_interpreted=is_interpreted)
+            if self._idler is None:
+                self._idler = threading.Thread(target=self._release_when_idle, name="spark-idle", daemon=True)
+                self._idler.start()
         self._give(held.session, table)
         return held.session
 
@@ -327,13 +344,13 @@ class SparkConnection:
             self._give(opened.session, table)
             return opened.session
 
-    def lends_for(self, table: TableState) -> tuple[bool, str | None]:
-        """What must not change while a task on this table runs: whether the embedded server reads S3, and the keys,
-        which the catalog may vend for each table: Spark holds one set at a time."""
+    def lends_for(self, table: TableState) -> tuple[Storage | None, str | None]:
+        """What must not change while a task on this table runs: the storage that the embedded server reads, and the
+        keys, which the catalog may vend for each table: Spark holds one set at a time."""
         if not isinstance(self._where, EmbeddedSpark):
-            return False, None
+            return None, None
         is_own = keys_told(self._access(table)) != keys_told(self._where.properties)
-        return is_on_s3(table.metadata_location), table.name if is_own else None
+        return storage_of(table.metadata_location), table.name if is_own else None
 
     def _access(self, table: TableState | None) -> Mapping[str, str]:
         """What the catalog said with this table, else its properties."""
@@ -392,6 +409,16 @@ class SparkConnection:
                 "Spark is stopped.", "Waterline is shutting down.", "Start Waterline and run it again."
             )
 
+    def _release_when_idle(self) -> None:
+        while not self._closed.wait(self._idle_after_s / 4):
+            with self._lock:
+                last = max((calls.last for calls in self._calls), default=0.0)
+                is_idle = not any(calls.is_busy for calls in self._calls)
+                if is_idle and time.monotonic() - last > self._idle_after_s:
+                    self._discard()
+                    self._idler = None
+                    return
+
     @property
     def _url(self) -> str:
         """Of what was reached last."""
@@ -403,11 +430,13 @@ class SparkConnection:
         """The embedded server, where none runs that can read this table. Without a table any will do."""
         if not isinstance(self._where, EmbeddedSpark):
             return
-        server, access = self._server, self._access(table)
-        on_s3 = table is not None and is_on_s3(table.metadata_location)
-        if server is None or not self._is_there() or (on_s3 and not server.reads_with(access)):
+        known = self._server.storages if self._server is not None else frozenset()
+        needed, access, lends = known, self._access(table), self._server is not None and self._server.lends
+        if table is not None and (storage := storage_of(table.metadata_location)) is not None:
+            needed, lends = known | {storage}, has_keys(access)
+        if self._server is None or not self._is_there() or (needed, lends) != (known, self._server.lends):
             self._discard()
-            self._server = SparkServer(self._where, is_given_up, on_s3, access)
+            self._server = SparkServer(self._where, is_given_up, needed, access)
 
     def _is_there(self) -> bool:
         """Of a remote server its sessions tell."""

@@ -154,6 +154,7 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
         remote or embedded,
         time_limit=spark.limit,
         answer_timeout=spark.answer_timeout,
+        idle_after=spark.idle_after,
         access_of=access_of,
     )
 

@@ -87,6 +87,13 @@ class SparkSettings(Record):
         description="Spark counts as frozen after this time without an answer; an ISO 8601 duration or seconds.",
         examples=["PT30S"],
     )
+    idle_after: timedelta = Field(
+        default=timedelta(minutes=15),
+        gt=timedelta(0),
+        description="After this time without a question, the session is released, and a local Spark ends; as an "
+        "ISO 8601 duration or in seconds.",
+        examples=["PT15M"],
+    )
     memory: str = Field(
         default="1g", pattern=r"^\d+[mg]$", description="Heap of the local Spark, as `-Xmx` takes it.", examples=["2g"]
     )

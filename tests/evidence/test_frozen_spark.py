@@ -17,7 +17,8 @@ from bot.adapters.spark_session import RemoteSpark, SparkConnection
 from bot.evidence import TaskModule
 from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
 from bot.observation.evidence import Ask
-from tests.evidence.slow_tasks import PATIENCE_S, SLOW, ask, counting, in_thread
+from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
+from tests.slack.people import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED")]
 WITHIN_S = 4.0
@@ -112,6 +113,21 @@ def test_a_server_that_only_accepts_connections_is_told(ask: Ask) -> None:
         assert time.monotonic() - began < 8 * WITHIN_S
 
 
+@pytest.mark.long
+def test_a_session_is_released_when_nobody_asks_and_made_anew(embedded: EmbeddedSpark, ask: Ask) -> None:
+    """Between incidents there is no Spark to pay for."""
+    runner = SparkEvidenceRunner(
+        {"slow": TaskModule(task=SLOW, answer=counting(1000))}, embedded, idle_after=timedelta(seconds=4)
+    )
+    first = runner.run(SLOW, ask, tag="one", on_progress=deaf)[0]
+
+    eventually(lambda: runner.pid is None)
+    then = runner.run(SLOW, ask, tag="two", on_progress=deaf)[0]
+
+    runner.close()
+    assert first == then == COUNTED
+
+
 def test_a_start_that_failed_is_tried_once(embedded: EmbeddedSpark) -> None:
     """Twelve tasks of one diagnosis do not each wait for it."""
     connection = SparkConnection(embedded.model_copy(update={"memory": "64m"}))
@@ -134,13 +150,13 @@ def test_a_storage_without_its_jars_keeps_no_other_table_from_being_read(
     monkeypatch.setenv("WATERLINE_CACHE", "/dev/null/none")
     connection = SparkConnection(embedded)
     local = ask.observation.table
-    on_s3 = local.model_copy(update={"metadata_location": "s3://lake/metadata/00001.metadata.json"})
+    on_gcs = local.model_copy(update={"metadata_location": "gs://lake/metadata/00001.metadata.json"})
     with pytest.raises(EvidenceFailed, match="NotADirectoryError"):
-        connection.session(table=on_s3)
+        connection.session(table=on_gcs)
 
     assert connection.session(table=local).range(3).count() == 3
     with pytest.raises(EvidenceFailed, match="NotADirectoryError"):
-        connection.session(table=on_s3)
+        connection.session(table=on_gcs)
 
     connection.close()
 
