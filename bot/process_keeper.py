@@ -8,6 +8,7 @@ Usage: process_keeper.py PID_FILE never|killed|always SCRATCH NICENESS COMMANDâ€
 
 The process id goes into PID_FILE, or with `-` to stdout, one line. `killed`: a process that was killed from outside
 comes back, one that ends by itself does not. SCRATCH is a folder that is removed when the pipe has ended; `-`: none.
+The pipe may name a file before it ends: one that the process writes into SCRATCH as it ends is moved there.
 """
 
 import ctypes
@@ -22,6 +23,8 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 GRACE_S = 4.0
+WRITES_WITHIN_S = 180.0
+"""Of a process that writes a file as it ends."""
 RESTART_AFTER_S = 1.5
 """Long enough for Flink to see that a TaskManager was gone."""
 
@@ -44,21 +47,38 @@ def _start(command: list[str], pid_file: str, niceness: int) -> subprocess.Popen
     return child
 
 
-def _has_ended(wake_up: int, timeout_s: float | None) -> bool:
-    """Waits for the pipe or a child to end; True when it was the pipe."""
+def _has_ended(wake_up: int, timeout_s: float | None, said: bytearray) -> bool:
+    """Waits for the pipe or a child to end; True when it was the pipe. Adds what the pipe said."""
     readable, _, _ = select.select([0, wake_up], [], [], timeout_s)
     if wake_up in readable:
         os.read(wake_up, 1024)
-    return 0 in readable and not os.read(0, 4096)
+    if 0 not in readable:
+        return False
+    told = os.read(0, 4096)
+    said += told
+    return not told
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def _end(child: subprocess.Popen[bytes], within_s: float) -> bool:
+    """Whether it ended by itself."""
     child.terminate()
     try:
-        child.wait(GRACE_S)
+        child.wait(within_s)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()
+    return child.returncode != -signal.SIGKILL
+
+
+def _move(written: Path, to: Path) -> None:
+    """Nobody ever sees half of it there."""
+    half = to.with_suffix(f".{os.getpid()}")
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(written, half)
+        half.replace(to)
+    except OSError:
+        half.unlink(missing_ok=True)
 
 
 def main(pid_file: str, restarts: str, scratch: str, niceness: int, command: list[str]) -> int:
@@ -69,17 +89,20 @@ def main(pid_file: str, restarts: str, scratch: str, niceness: int, command: lis
     os.set_blocking(signalled, False)
     signal.set_wakeup_fd(signalled)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    said = bytearray()
     child = _start(command, pid_file, niceness)
-    while not _has_ended(wake_up, None):
+    while not _has_ended(wake_up, None, said):
         code = child.poll()
         if code is None:
             continue
         if restarts == "never" or (restarts == "killed" and code != -signal.SIGKILL):
             return code
-        if _has_ended(wake_up, RESTART_AFTER_S):
+        if _has_ended(wake_up, RESTART_AFTER_S, said):
             return 0
         child = _start(command, pid_file, niceness)
-    _end(child)
+    to = Path(os.fsdecode(bytes(said))) if said else None
+    if _end(child, GRACE_S if to is None else WRITES_WITHIN_S) and to is not None:
+        _move(Path(scratch, to.name), to)
     if scratch != "-":
         shutil.rmtree(scratch, ignore_errors=True)
     return 0

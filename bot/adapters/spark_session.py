@@ -51,6 +51,8 @@ _GOODBYE_WITHIN_S = 5.0
 _TOKEN_WITHIN_S = 20.0
 _FAILED_FOR_S = 30.0
 """So long a start that failed is not tried again: twelve tasks of one diagnosis would each wait for it."""
+_OF_A_DIAGNOSIS = 60
+"""Calls to Spark after which it has loaded what the next diagnosis will need."""
 _DEFAULT_PORT = 15002
 _PATIENCE_S = 3.0
 _LISTING_TASKS = 32
@@ -144,6 +146,8 @@ class _Calls(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
         self._session: SparkSession | None = None
         self._lock = threading.Lock()
         self._pending = 0
+        self.asked = 0
+        """Calls that were begun."""
         self._listener: threading.Thread | None = None
 
     @property
@@ -198,6 +202,7 @@ class _Calls(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
     def _begin(self) -> None:
         with self._lock:
             self._pending += 1
+            self.asked += 1
             if self._listener is None and self._session is not None:
                 self._listener = threading.Thread(target=self._listen, name="spark-listener", daemon=True)
                 self._listener.start()
@@ -463,7 +468,7 @@ class SparkConnection:
             else:
                 each.abort()
         if server is not None:
-            server.stop()
+            server.stop(was_used=sum(each.asked for each in calls) >= _OF_A_DIAGNOSIS)
 
 
 def open_session(

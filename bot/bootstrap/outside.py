@@ -138,6 +138,7 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
         drivers=(*drivers, *(("kafka",) if any(each.kafka is not None for each in recipes) else ())),
         packages=spark.packages,
         conf=spark.conf,
+        keeps_classes=True,
     )
     address = os.environ.get("SPARK_REMOTE") or spark.remote
     remote = address and RemoteSpark(

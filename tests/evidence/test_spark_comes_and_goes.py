@@ -240,3 +240,38 @@ def test_a_killed_keeper_takes_the_server_along(tmp_path: Path) -> None:
     keeper.stdin.close()
     keeper.stdout.close()
     assert not kept.is_running()
+
+
+def test_a_keeper_moves_what_its_process_writes_as_it_ends(tmp_path: Path) -> None:
+    """The process has as long as it needs, and whoever asked for its end need not wait."""
+    scratch, to = tmp_path / "scratch", tmp_path / "kept" / "classes"
+    scratch.mkdir()
+    script = f"trap 'echo all > {scratch}/classes; exit 1' TERM; touch {scratch}/ready; while :; do sleep 0.1; done"
+    command = [sys.executable, str(KEEPER), "-", "never", str(scratch), "0", "sh", "-c", script]
+    keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    eventually((scratch / "ready").exists)
+
+    keeper.communicate(os.fsencode(to), timeout=90)
+
+    assert to.read_text() == "all\n"
+    assert not scratch.exists()
+
+
+def test_what_a_server_has_loaded_serves_the_next_one(
+    embedded: EmbeddedSpark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `-Xshare:on` Java would refuse to start where it cannot use what the first one left."""
+    monkeypatch.setenv("WATERLINE_CACHE", str(tmp_path))
+    conf = {**embedded.conf, "spark.driver.extraJavaOptions": "-Xshare:on"}
+    wanted = embedded.model_copy(update={"keeps_classes": True, "conf": conf})
+    first = SparkServer(wanted)
+    first.stop(was_used=True)
+    first._keeper.wait(180)
+
+    second = SparkServer(wanted)
+
+    (archive,) = (tmp_path / "classes").iterdir()
+    options = psutil.Process(second.pid).cmdline()
+    second.stop(was_used=True)
+    assert f"-XX:SharedArchiveFile={archive}" in options
+    assert [archive] == list((tmp_path / "classes").iterdir())
