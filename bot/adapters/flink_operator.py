@@ -22,7 +22,7 @@ from bot.adapters.flink_operator_resource import (
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JOB_ID, digest_of
 from bot.adapters.kubernetes import Conflict, KubernetesResource
-from bot.observation.errors import CommitRefused, CouldNotLook, NotThere, OutcomeUnknown, Superseded
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, short_job
 from bot.ports import NamedSavepoint, Stopped
@@ -103,12 +103,9 @@ class OperatedResource:
     def savepoints(self) -> tuple[NamedSavepoint, ...]:
         """Its completed savepoints of which there is a FlinkStateSnapshot. Raises CouldNotLook."""
         kind, _, place = self.name.partition(" ")
-        try:
-            return savepoints_in(
-                self._kubernetes.beside("FlinkStateSnapshot", "").read(), f"{kind} {place.partition('/')[2]}"
-            )
-        except NotThere:  # an operator before 1.10 has no such resources
-            return ()
+        return savepoints_in(
+            self._kubernetes.beside("FlinkStateSnapshot", "").read(), f"{kind} {place.partition('/')[2]}"
+        )
 
     def until(self, ask: Callable[[FlinkResource], T | None], limit: timedelta, doing: str) -> T:
         """Reads the resource until there is an answer. Raises OutcomeUnknown at the limit, CouldNotLook never."""

@@ -1,6 +1,6 @@
 """A FlinkDeployment or FlinkSessionJob as the operator keeps it, and the changes that we ask of it; pure.
 
-Only fields are read that the operator has written since 1.8 (`savepointRedeployNonce`).
+Only fields are read that the operator has written since 1.10 (`upgradeSavepointPath`).
 """
 
 import json
@@ -63,20 +63,9 @@ class _Writer(BaseModel):
     subresource: str | None = None
 
 
-_OF_OTHERS = frozenset({"MANUAL", "PERIODIC"})
-"""What triggered a savepoint after which the run went on."""
 _LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
 """In place of a path: what high availability knows of the newest checkpoint."""
 _CHECKPOINT = re.compile(r".*/chk-\d+/?")
-
-
-class _Savepoint(BaseModel):
-    location: str | None = None
-    by: str | None = Field(default=None, alias="triggerType")
-
-
-class _SavepointInfo(BaseModel):
-    last: _Savepoint | None = Field(default=None, alias="lastSavepoint")
 
 
 class Left(BaseModel):
@@ -96,21 +85,11 @@ class JobStatus(BaseModel):
     state: str | None = None
     started: str | None = Field(default=None, alias="startTime")
     restored_from: str | None = Field(default=None, alias="upgradeSavepointPath")
-    """Since 1.10."""
-    savepoints: _SavepointInfo | None = Field(default=None, alias="savepointInfo")
 
     def left_since(self, before: "JobStatus") -> Left | None:
-        """What a stop has left since `before`: in `upgradeSavepointPath`, where there is none in `savepointInfo`, which
-        operators 1.8 and 1.9 write alone. A savepoint that others took is none of the stop."""
-        left, earlier = self.restored_from, before.restored_from
-        if left is None:
-            left, earlier = self._last_savepoint, before._last_savepoint
-        return None if left in {None, earlier, _LAST_STATE} else Left(path=str(left))
-
-    @property
-    def _last_savepoint(self) -> str | None:
-        last = self.savepoints.last if self.savepoints is not None else None
-        return None if last is None or last.by in _OF_OTHERS else last.location
+        """What a stop has left since `before`; None where nothing new is told."""
+        left = self.restored_from
+        return None if left in {None, before.restored_from, _LAST_STATE} else Left(path=str(left))
 
 
 class _Reconciled(BaseModel):
@@ -126,14 +105,11 @@ class Status(BaseModel):
 
     @property
     def deployed(self) -> dict[str, object]:
-        """`job` of the spec that the operator has carried out; empty where it tells none.
-
-        It writes the spec beside `resource_metadata` (`SpecUtils.writeSpecWithMeta`), and long ago wrote it bare.
-        """
+        """`job` of the spec that the operator has carried out; empty where it tells none. It writes the spec beside
+        `resource_metadata` (`SpecUtils.writeSpecWithMeta`)."""
         try:
-            told = json.loads(self.reconciled.spec or "{}")
-            job = (told.get("spec") or told).get("job")
-        except (ValueError, AttributeError):
+            job = json.loads(self.reconciled.spec or "{}")["spec"]["job"]
+        except (ValueError, LookupError, TypeError):
             return {}
         return job if isinstance(job, dict) else {}
 
@@ -185,7 +161,7 @@ class _StateSnapshots(BaseModel):
 
 
 def savepoints_in(body: bytes, job: str) -> tuple[NamedSavepoint, ...]:
-    """Those of the FlinkStateSnapshots (since operator 1.10) that are complete and of `job`: `FlinkDeployment orders`.
+    """Those of the FlinkStateSnapshots that are complete and of `job`: `FlinkDeployment orders`.
     Raises CouldNotLook."""
     try:
         listed = _StateSnapshots.model_validate_json(body).items

@@ -125,7 +125,7 @@ class JarStartSettings(Record):
 
 
 class OperatorStartSettings(Record):
-    """Starts and stops a job through its resource of the Flink Kubernetes operator (1.8 or later)."""
+    """Starts and stops a job through its resource of the Flink Kubernetes operator (1.10 or later)."""
 
     kind: Literal["flink-operator"] = Field(description="This way of starting.", examples=["flink-operator"])
     resource: Literal["FlinkDeployment", "FlinkSessionJob"] = Field(
