@@ -1,11 +1,11 @@
-"""What a `_metadata` file says of itself, in pure Python: Flink 1.11 to 2.x (format versions 3 to 6).
+"""What a `_metadata` file says of itself, in pure Python: Flink 1.16 to 2.x (format versions 4 to 6).
 
-The header, the operators with the size of their state, since version 4 the checkpoint's properties as the last thing in
-the file, where Kafka sources go on, and the text of Iceberg's committer state: inline below
+The header, the operators with the size of their state, the checkpoint's properties as the last thing in the file,
+where Kafka sources go on, and the text of Iceberg's committer state: inline below
 `execution.checkpointing.data-inline-threshold` (20 KB by default), else in a file beside this one. Where the layout of
 the operators cannot be followed, the text is looked for in the whole file, and that is said.
 
-The order is that in which Flink's serializers write (`MetadataV3Serializer` to `MetadataV6Serializer`, and their state
+The order is that in which Flink's serializers write (`MetadataV4Serializer` to `MetadataV6Serializer`, and their state
 handles up to Flink 2.1). A source's reader (FLIP-27) keeps its splits in the list state `SourceReaderState`. Only
 Kafka's are understood (version 0 of `KafkaPartitionSplitSerializer`, the only one up to connector 4.0), and an item
 must be exactly as long as such a split: another source's state is not taken for one.
@@ -189,21 +189,21 @@ def keyed(data: JavaBytes) -> int:
     match kind:
         case 0:
             return 0
-        case 3 | 7 | 12:  # of a checkpoint, of a savepoint, of a checkpoint with an id
+        case 7 | 12:  # of a savepoint, of a checkpoint
             data.int32()
             data.pass_longs()
             size = stream(data).size
             if kind == 12:
                 data.text()
             return size
-        case 5 | 11:
-            return _incremental(data, has_id=kind == 11)
-        case 8 | 14:
-            return _changelog(data, has_checkpoint_id=kind == 14)
         case 9:
             return _changes_inline(data)
-        case 10 | 13:
-            return _changes_in_files(data, has_storage=kind == 13)
+        case 11:
+            return _incremental(data)
+        case 13:
+            return _changes_in_files(data)
+        case 14:
+            return _changelog(data)
         case _:
             raise NotUnderstood(f"keyed state before byte {data.at} is of the unknown kind {kind}")
 
@@ -228,28 +228,25 @@ def _channel(data: JavaBytes, *, is_tagged: bool) -> int:
     return size
 
 
-def _incremental(data: JavaBytes, *, has_id: bool) -> int:
+def _incremental(data: JavaBytes) -> int:
     data.int64()  # the checkpoint that it belongs to
     data.text()
-    data.take(8)
-    if has_id:
-        data.int64()
+    data.take(16)
     size = stream(data).size
     for _ in ("shared", "private"):
         for _ in range(data.count()):
             data.text()
             size += stream(data).size
-    if has_id:
-        data.text()
+    data.text()
     return size
 
 
-def _changelog(data: JavaBytes, *, has_checkpoint_id: bool) -> int:
+def _changelog(data: JavaBytes) -> int:
     data.take(16)
     size = 0
     for _ in ("materialized", "since then"):
         size += sum(keyed(data) for _ in range(data.count()))
-    data.take(16 if has_checkpoint_id else 8)
+    data.take(16)
     data.text()
     return size
 
@@ -264,7 +261,7 @@ def _changes_inline(data: JavaBytes) -> int:
     return size
 
 
-def _changes_in_files(data: JavaBytes, *, has_storage: bool) -> int:
+def _changes_in_files(data: JavaBytes) -> int:
     data.take(8)
     for _ in range(data.count()):
         data.int64()
@@ -272,18 +269,16 @@ def _changes_in_files(data: JavaBytes, *, has_storage: bool) -> int:
     size = data.size()
     data.int64()
     data.text()
-    if has_storage:
-        data.text()
+    data.text()
     return size
 
 
 _AFTER_CHECKPOINT_ID = 16
 _MASTER_STATE = 0xC96B1696
 _JAVA_OBJECT = b"\xac\xed\x00\x05"
-"""How the properties begin, which end the file since version 4."""
+"""How the properties begin, which end the file."""
 _NAMES_SINCE = 5
 _TAGGED_CHANNELS_SINCE = 6
-_PROPERTIES_SINCE = 4
 
 
 class OperatorPart(Record):
@@ -306,7 +301,7 @@ def operators_and_files(content: bytes, version: int) -> tuple[tuple[OperatorPar
 def _read(data: JavaBytes, version: int) -> tuple[OperatorPart, ...]:
     data.times(lambda: _pass_master_state(data))
     parts = tuple(_operator(data, version) for _ in range(data.count()))
-    if version >= _PROPERTIES_SINCE and data.take(len(_JAVA_OBJECT)) != _JAVA_OBJECT:
+    if data.take(len(_JAVA_OBJECT)) != _JAVA_OBJECT:
         raise NotUnderstood(f"the properties do not follow the last operator at byte {data.at}")
     return parts
 
@@ -397,8 +392,7 @@ def _split(data: JavaBytes, operator: OperatorId) -> SourcePosition:
 
 _MAGIC = 0x4960672D
 _HEADER_BYTES = 24
-_VERSIONS = range(3, 7)
-_FIRST_WITH_PROPERTIES = 4
+_VERSIONS = range(4, 7)
 
 _MANIFEST = re.compile(rb"/(([0-9a-f]{32})-([0-9a-f]{32})-\d{5}-\d+-(\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro)")
 """In whichever folder: the table property `flink.manifests.location` may name any."""
@@ -432,7 +426,6 @@ class ParsedMetadata(Record):
 
     checkpoint_id: CheckpointId | None = None
     kind: CheckpointKind = CheckpointKind.UNKNOWN
-    """UNKNOWN before version 4, which does not say."""
     is_drained: bool = False
     job_id: JobId | None = None
     pending_manifests: tuple[str, ...] = ()
@@ -467,9 +460,7 @@ def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_
     if (problem := _problem_of_header(content)) is not None:
         return ParsedMetadata(problem=problem)
     version = int.from_bytes(content[4:8], "big")
-    kind, is_drained, problem = CheckpointKind.UNKNOWN, False, None
-    if version >= _FIRST_WITH_PROPERTIES:
-        kind, is_drained, problem = _properties(content)
+    kind, is_drained, problem = _properties(content)
     not_understood = None
     operators: tuple[OperatorPart, ...] = ()
     state_files: tuple[StateFile, ...] = ()

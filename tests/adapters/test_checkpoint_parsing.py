@@ -19,7 +19,6 @@ from bot.adapters.checkpoint_parsing import (
     ParsedMetadata,
     StateFile,
     channels,
-    keyed,
     operators_and_files,
     positions_in,
     stream,
@@ -157,8 +156,8 @@ def test_a_drained_savepoint_is_a_problem() -> None:
         (b"", "cut off after 0 bytes"),
         (b"\x49\x60\x67\x2d", "cut off after 4 bytes"),
         (b"PK\x03\x04" + bytes(40), "begins with 504b0304"),
-        (bytes.fromhex("4960672d00000009") + bytes(40), "format version 9; Waterline reads versions 3 to 6"),
-        (bytes.fromhex("4960672d00000002") + bytes(40), "format version 2"),
+        (bytes.fromhex("4960672d00000009") + bytes(40), "format version 9; Waterline reads versions 4 to 6"),
+        (bytes.fromhex("4960672d00000003") + bytes(40), "format version 3"),
         (bytes.fromhex("4960672d00000004") + b"\xff" * 40, "impossible checkpoint id -1"),
         (bytes.fromhex("4960672d00000004") + bytes(40), "properties that end it are missing"),
     ],
@@ -199,13 +198,6 @@ def test_a_flipped_byte_does_not_raise(data: st.DataObject) -> None:
     assert told.problem is None or told.problem.endswith((".", "again."))
 
 
-def test_version_3_has_no_properties() -> None:
-    """Flink before 1.15 does not say the kind, and that is no problem."""
-    old = bytes.fromhex("4960672d00000003") + (5).to_bytes(8, "big") + bytes(20)
-
-    assert told_by(old) == ParsedMetadata(checkpoint_id=CheckpointId(5))
-
-
 def test_committer_state_beside_the_file_is_read_when_it_is_given() -> None:
     """A V1 sink that was restored below its maximum owes eight checkpoints: 22 KB, in a file of its own."""
     content = recorded("flink21_v1_chk12_not_inline.xz")
@@ -242,7 +234,7 @@ def test_where_the_layout_breaks_the_text_is_still_told() -> None:
     assert told.pending_manifests == (f"{V1_120}-{COMMITTER_V1_120}-00000-0-8-00008.avro",)
 
 
-WRITTEN_BY_FLINK = [3, 4, 5, 6]
+WRITTEN_BY_FLINK = [4, 5, 6]
 """`every_handle_vN` was written by the serializers of Flink 2.1.1 from one made-up job with every kind of handle."""
 SIZES_AS_FLINK_SAYS = [506, 3034, 3117, 953, 800, 0]
 """`OperatorState.getStateSize()` of these operators, in order."""
@@ -308,7 +300,7 @@ def test_a_real_jobs_operators_are_all_told(name: str, sizes: dict[str, int]) ->
 def test_bytes_that_do_not_follow_the_layout_are_not_understood(version: int, data: st.DataObject) -> None:
     """Cut anywhere before its last operator ends: said, never guessed, never another error."""
     whole = every_handle(version)
-    end = whole.rfind(b"\xac\xed\x00\x05") if version > 3 else len(whole)
+    end = whole.rfind(b"\xac\xed\x00\x05")
     keep = data.draw(st.integers(16, end - 1))
 
     with pytest.raises(NotUnderstood):
@@ -343,25 +335,6 @@ def file_of(size: int) -> bytes:
     return b"\x02" + longs(size) + text("s3://state/f")
 
 
-OLDER = {
-    "hash, before 1.15": b"\x03" + ints(0, 2) + longs(0, 5) + file_of(50),
-    "rocksdb, before 1.16": b"\x05" + longs(7) + text("backend") + ints(0, 2) + file_of(3)
-    + ints(1) + text("1.sst") + file_of(40) + ints(1) + text("2.sst") + file_of(7),
-    "changelog in files, before 1.16": b"\x0a" + ints(0, 2, 1) + longs(0) + file_of(50) + longs(50, 50) + text("id"),
-    "changelog, before 1.16": b"\x08" + ints(0, 2) + longs(9) + ints(1) + b"\x03" + ints(0, 1) + longs(0) + file_of(50)
-    + ints(0) + longs(1) + text("id"),
-}  # fmt: skip
-"""What today's Flink reads and no longer writes; built from its readers."""
-
-
-@pytest.mark.parametrize("form", OLDER)
-def test_keyed_state_of_older_flink_is_followed_to_its_end(form: str) -> None:
-    """Fifty bytes each, and nothing left over."""
-    data = JavaBytes(OLDER[form])
-
-    assert (keyed(data), data.left) == (50, 0)
-
-
 @pytest.mark.parametrize("content", [b"\x63", b"\x01\xff", b"\x0f" + longs(1)])
 def test_an_unknown_or_cut_handle_is_not_understood(content: bytes) -> None:
     """The kind is named, or where the bytes ended."""
@@ -382,7 +355,7 @@ def test_the_fixtures_are_all_read_to_their_properties() -> None:
     versions = {name: int.from_bytes(recorded(name)[4:8], "big") for name in names}
 
     assert all(operators_and_files(recorded(name), version)[0] for name, version in versions.items())
-    assert set(versions.values()) == {3, 4, 5, 6}
+    assert set(versions.values()) == {4, 5, 6}
 
 
 SOURCE = OperatorId("cb" * 16)
