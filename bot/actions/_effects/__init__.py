@@ -160,7 +160,6 @@ __all__ = [
     "checks",
     "describe",
     "kind_of",
-    "may_yet",
     "perform",
     "prepare",
     "standing",
