@@ -14,7 +14,7 @@ import pytest
 import bot.diagnosis
 import spark_tasks
 from bot.adapters.clock import SystemClock
-from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
+from bot.diagnosis import healthy, no_snapshot_advanced
 from bot.diagnosis._support.asked import _FIELDS
 from bot.diagnosis._support.examine import scan
 from bot.evidence import Collector, find_tasks
@@ -382,7 +382,7 @@ def test_what_completed_after_the_look_is_looked_for_once_more(
 ) -> None:
     """Rows that never came were covered by a listing from before they were written."""
     world, _looked, case = later(then, dies=dies)
-    mode = no_snapshot_advanced if dies else recovered_by_itself
+    mode = no_snapshot_advanced if dies else healthy
 
     old, new = mode.examine(case), mode.examine(case_of(world, look(world)))
 
@@ -409,7 +409,7 @@ def test_it_says_when_it_was_looked_at_and_what_came_later(idle: int, told: str)
         world.reads(0)
     world.tale.now += MINUTE
 
-    found = recovered_by_itself.examine(case_of(world, looked))
+    found = healthy.examine(case_of(world, looked))
 
     assert f"orphan_files, once more: it was looked at 12:02 UTC, {told}; none is there" in found.missing[0]
 
@@ -421,7 +421,7 @@ def test_a_look_that_has_just_ended_is_one_of_now() -> None:
     world.reads(0)
     world.tale.now += timedelta(seconds=19)
 
-    assert isinstance(recovered_by_itself.examine(case_of(world, looked)), Matches)
+    assert isinstance(healthy.examine(case_of(world, looked)), Matches)
 
 
 class Desk(OneIncident):

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from bot.diagnosis import healthy, rolled_back_while_running, source_positions_skipped
 from bot.diagnosis import metadata_file_lost as mode
-from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.findings import COMMITS_TOLD, GapsFinding, PositionGap, UnreadableFile
@@ -29,7 +29,7 @@ def test_a_tag_on_the_replaced_line_excuses_nothing(marked: int, status: str) ->
     """A replacement takes only main away from it; Waterline's own tag stays, most of all at the last commit there."""
     tale = replaced().trusts("a", marked, status).commits("a", 4, 5)
 
-    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30))
+    found = healthy.examine(tale.looked_at(gaps=FROM_30))
 
     assert "3 older commits of the job" in found.reason
 
@@ -39,7 +39,7 @@ def test_of_what_a_branch_holds_nobody_can_tell_whether_main_had_it() -> None:
     tale = replaced()
     tale.refs = [Ref(name="audit", kind="branch", snapshot_id=tale.at("a", 3))]
 
-    found = recovered_by_itself.examine(tale.commits("a", 4, 5).looked_at(gaps=FROM_30))
+    found = healthy.examine(tale.commits("a", 4, 5).looked_at(gaps=FROM_30))
 
     assert "the table was replaced under its job" in found.missing[0]
     assert found.missing[0].endswith("3 older commits of the job, …001001 to …003003, are on a branch")
@@ -49,7 +49,7 @@ def test_a_run_that_was_restored_onto_the_new_table_brings_what_came_before() ->
     """Its state holds what the replaced table had, under whatever job id."""
     tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4)
 
-    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30))
+    found = healthy.examine(tale.looked_at(gaps=FROM_30))
 
     assert "the table was replaced under its job" in found.reason
 
@@ -80,7 +80,7 @@ def not_restored_yet() -> Tale:
 @pytest.mark.parametrize("tell", [id_tells, id_tells_of_one_forgotten, history_tells, not_restored_yet])
 def test_a_run_without_state_has_nothing_to_do_with_what_was_there_before(tell: Callable[[], Tale]) -> None:
     """Its checkpoints begin at 1, whatever Flink shows of its restores."""
-    found = recovered_by_itself.examine(tell().looked_at())
+    found = healthy.examine(tell().looked_at())
 
     assert not isinstance(found, Excluded) or "begins anew" not in found.reason
 
@@ -97,7 +97,7 @@ def test_older_commits_that_are_nobodys_loss_accuse_nobody(why: str) -> None:
         tale.commits("a", 4, 5, 6)
     edge = tale.at("a", 4) if why == "below the window" else None
 
-    found = recovered_by_itself.examine(tale.looked_at(since=edge))
+    found = healthy.examine(tale.looked_at(since=edge))
 
     assert not isinstance(found, Excluded) or "begins anew" not in found.reason
 
@@ -125,7 +125,7 @@ def test_a_failover_does_not_account_for_first_commits_that_vanished(
         fails_over(tale, "a", first + 4)
     found_files = None if files is None else orphans(files, young=files)
 
-    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30, orphans=found_files))
+    found = healthy.examine(tale.looked_at(gaps=FROM_30, orphans=found_files))
 
     assert isinstance(found, expected)
     if isinstance(found, CannotTell):
@@ -181,7 +181,7 @@ def test_a_table_with_lost_metadata_is_never_healthy() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
     tale.lost_metadata = "s3://lake/sales/orders/metadata/00010.metadata.json"
 
-    found = recovered_by_itself.examine(tale.looked_at())
+    found = healthy.examine(tale.looked_at())
 
     assert "F10" in found.reason
 

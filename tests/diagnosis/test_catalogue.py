@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bot.diagnosis
-from bot.diagnosis import checkpoints_failed, event_time_stuck, recovered_by_itself
+from bot.diagnosis import checkpoints_failed, event_time_stuck, healthy
 from bot.diagnosis._support.asked import lacking
 from bot.diagnosis._support.examine import ModeModule, diagnose, scan
 from bot.history.case import Case
@@ -365,7 +365,7 @@ def said(mode: Mode, remedy: Remedy) -> ModeResult:
     return ModeResult(mode=mode, examined=matched)
 
 
-UNSURE = ModeResult(mode=recovered_by_itself.MODE, examined=CannotTell(missing=("duplicate_rows",)))
+UNSURE = ModeResult(mode=healthy.MODE, examined=CannotTell(missing=("duplicate_rows",)))
 
 
 def test_a_note_that_asks_for_nothing_decides_nothing() -> None:
@@ -375,16 +375,16 @@ def test_a_note_that_asks_for_nothing_decides_nothing() -> None:
 
 def test_health_decides_beside_a_note() -> None:
     """The rows are right, and a checkpoint failed: nothing is to be done."""
-    note, health = said(checkpoints_failed.MODE, Remedy.NOTHING), said(recovered_by_itself.MODE, Remedy.NOTHING)
+    note, health = said(checkpoints_failed.MODE, Remedy.NOTHING), said(healthy.MODE, Remedy.NOTHING)
 
     decisive = Diagnosis(results=(note, health)).decisive
 
-    assert recovered_by_itself.MODE == decisive[0]
+    assert healthy.MODE == decisive[0]
 
 
 def test_right_rows_are_no_all_clear_where_consumers_must_be_told() -> None:
     """Events older than promised beside an unbroken chain: the rows are right, and consumers wait in vain."""
-    late, health = said(event_time_stuck.MODE, Remedy.TELL_CONSUMERS), said(recovered_by_itself.MODE, Remedy.NOTHING)
+    late, health = said(event_time_stuck.MODE, Remedy.TELL_CONSUMERS), said(healthy.MODE, Remedy.NOTHING)
 
     decisive = Diagnosis(results=(late, health)).decisive
 

@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapters.iceberg import packing
 from bot.adapters.iceberg.streaming_metadata import read_split
-from bot.diagnosis import commit_not_made_yet, commits_withheld, recovered_by_itself, rolled_back_while_running
+from bot.diagnosis import commit_not_made_yet, commits_withheld, healthy, rolled_back_while_running
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis._support.restoring import newer_than_head, restore_in_words
 from bot.history.case import Case
@@ -63,7 +63,7 @@ def test_closer_than_clocks_differ_nobody_can_tell(commit_s: float) -> None:
     """Neither that the run was set back, nor that it is healthy, nor that its commits come by waiting."""
     case = failed_over(commit_s=commit_s).looked_at()
 
-    told = [commits_withheld.examine(case), recovered_by_itself.examine(case)]
+    told = [commits_withheld.examine(case), healthy.examine(case)]
 
     assert [] == [found for found in told if not isinstance(found, CannotTell)]
 
@@ -263,7 +263,7 @@ def restored(tale: Tale, path: str | None) -> Tale:
 )
 def test_the_point_that_flink_lists_is_the_one(listed: str | None, path: str | None) -> None:
     """However its path is spelt, and where one of the two is not told."""
-    assert isinstance(recovered_by_itself.examine(taken_over(path, listed=listed).looked_at()), Matches)
+    assert isinstance(healthy.examine(taken_over(path, listed=listed).looked_at()), Matches)
 
 
 def test_a_younger_start_of_that_run_may_have_come_to_the_id_again() -> None:
@@ -271,7 +271,7 @@ def test_a_younger_start_of_that_run_may_have_come_to_the_id_again() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a", restored=2)
     younger = restored(tale.flink_runs("a", restored=3).becomes("a", "CANCELED"), CHECKPOINT_3)
 
-    found = recovered_by_itself.examine(younger.looked_at())
+    found = healthy.examine(younger.looked_at())
 
     assert isinstance(found, CannotTell)
 
@@ -288,7 +288,7 @@ def drained_and_rolled_back(*, is_listed: bool) -> Tale:
 def test_without_a_path_a_drain_may_have_left_the_point() -> None:
     """Its commit names no id. Where Flink lists the checkpoint that main has, nothing is in doubt."""
     untold, listed = (drained_and_rolled_back(is_listed=each) for each in (False, True))
-    silent = recovered_by_itself.examine(untold.looked_at())
+    silent = healthy.examine(untold.looked_at())
 
     assert isinstance(silent, CannotTell)
-    assert not isinstance(recovered_by_itself.examine(listed.looked_at()), Excluded)
+    assert not isinstance(healthy.examine(listed.looked_at()), Excluded)

@@ -8,7 +8,7 @@ import pytest
 from bot.diagnosis import commits_dropped_after_empty_start as mode
 from bot.diagnosis import job_id_reused, restarted_from_empty
 from bot.diagnosis._support.rightness import root_in_doubt
-from bot.diagnosis.recovered_by_itself import examine
+from bot.diagnosis.healthy import examine
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Remedy
 from bot.observation.errors import Refused

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, rolled_back_while_running
+from bot.diagnosis import healthy, no_snapshot_advanced, rolled_back_while_running
 from bot.diagnosis._support import lost_and_expired as _lost_and_expired
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches
@@ -32,7 +32,7 @@ def set_back(*lost: int) -> Tale:
 @pytest.mark.parametrize("completed", [(), (3, 4, 5)], ids=["forgotten", "listed"])
 def test_the_job_is_not_healthy_while_it_has_not_committed_since(completed: tuple[int, ...]) -> None:
     """No orphan is left, and no checkpoint need be listed by Flink any more."""
-    found = recovered_by_itself.examine(set_back(3, 4, 5).completes("a", *completed).looked_at())
+    found = healthy.examine(set_back(3, 4, 5).completes("a", *completed).looked_at())
 
     assert isinstance(found, CannotTell)
 
@@ -49,7 +49,7 @@ def test_format_v1_has_no_numbers_and_its_log_tells(alive: bool) -> None:
     """Main came to its newest commit later than that was made."""
     tale = in_format_v1(set_back(3, 4, 5).becomes("a", "RUNNING" if alive else "FAILED"))
 
-    found = (recovered_by_itself if alive else no_snapshot_advanced).examine(tale.looked_at())
+    found = (healthy if alive else no_snapshot_advanced).examine(tale.looked_at())
 
     assert any("it came back to" in each for each in found.missing)
 
@@ -58,7 +58,7 @@ def test_in_format_v1_the_next_commit_settles_it_too() -> None:
     """Main has only gone forward since."""
     tale = in_format_v1(set_back(3, 4, 5).commits("a", 6))
 
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+    assert isinstance(healthy.examine(tale.looked_at()), Matches)
 
 
 WITHOUT_LATER_ROWS: dict[str, Callable[[Tale], Tale]] = {
@@ -78,11 +78,11 @@ def test_nobody_can_tell_while_main_lists_no_commit_with_rows_of_the_job(
 
     tale.counts(total_records=40)
 
-    for examine in (recovered_by_itself.examine, rolled_back_while_running.examine):
+    for examine in (healthy.examine, rolled_back_while_running.examine):
         found = examine(tale.looked_at())
         assert isinstance(found, CannotTell)
     after = tale.commits("a", 14).looked_at()
-    assert isinstance(recovered_by_itself.examine(after), Matches)
+    assert isinstance(healthy.examine(after), Matches)
     assert isinstance(rolled_back_while_running.examine(after), Excluded)
 
 
@@ -99,21 +99,21 @@ def test_the_rows_of_one_sink_settle_nothing_of_another() -> None:
     tale.rolls_back_to("a", 2).expires("a", 3)
     tale.moves = [HeadMove(at=tale.now, snapshot_id=tale.at("a", 2))]
 
-    first = recovered_by_itself.examine(tale.commits("a", 4).by_sink(SECOND).looked_at())
+    first = healthy.examine(tale.commits("a", 4).by_sink(SECOND).looked_at())
 
     assert any("1 snapshot newer than …003003" in each for each in first.missing)
-    assert isinstance(recovered_by_itself.examine(tale.commits("a", 5).looked_at()), Matches)
+    assert isinstance(healthy.examine(tale.commits("a", 5).looked_at()), Matches)
 
 
 def test_of_a_source_in_partitions_several_commits_settle_it() -> None:
     """One that was lost as a whole is silent, and `missing_positions` asks why after so many."""
     few, several = range(6, 10), range(6, 11)
 
-    found = recovered_by_itself.examine(_in_partitions(set_back(3, 4, 5).commits("a", *few)))
+    found = healthy.examine(_in_partitions(set_back(3, 4, 5).commits("a", *few)))
 
     assert _tails.SEVERAL == _lost_and_expired.SEVERAL
     assert any(each.endswith("has committed rows 5 times more") for each in found.missing)
-    assert isinstance(recovered_by_itself.examine(_in_partitions(set_back(3, 4, 5).commits("a", *several))), Matches)
+    assert isinstance(healthy.examine(_in_partitions(set_back(3, 4, 5).commits("a", *several))), Matches)
 
 
 def _in_partitions(tale: Tale) -> Case:
@@ -173,7 +173,7 @@ REPLACED = [goes_on, is_restored_onto_a_filled_one, is_filled_by_another, is_res
 
 def says_so(case: Case) -> bool:
     """Whether `healthy` cannot tell for that reason."""
-    found = recovered_by_itself.examine(case)
+    found = healthy.examine(case)
     return isinstance(found, CannotTell) and any("replaced under its job" in each for each in found.missing)
 
 
@@ -182,7 +182,7 @@ def test_a_table_that_was_replaced_is_not_healthy_once_what_it_had_has_expired(t
     """No older commit is listed, no file is left, and no position is missing among those that live."""
     tale = tell()
 
-    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30))
+    found = healthy.examine(tale.looked_at(gaps=FROM_30))
 
     root = short(tale.table.chain[-1].snapshot_id)
     assert any(f"before {root}, with which it begins anew, without a parent" in each for each in found.missing)
@@ -195,7 +195,7 @@ def test_checkpoints_of_what_pyiceberg_has_taken_out_are_no_commits_without_a_tr
     tale = taken_out_by_pyiceberg().completes("a", 1, 2, 3)
     tale.now += timedelta(minutes=1)
 
-    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=FROM_30, orphans=None)), Matches)
+    assert isinstance(healthy.examine(tale.looked_at(gaps=FROM_30, orphans=None)), Matches)
 
 
 def test_a_compaction_whose_parent_pyiceberg_has_taken_out_rewrote_what_main_had() -> None:
@@ -204,7 +204,7 @@ def test_a_compaction_whose_parent_pyiceberg_has_taken_out_rewrote_what_main_had
     tale.counts(deleted_records=30, total_records=30).commits("a", 4).expires("a", 1, 2, 3)
     tale.snapshots[0] = tale.snapshots[0].model_copy(update={"parent_id": None})
 
-    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=FROM_30)), Matches)
+    assert isinstance(healthy.examine(tale.looked_at(gaps=FROM_30)), Matches)
 
 
 def test_what_is_listed_still_is_not_counted() -> None:
@@ -215,7 +215,7 @@ def test_what_is_listed_still_is_not_counted() -> None:
     tale = replaced(tale).commits("a", 2).expires("a", 1)
     tale.snapshots = [each.model_copy(update={"sequence_number": each.sequence_number - 1}) for each in tale.snapshots]
 
-    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30))
+    found = healthy.examine(tale.looked_at(gaps=FROM_30))
 
     assert any("by the sequence numbers, 1 older snapshot is listed no more" in each for each in found.missing)
 
@@ -291,7 +291,7 @@ def begun_on_a_filled_one() -> Tale:
 )
 def test_what_only_looks_like_it_is_left_alone(tell: Callable[[], Tale]) -> None:
     """Histories in which the job has lost nothing to a replacement."""
-    found = recovered_by_itself.examine(tell().looked_at(gaps=FROM_30))
+    found = healthy.examine(tell().looked_at(gaps=FROM_30))
 
     assert isinstance(found, Matches), found
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis import checkpoint_committed_twice, commit_not_made_yet, recovered_by_itself
+from bot.diagnosis import checkpoint_committed_twice, commit_not_made_yet, healthy
 from bot.diagnosis import two_jobs_write_the_table as mode
 from bot.diagnosis._support.examine import diagnose, scan
 from bot.diagnosis._support.may_commit_on import may_commit_on
@@ -366,12 +366,12 @@ def test_what_evidence_calls_overdue_is_not_healthy() -> None:
     """However few checkpoints completed since: a busy source may complete few."""
     tale = two_sinks(4, stuck_after=3)
 
-    young = recovered_by_itself.examine(looked_at(tale))
-    old = recovered_by_itself.examine(looked_at(tale, overdue=True))
+    young = healthy.examine(looked_at(tale))
+    old = healthy.examine(looked_at(tale, overdue=True))
     tale.completes("a", 5).commits("a", 5).commits("a", 5).by_sink(SECOND)
     late = looked_at(tale, overdue=True)
     tale.manifests.clear()
-    made_good = recovered_by_itself.examine(late.model_copy(update={"observation": tale.looked_at().observation}))
+    made_good = healthy.examine(late.model_copy(update={"observation": tale.looked_at().observation}))
 
     assert isinstance(young, Excluded)
     assert isinstance(old, Excluded)
@@ -381,10 +381,10 @@ def test_what_evidence_calls_overdue_is_not_healthy() -> None:
 def test_what_a_sink_has_passed_over_does_not_wait_on() -> None:
     """It committed a later checkpoint and left one behind, which its V1 form keeps in memory and may drop."""
     tale = two_sinks(4, stuck_after=3).commits("a", 4).by_sink(SECOND)
-    at_once = recovered_by_itself.examine(looked_at(tale))
+    at_once = healthy.examine(looked_at(tale))
     tale.now += timedelta(seconds=30)
 
-    still = recovered_by_itself.examine(looked_at(tale))
+    still = healthy.examine(looked_at(tale))
 
     assert isinstance(at_once, Matches), "a commit deletes its manifest a moment later"
     assert "1 Flink manifest with 10 rows wait to be committed" in still.reason
@@ -396,17 +396,17 @@ def test_a_manifest_that_waits_is_late_once_a_later_checkpoint_is_done() -> None
     tale.completes("a", *range(6, 12))
     tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": tale.runs["a"].checkpoints[:5]})
 
-    assert not isinstance(recovered_by_itself.examine(looked_at(tale)), Matches)
+    assert not isinstance(healthy.examine(looked_at(tale)), Matches)
 
 
 def test_a_quiet_sink_beside_a_busy_one_is_no_fault() -> None:
     """It leaves no manifest and no file; what is said of carried rows is said of it alone."""
     tale = two_sinks(9, stuck_after=9).completes("a", 10, 11, 12).commits("a", 12)
 
-    found = recovered_by_itself.examine(tale.looked_at())
+    found = healthy.examine(tale.looked_at())
     waiting = commit_not_made_yet.examine(tale.looked_at())
-    unlisted = recovered_by_itself.examine(tale.looked_at(orphans=None))
-    left = recovered_by_itself.examine(tale.looked_at(orphans=orphans(2)))
+    unlisted = healthy.examine(tale.looked_at(orphans=None))
+    left = healthy.examine(tale.looked_at(orphans=orphans(2)))
 
     assert isinstance(found, Matches)
     assert "3 checkpoints of run aaaaaa since 9 of its sink eeeeee" in waiting.reason
@@ -426,7 +426,7 @@ def quiet(name: str) -> Tale:
 
 def test_an_idle_dynamic_sink_is_quiet_only_while_nothing_is_left_over() -> None:
     """What the count no longer tells, the files on storage do."""
-    found = recovered_by_itself.examine(quiet("orders pre commit topology").looked_at(orphans=None))
+    found = healthy.examine(quiet("orders pre commit topology").looked_at(orphans=None))
 
     assert isinstance(found, CannotTell)
     assert ("orphan_files",) == found.asks

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, two_jobs_write_the_table
+from bot.diagnosis import healthy, no_snapshot_advanced, two_jobs_write_the_table
 from bot.diagnosis._support.arrivals import read_past_main, unaccounted
 from bot.diagnosis._support.case import living
 from bot.diagnosis._support.examine import diagnose, scan
@@ -22,11 +22,11 @@ from tests.diagnosis.little_world import World
 from tests.evidence.restore_points import stored
 from tests.found import orphans, repeats, ruled_out
 
-TASKS = recovered_by_itself.MODE.needs
+TASKS = healthy.MODE.needs
 MODES = scan(bot.diagnosis)
 
 
-def healthy() -> Tale:
+def untouched() -> Tale:
     return Tale().flink_runs("a").commits("a", 1, 2, 3)
 
 
@@ -51,8 +51,8 @@ def repeated(how: str, tale: Tale) -> RepeatedCommit:
 
 def test_newer_commits_of_the_job_are_named_and_not_vouched_for() -> None:
     """The trusted snapshot is the newest that evidence covers, although the job goes on."""
-    tale = healthy()
-    found = recovered_by_itself.examine(pinned(tale.looked_at(), tale.at("a", 2)))
+    tale = untouched()
+    found = healthy.examine(pinned(tale.looked_at(), tale.at("a", 2)))
 
     assert tale.at("a", 2) == found.last_good
     assert found.reasons[-1].startswith("Commits by the job came after the evidence (1)")
@@ -61,14 +61,14 @@ def test_newer_commits_of_the_job_are_named_and_not_vouched_for() -> None:
 @pytest.mark.parametrize("happens", ["foreign", "rolled back"])
 def test_evidence_of_a_table_that_has_changed_since_is_asked_for_again(happens: str) -> None:
     """Another writer's commit, or a rollback below what was looked at, was not part of the answer."""
-    tale = healthy()
+    tale = untouched()
     looked_at = tale.at("a", 3)
     if happens == "foreign":
         tale.commits(None, operation="replace")
     else:
         tale.rolls_back_to("a", 2).becomes("a", "FINISHED").flink_runs("b", restored=2)
 
-    found = recovered_by_itself.examine(pinned(tale.looked_at(), looked_at))
+    found = healthy.examine(pinned(tale.looked_at(), looked_at))
 
     assert isinstance(found, CannotTell)
     assert found.asks
@@ -76,9 +76,9 @@ def test_evidence_of_a_table_that_has_changed_since_is_asked_for_again(happens: 
 
 def test_evidence_for_a_shorter_window_is_asked_for_again() -> None:
     """What lay below it was not looked at."""
-    tale = healthy()
+    tale = untouched()
 
-    found = recovered_by_itself.examine(pinned(tale.looked_at(), tale.at("a", 3), since=tale.at("a", 1)))
+    found = healthy.examine(pinned(tale.looked_at(), tale.at("a", 3), since=tale.at("a", 1)))
 
     assert isinstance(found, CannotTell)
     assert "duplicate_rows" in found.asks
@@ -87,13 +87,13 @@ def test_evidence_for_a_shorter_window_is_asked_for_again() -> None:
 @pytest.mark.parametrize(("replayed", "expected"), [(None, CannotTell), (5, CannotTell), (0, Matches)])
 def test_a_source_range_that_came_twice_is_explained_first(replayed: int | None, expected: type) -> None:
     """No key lives twice, but the copies may have other keys."""
-    tale = healthy()
+    tale = untouched()
     again = None
     if replayed is not None:
         again = ReplayedRowsFinding(rows_checked=30, replayed=replayed, changed=0, first=None, last=None, pairs=())
 
     case = tale.looked_at(duplicate_commits=repeats(repeated("same-source-range", tale)), replayed=again)
-    assert isinstance(recovered_by_itself.examine(case), expected)
+    assert isinstance(healthy.examine(case), expected)
 
 
 def test_a_rolled_back_commit_that_was_put_back_is_no_fault() -> None:
@@ -109,7 +109,7 @@ def test_how_far_back_the_table_is_known_to_be_complete_is_said(expired: int) ->
     tale = Tale().flink_runs("a").commits("a", *range(1, 6)).completes("a", 5)
     tale.snapshots, tale.moves = tale.snapshots[expired:], tale.moves[expired:]
 
-    found = recovered_by_itself.examine(tale.looked_at())
+    found = healthy.examine(tale.looked_at())
 
     assert ("the table is complete from …003003 up to …005005" in found.headline) == bool(expired)
     assert ("the table is complete up to …005005" in found.headline) == (not expired)
@@ -117,14 +117,14 @@ def test_how_far_back_the_table_is_known_to_be_complete_is_said(expired: int) ->
 
 def test_rows_of_other_branches_are_not_vouched_for() -> None:
     """The table is complete as main has it: who reads an audit branch is not told that its rows are right."""
-    case = healthy().looked_at()
+    case = untouched().looked_at()
     audit = BesideMain(
         branch="audit", snapshot_id=SnapshotId(77), commits=2, added_rows=30, removed_rows=0, job_ids=(),
         engines=("spark",), last_at=case.observation.table.read_at,
     )  # fmt: skip
     ledger = case.ledger.model_copy(update={"branches": (audit,)})
 
-    alone, beside = (recovered_by_itself.examine(each) for each in (case, case.model_copy(update={"ledger": ledger})))
+    alone, beside = (healthy.examine(each) for each in (case, case.model_copy(update={"ledger": ledger})))
 
     assert set(beside.reasons) - set(alone.reasons) == {
         "This is said of main: rows of 2 commits on branch audit were not looked at."
@@ -135,7 +135,7 @@ WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
 
 
 def _said(case: Case) -> str:
-    found = recovered_by_itself.examine(case)
+    found = healthy.examine(case)
     return found.missing[0] if isinstance(found, CannotTell) else found.verdict
 
 
@@ -204,7 +204,7 @@ def _looked(tale: Tale, *, ledger_until: int, until: int = 4, highest: int) -> C
 
 def test_the_ledger_is_asked_for_once_more_where_the_run_may_have_brought_the_highest_position() -> None:
     """It has come to 29 in the ledger and main to 39: that is its own commit 4, or rows that it is to bring again."""
-    found = recovered_by_itself.examine(_looked(failed_over(), ledger_until=3, highest=39))
+    found = healthy.examine(_looked(failed_over(), ledger_until=3, highest=39))
 
     assert isinstance(found, CannotTell)
     assert found.asks == ("ledger",)
@@ -212,9 +212,9 @@ def test_the_ledger_is_asked_for_once_more_where_the_run_may_have_brought_the_hi
 
 def test_a_ledger_that_covers_as_much_settles_it() -> None:
     """Both ways."""
-    assert isinstance(recovered_by_itself.examine(_looked(failed_over(), ledger_until=4, highest=39)), Matches)
+    assert isinstance(healthy.examine(_looked(failed_over(), ledger_until=4, highest=39)), Matches)
 
-    behind = recovered_by_itself.examine(_looked(failed_over(), ledger_until=4, highest=49))
+    behind = healthy.examine(_looked(failed_over(), ledger_until=4, highest=49))
 
     assert "has come to 39, and main has rows up to 49" in behind.missing[0]
 
@@ -229,7 +229,7 @@ def test_it_shows_nothing_of_rows_that_main_lost_above_all_that_live() -> None:
     case = case_of(world, look(world))
     case = case.model_copy(update={"gaps": case.gaps.model_copy(update={"to_come": 0})})
 
-    found = recovered_by_itself.examine(case)
+    found = healthy.examine(case)
 
     assert {2} == world.taken_off()
     assert not isinstance(found, Matches)
@@ -327,7 +327,7 @@ def test_a_file_from_before_the_last_rows_holds_none_of_later_checkpoints(
     at = failed_at.at + written_at if written_at is not None else None
     looked.found["orphans"] = orphans(1, newest_at=at)
 
-    found = (no_snapshot_advanced if dead else recovered_by_itself).examine(case_of(world, looked))
+    found = (no_snapshot_advanced if dead else healthy).examine(case_of(world, looked))
 
     assert isinstance(found, expected)
 
@@ -341,7 +341,7 @@ def test_a_commit_that_a_restore_may_have_delayed_dates_no_file() -> None:
     looked = look(world)
     looked.found["orphans"] = orphans(1, newest_at=NOON)
 
-    assert not isinstance(recovered_by_itself.examine(case_of(world, looked)), Matches)
+    assert not isinstance(healthy.examine(case_of(world, looked)), Matches)
 
 
 @pytest.mark.parametrize(("tolerable", "expected"), [(0, Matches), (3, CannotTell), (None, CannotTell)])
@@ -358,7 +358,7 @@ def test_nor_does_one_that_a_catalog_may_have_held_while_checkpoints_failed(
     looked = look(world)
     looked.found["orphans"] = orphans(1, newest_at=NOON)
 
-    assert isinstance(recovered_by_itself.examine(case_of(world, looked)), expected)
+    assert isinstance(healthy.examine(case_of(world, looked)), expected)
 
 
 def reads_on(*, checkpoints: int, following: int, waits: bool = False, topics: tuple[str, ...] = ("orders",)) -> Case:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import bot.diagnosis
 from bot.diagnosis import cleanup_deleted_files as f9
-from bot.diagnosis import commits_withheld, recovered_by_itself
+from bot.diagnosis import commits_withheld, healthy
 from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import HEALTHY, CannotTell, Excluded, Matches, Remedy
@@ -252,7 +252,7 @@ def test_no_history_is_healthy_with_a_missing_file(story: Story, place: int) -> 
 
     changed = without_file_of(case, commits[place % len(commits)])
 
-    assert not isinstance(recovered_by_itself.examine(changed), Matches)
+    assert not isinstance(healthy.examine(changed), Matches)
     assert isinstance(f9.examine(changed), Matches)
 
 
@@ -338,7 +338,7 @@ def test_a_healthy_table_says_whether_older_files_were_looked_for(asked: str) ->
         evidence = (*case.evidence, case.evidence[0].model_copy(update=told))
         case = case.model_copy(update={"missing_files": lost(), "evidence": evidence})
 
-    found = recovered_by_itself.examine(case)
+    found = healthy.examine(case)
 
     said = " ".join(found.reasons)
     assert ("Those of older commits are there, too: 100 files" in said) is (asked == "asked")
@@ -381,12 +381,12 @@ def test_a_fresh_look_accuses() -> None:
 
     for each in (case, newer.model_copy(update={"evidence": case.evidence})):
         assert isinstance(f9.examine(each), Matches)
-        assert not isinstance(recovered_by_itself.examine(each), Matches)
+        assert not isinstance(healthy.examine(each), Matches)
 
 
 def test_an_old_look_is_asked_for_again() -> None:
     """Somebody may have restored the file: nothing in the table would show it."""
-    for mode in (f9, recovered_by_itself):
+    for mode in (f9, healthy):
         found = mode.examine(gone(tale_of(), 11))
 
         assert found.asks == ASKED
@@ -413,7 +413,7 @@ def test_a_later_look_at_these_very_commits_is_believed() -> None:
     assert "unreadable_files has found every file of these commits since" in found.missing[0]
 
 
-@pytest.mark.parametrize("mode", [f9, recovered_by_itself])
+@pytest.mark.parametrize("mode", [f9, healthy])
 def test_a_second_look_that_could_not_look_is_no_release(mode: object) -> None:
     """And it is not asked again by itself, for it would be refused again."""
     found = mode.examine(looked(tale_of().looked_at(), "missing_files", 1))  # type: ignore[attr-defined]

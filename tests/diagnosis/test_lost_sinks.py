@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.diagnosis import job_was_drained, recovered_by_itself
+from bot.diagnosis import healthy, job_was_drained
 from bot.diagnosis import sink_lost_its_state as mode
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.findings import GapsFinding, LeakStanding, PositionGap
@@ -260,8 +260,8 @@ def test_above_a_drained_commit_the_first_rows_tell_where_a_run_began(restored: 
     """Its mark names no id, so any restore point, and none, looks alike."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, DRAINED).becomes("a", "FINISHED").flink_runs("b", restored)
 
-    silent = recovered_by_itself.examine(tale.looked_at())
-    counted = recovered_by_itself.examine(tale.commits("b", (restored or 0) + 1).looked_at())
+    silent = healthy.examine(tale.looked_at())
+    counted = healthy.examine(tale.commits("b", (restored or 0) + 1).looked_at())
 
     assert isinstance(silent, CannotTell)
     assert isinstance(counted, CannotTell), "positions tell: this ledger has none"

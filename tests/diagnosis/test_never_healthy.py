@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 import bot.diagnosis
+from bot.diagnosis import healthy
 from bot.diagnosis import no_snapshot_advanced as mode
-from bot.diagnosis import recovered_by_itself
 from bot.diagnosis._support.examine import diagnose, scan
 from bot.diagnosis._support.last_good import rows_up_to
 from bot.history.case import Case
@@ -42,7 +42,7 @@ def test_a_table_with_lost_or_doubled_rows_is_never_healthy(
         story.world.tale.flink_is_down()
     story.world.tale.now += pause
 
-    found = recovered_by_itself.examine(case_of(*story, without))
+    found = healthy.examine(case_of(*story, without))
 
     event("healthy" if isinstance(found, Matches) else "not healthy")
     if isinstance(found, Matches):
@@ -62,7 +62,7 @@ def test_what_flink_no_longer_shows_hides_nothing(goes_back: str, data: st.DataO
     if case.gaps is not None and not sees_to_come:
         case = case.model_copy(update={"gaps": case.gaps.model_copy(update={"to_come": 0})})
 
-    found = recovered_by_itself.examine(case)
+    found = healthy.examine(case)
 
     event("healthy" if isinstance(found, Matches) else "not healthy")
     if isinstance(found, Matches):
@@ -87,7 +87,7 @@ def test_a_history_without_a_fault_is_healthy(story: Story) -> None:
     """The property above would hold for a mode that never matched; this one sees that it does."""
     looked = look(story.world, story.looked.since)
 
-    found = recovered_by_itself.examine(case_of(story.world, looked))
+    found = healthy.examine(case_of(story.world, looked))
 
     assume(not first_rows_tell(found))
     assert isinstance(found, Matches), found
@@ -101,7 +101,7 @@ def test_without_a_source_nothing_is_healthy(story: Story, without: str | None) 
     if without is None:
         story.world.tale.flink_is_down()
 
-    assert not isinstance(recovered_by_itself.examine(case_of(*story, [without] if without else [])), Matches)
+    assert not isinstance(healthy.examine(case_of(*story, [without] if without else [])), Matches)
 
 
 def test_a_commit_that_goes_from_under_a_compaction_is_missed() -> None:
@@ -114,7 +114,7 @@ def test_a_commit_that_goes_from_under_a_compaction_is_missed() -> None:
     looked = look(world)
 
     assert world.lost(looked.finished)
-    assert not isinstance(recovered_by_itself.examine(case_of(world, looked)), Matches)
+    assert not isinstance(healthy.examine(case_of(world, looked)), Matches)
 
 
 def ends(world: World, *, loops: bool) -> None:

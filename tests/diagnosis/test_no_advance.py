@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis import checkpoint_folder_taken, checkpoints_failed, recovered_by_itself
+from bot.diagnosis import checkpoint_folder_taken, checkpoints_failed, healthy
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
@@ -257,16 +257,16 @@ def test_hours_without_a_checkpoint_are_not_healthy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lasts", "healthy", "failed"),
+    ("lasts", "well", "failed"),
     [(MINUTE, Matches, Excluded), (5 * MINUTE, CannotTell, CannotTell), (11 * MINUTE, Excluded, Matches)],
 )
 def test_a_slow_checkpoint_is_told_from_none_once_it_would_have_failed(
-    lasts: timedelta, healthy: type, failed: type
+    lasts: timedelta, well: type, failed: type
 ) -> None:
     """Between some intervals and Flink's limit of ten minutes nobody knows whether the next one comes."""
     case = silent(lasts).looked_at()
 
-    assert isinstance(recovered_by_itself.examine(case), healthy)
+    assert isinstance(healthy.examine(case), well)
     assert isinstance(checkpoints_failed.examine(case), failed)
 
 
@@ -280,7 +280,7 @@ def test_the_runs_own_settings_decide_how_long_is_too_long(settings: CheckpointS
     case = told(silent(20 * MINUTE), settings=settings).looked_at()
 
     assert not isinstance(checkpoints_failed.examine(case), Matches)
-    assert not isinstance(recovered_by_itself.examine(case), Excluded)
+    assert not isinstance(healthy.examine(case), Excluded)
 
 
 def test_without_an_interval_nobody_can_tell() -> None:
@@ -290,7 +290,7 @@ def test_without_an_interval_nobody_can_tell() -> None:
         update={"contract": TableContract(key=("id",), position="pos", checkpoint_every=timedelta(seconds=3))}
     )
 
-    found = (recovered_by_itself.examine(case), checkpoints_failed.examine(case))
+    found = (healthy.examine(case), checkpoints_failed.examine(case))
 
     assert all(isinstance(each, CannotTell) and "Flink tells of no interval" in each.missing[-1] for each in found)
     assert isinstance(checkpoints_failed.examine(promised), Matches)
@@ -306,7 +306,7 @@ def test_a_run_that_is_down_is_not_silent(state: str) -> None:
     told(restored.flink_runs("a", restored=3), checkpoints=[c.model_copy(update=triggered) for c in listed])
 
     assert isinstance(checkpoints_failed.examine(down.looked_at()), Excluded)
-    assert isinstance(recovered_by_itself.examine(restored.looked_at()), Matches)
+    assert isinstance(healthy.examine(restored.looked_at()), Matches)
 
 
 def test_a_commit_shows_what_flink_no_longer_lists() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from bot.diagnosis import (
     another_writer_changed_rows,
+    healthy,
     no_snapshot_advanced,
-    recovered_by_itself,
     restarted_from_empty,
     restored_from_older_savepoint,
     source_positions_skipped,
@@ -85,10 +85,10 @@ def test_where_nothing_tells_whose_commits_count_it_cannot_be_told(restored: int
     tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": ()})
 
     found = restored_from_older_savepoint.examine(tale.looked_at())
-    healthy = recovered_by_itself.examine(tale.looked_at())
+    acquitted = healthy.examine(tale.looked_at())
 
     assert "whether run zzzzzz, which Flink does not list, is this job's or another's" in found.missing[0]
-    assert isinstance(healthy, CannotTell)
+    assert isinstance(acquitted, CannotTell)
     assert "depends on whether run zzzzzz is the job's" in propose_window(tale.table, tale.jobs).because
 
 
@@ -162,7 +162,7 @@ def test_no_guest_hides_or_makes_a_rewind(sink: OperatorId, forgets: str, sees: 
 
             if restored == 4:
                 assert not isinstance(found, Excluded), (places, ids, v1, commits, path)
-                assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+                assert not isinstance(healthy.examine(tale.looked_at()), Matches)
             elif path is not None or sink == GUEST or not forgets:
                 assert not isinstance(found, Matches) or found.wrong_run != job_id("b"), (
                     places,
@@ -189,7 +189,7 @@ def test_a_guest_that_commits_last_is_no_silence(checkpoint: int) -> None:
     """Healthy was excluded: "Flink completed 497 checkpoints since 3, and none of them was committed"."""
     tale = visited(checkpoint)
 
-    found = recovered_by_itself.examine(tale.looked_at())
+    found = healthy.examine(tale.looked_at())
     dead = no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at())
 
     assert isinstance(found, Matches)
@@ -230,7 +230,7 @@ TOOK = {"deleted_records": 30, "deleted_data_files": 3}
 def test_files_that_another_job_took_off_are_told(
     operation: str, checkpoint: int, sink: Callable[[Tale], Tale]
 ) -> None:
-    """A batch job's INSERT OVERWRITE was nobody's fault, and with clean rows the table was healthy."""
+    """A batch job's INSERT OVERWRITE was nobody's fault, and with clean rows the table was acquitted."""
     tale = taken_from(operation, checkpoint, sink, **TOOK)
 
     found = another_writer_changed_rows.examine(tale.looked_at())
@@ -238,7 +238,7 @@ def test_files_that_another_job_took_off_are_told(
     assert (tale.at("a", 4), Remedy.STOP_CULPRIT) == (found.last_good, found.remedy)
     assert "Flink run zzzzzz" in found.headline
     assert "2 commits of the job came on top" in found.reasons[-1]
-    assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+    assert not isinstance(healthy.examine(tale.looked_at()), Matches)
     assert isinstance(no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at()), Excluded)
 
 

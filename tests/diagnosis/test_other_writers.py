@@ -7,8 +7,8 @@ import pytest
 from bot.diagnosis import (
     another_writer_changed_rows,
     commit_not_made_yet,
+    healthy,
     no_snapshot_advanced,
-    recovered_by_itself,
     source_positions_skipped,
 )
 from bot.diagnosis._support.examine import diagnose
@@ -148,7 +148,7 @@ def test_a_table_without_any_job_id_has_no_other_writer() -> None:
     """Flink CDC leaves no job id: nobody can tell who should write, and nobody calls the table wrong for that."""
     case = Tale().commits(None).commits(None).flink_is_down().looked_at()
 
-    for mode in (another_writer_changed_rows, recovered_by_itself):
+    for mode in (another_writer_changed_rows, healthy):
         found = mode.examine(case)
         assert isinstance(found, CannotTell)
         assert any("who should write the table" in each for each in found.missing)
@@ -212,7 +212,7 @@ def test_a_staged_change_that_was_published_is_another_writers(operation: str) -
 
     assert tale.at("a", 4) == found.last_good
     assert "a cherry-pick of " in found.reasons[0]
-    assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+    assert not isinstance(healthy.examine(tale.looked_at()), Matches)
     assert isinstance(no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at()), Excluded)
 
 
@@ -222,7 +222,7 @@ def test_a_pick_whose_source_is_gone_may_be_anybodys() -> None:
 
     told = [
         another_writer_changed_rows.examine(tale.looked_at()),
-        recovered_by_itself.examine(tale.looked_at()),
+        healthy.examine(tale.looked_at()),
         no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at()),
     ]
 
@@ -237,7 +237,7 @@ def test_a_commit_of_the_job_that_is_put_back_is_no_change() -> None:
     picks(tale, again.snapshot_id)
 
     assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), Excluded)
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+    assert isinstance(healthy.examine(tale.looked_at()), Matches)
 
 
 def test_a_pick_that_overwrote_took_rows_off() -> None:
@@ -250,7 +250,7 @@ def test_a_pick_that_overwrote_took_rows_off() -> None:
 EXAMINES = pytest.mark.parametrize(
     ("state", "examine"),
     [
-        ("RUNNING", recovered_by_itself.examine),
+        ("RUNNING", healthy.examine),
         ("FAILED", no_snapshot_advanced.examine),
         ("RUNNING", another_writer_changed_rows.examine),
     ],
@@ -329,7 +329,7 @@ def test_a_comparison_that_misses_rows_tells_the_loss(tale: Callable[[str], Tale
     told = another_writer_changed_rows.examine(case)
 
     assert "a compaction that lost 50 rows" in told.reasons[0]
-    assert not isinstance(recovered_by_itself.examine(case), Matches)
+    assert not isinstance(healthy.examine(case), Matches)
     assert isinstance(no_snapshot_advanced.examine(compared(tale("FAILED"), lost=50)), Excluded)
 
 
@@ -351,7 +351,7 @@ def test_a_compaction_of_delete_files_alone_keeps_every_row(counts: dict[str, st
     tale.snapshots[place] = tale.snapshots[place].model_copy(update={"summary": summary})
     tale.expires("a", 1, 2, 3, 4)
 
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), expected)
+    assert isinstance(healthy.examine(tale.looked_at()), expected)
 
 
 SECOND = OperatorId("dd" * 16)
@@ -378,7 +378,7 @@ def job() -> Tale:
 @pytest.mark.parametrize("last", [9, 30])
 def test_main_is_not_called_healthy_for_a_job_that_writes_a_branch(last: int) -> None:
     """It was, with six commits of the living run on the branch; and none of them is missing either, however many."""
-    found = recovered_by_itself.examine(on_branch(job(), *range(4, last + 1)).looked_at())
+    found = healthy.examine(on_branch(job(), *range(4, last + 1)).looked_at())
 
     (missing,) = found.missing
     assert "branch audit" in missing
@@ -402,8 +402,8 @@ def test_the_next_run_is_judged_by_the_last_one_until_it_commits() -> None:
     """It may go on with the branch, or come back to main."""
     tale = on_branch(job(), 4, 5).becomes("a", "FINISHED").flink_runs("b", restored=5)
 
-    before = recovered_by_itself.examine(tale.looked_at())
-    after = recovered_by_itself.examine(tale.completes("b", 6).commits("b", 6).looked_at())
+    before = healthy.examine(tale.looked_at())
+    after = healthy.examine(tale.completes("b", 6).commits("b", 6).looked_at())
 
     assert isinstance(before, CannotTell)
     assert isinstance(after, Matches)
@@ -415,11 +415,11 @@ def test_a_job_that_writes_both_is_judged_by_main(sink: OperatorId | None) -> No
     tale = job().completes("a", 4).commits("a", 4)
     on_branch(tale, 4, sink=sink)
 
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+    assert isinstance(healthy.examine(tale.looked_at()), Matches)
 
 
 def test_a_sink_that_left_main_is_told_beside_one_that_stays() -> None:
     """Found by the property of `healthy`: another sink of the run has its newest commit on main."""
     tale = job().commits("a", 3).by_sink(SECOND)
 
-    assert not isinstance(recovered_by_itself.examine(on_branch(tale, 4, 5).looked_at()), Matches)
+    assert not isinstance(healthy.examine(on_branch(tale, 4, 5).looked_at()), Matches)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis import recovered_by_itself
+from bot.diagnosis import healthy
 from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import HEALTHY, Matches
@@ -24,7 +24,7 @@ NEEDED = ("jobs",)
 
 def is_healthy(case: Case) -> Matches | None:
     """What the mode says that says that nothing is wrong; None where it does not."""
-    found = recovered_by_itself.examine(case)
+    found = healthy.examine(case)
     return found if isinstance(found, Matches) else None
 
 
@@ -32,15 +32,15 @@ def is_healthy(case: Case) -> Matches | None:
 def test_no_source_that_is_down_makes_a_case_healthy(name: str) -> None:
     """Where rows are wrong it stays wrong, and where a needed source is down nobody says that all is well."""
     case = case_named(name)
-    tasks = [[task] for task in recovered_by_itself.MODE.needs]
+    tasks = [[task] for task in healthy.MODE.needs]
     down = {source: without_source(case, source) for source in SOURCES}
 
-    healthy = {source: is_healthy(each) is not None for source, each in down.items()}
+    well = {source: is_healthy(each) is not None for source, each in down.items()}
     silent = [task for [task] in tasks if is_healthy(without_answers(case, [task])) is not None]
 
     assert [] == silent
-    assert [] == [source for source in NEEDED if healthy[source]]
-    assert not (is_wrong(name) and (is_healthy(case) or any(healthy.values())))
+    assert [] == [source for source in NEEDED if well[source]]
+    assert not (is_wrong(name) and (is_healthy(case) or any(well.values())))
 
 
 @pytest.mark.parametrize("name", NAMES)

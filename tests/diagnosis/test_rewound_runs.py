@@ -9,8 +9,8 @@ from bot.diagnosis import (
     checkpoint_committed_twice,
     commits_withheld,
     flink_is_recovering,
+    healthy,
     no_snapshot_advanced,
-    recovered_by_itself,
     restarted_from_empty,
     restore_misses_flink_manifest,
     restored_from_older_savepoint,
@@ -504,7 +504,7 @@ def test_a_checkpoint_id_that_two_runs_have_is_no_proof_of_a_pair() -> None:
     world.erases(world.chain()[0].snapshot_id)
 
     looked = look(world)
-    found = recovered_by_itself.examine(case_of(world, looked, []))
+    found = healthy.examine(case_of(world, looked, []))
 
     assert {1} == world.lost(looked.finished)
     assert isinstance(found, CannotTell)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
+from bot.diagnosis import healthy, rolled_back_while_running, source_positions_skipped
 from bot.diagnosis._support.asked import lacking
 from bot.history.case import Case
 from bot.history.rolled_back import Outcome, rollbacks_of
@@ -151,7 +151,7 @@ def test_a_silent_run_of_which_nothing_tells_where_it_began_is_in_doubt(
     found = rolled_back_while_running.examine(case)
 
     assert isinstance(found, CannotTell)
-    assert not isinstance(recovered_by_itself.examine(case), Matches)
+    assert not isinstance(healthy.examine(case), Matches)
 
 
 def by_history(began: int) -> Tale:
@@ -240,7 +240,7 @@ def test_a_run_from_the_target_that_was_quiet_at_first_is_not_accused(tell: Call
     found = rolled_back_while_running.examine(case)
 
     assert isinstance(found, Excluded)
-    assert not isinstance(recovered_by_itself.examine(case), Excluded)
+    assert not isinstance(healthy.examine(case), Excluded)
 
 
 @LATER
@@ -433,7 +433,7 @@ def test_a_run_from_beyond_the_target_leaves_a_hole() -> None:
     )
     assert any("restored it last from checkpoint 8" in reason for reason in found.reasons)
     assert "(F6)" in skipped.reason
-    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=None)), Excluded | CannotTell)
+    assert isinstance(healthy.examine(tale.looked_at(gaps=None)), Excluded | CannotTell)
 
 
 def silent(checkpoint: int, run: str) -> Tale:
@@ -453,7 +453,7 @@ def test_a_silent_run_from_beyond_the_target_will_leave_a_hole(run: str, checkpo
 
     assert (job_id(run), tale.at("a", 3)) == (found.wrong_run, found.last_good)
     assert any(f"restored it last from checkpoint {checkpoint}" in reason for reason in found.reasons)
-    assert not isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+    assert not isinstance(healthy.examine(tale.looked_at()), Matches)
 
 
 def test_commits_that_were_expired_may_have_held_the_rows() -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.cli.doctor import broker_line
-from bot.diagnosis import commit_overwritten, recovered_by_itself, source_positions_skipped
+from bot.diagnosis import commit_overwritten, healthy, source_positions_skipped
 from bot.diagnosis._support.last_good import rows_up_to
 from bot.history.case import Case
 from bot.history.source_records import on_broker, on_broker_in_words
@@ -344,7 +344,7 @@ def test_a_commit_that_its_run_took_for_made_is_named_with_its_file() -> None:
     assert "00002-x.metadata.json" in found.reasons[0]
     assert "all of them whole" in found.reasons[1]
     assert isinstance(source_positions_skipped.examine(case), Excluded)
-    assert isinstance(recovered_by_itself.examine(case), Excluded)
+    assert isinstance(healthy.examine(case), Excluded)
 
 
 def test_more_rows_than_it_had_are_missing_for_another_reason() -> None:

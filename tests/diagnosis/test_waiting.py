@@ -9,7 +9,7 @@ import pytest
 
 from bot.actions._effects.job import Began, standing
 from bot.bootstrap import failure_modes
-from bot.diagnosis import checkpoints_failed, flink_is_recovering, no_snapshot_advanced, recovered_by_itself
+from bot.diagnosis import checkpoints_failed, flink_is_recovering, healthy, no_snapshot_advanced
 from bot.diagnosis import commit_not_made_yet as mode
 from bot.diagnosis._support.asked import answers
 from bot.diagnosis._support.examine import diagnose
@@ -191,7 +191,7 @@ def test_a_manifest_whose_checkpoint_is_in_progress_makes_no_look_old() -> None:
     is_taking(world.tale, world.checkpoint + 1)
     with_manifest(world, timedelta(seconds=25))
 
-    found = recovered_by_itself.examine(case_of(world, looked))
+    found = healthy.examine(case_of(world, looked))
 
     assert isinstance(found, Matches) or "leaked_manifests" not in (found.asks if isinstance(found, CannotTell) else ())
 
@@ -251,7 +251,7 @@ def test_a_job_whose_checkpoints_take_long_is_well_until_the_next_is_due(pace: i
     world.tale.now += timedelta(seconds=since)
     case = case_of(world, look(world))
 
-    assert isinstance(recovered_by_itself.examine(case), Matches)
+    assert isinstance(healthy.examine(case), Matches)
     assert isinstance(checkpoints_failed.examine(case), Excluded)
     assert told_of(world) == []
 
@@ -343,7 +343,7 @@ def idles(
 
 
 def health(world: World) -> object:
-    return recovered_by_itself.examine(case_of(world, look(world)))
+    return healthy.examine(case_of(world, look(world)))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty, restored_from_older_savepoint
+from bot.diagnosis import healthy, no_snapshot_advanced, restarted_from_empty, restored_from_older_savepoint
 from bot.diagnosis._support.asked import answers
 from bot.history.case import Case
 from bot.history.suspicion import Suspicion, propose_window
@@ -295,7 +295,7 @@ def test_healthy_reaches_to_the_windows_end(until: int) -> None:
     tale = five()
     end = tale.at("a", until)
 
-    found = recovered_by_itself.examine(seen_through(tale, asked_window(f"..{end}", tale.table)))
+    found = healthy.examine(seen_through(tale, asked_window(f"..{end}", tale.table)))
 
     assert found.headline.endswith(f"the table is complete up to {short(end)}.")
     assert end == found.last_good
@@ -308,7 +308,7 @@ def test_a_window_up_to_the_head_is_as_it_was() -> None:
     tale = five()
 
     for text in (f"{tale.at('a', 1)}", f"{tale.at('a', 1)}..{tale.head}"):
-        found = recovered_by_itself.examine(seen_through(tale, asked_window(text, tale.table)))
+        found = healthy.examine(seen_through(tale, asked_window(text, tale.table)))
 
         assert tale.head == found.last_good
 
@@ -337,7 +337,7 @@ def test_evidence_of_a_window_that_is_none_of_main_is_no_answer(turned: bool) ->
     case = seen_through(tale, window)
 
     assert not answers(case, "duplicate_rows")
-    assert not isinstance(recovered_by_itself.examine(case), Matches)
+    assert not isinstance(healthy.examine(case), Matches)
 
 
 def test_a_replay_is_not_called_harmless_by_a_window_that_ends_within_it() -> None:

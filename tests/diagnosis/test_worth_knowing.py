@@ -11,10 +11,10 @@ from bot.diagnosis import (
     concurrent_attempts,
     event_time_stuck,
     flink_is_recovering,
+    healthy,
     late_files_replaced,
     no_snapshot_advanced,
     parallelism_changed,
-    recovered_by_itself,
     schema_changed_under_the_job,
 )
 from bot.diagnosis._support.examine import diagnose, scan
@@ -302,7 +302,7 @@ def test_a_null_column_alone_is_no_proof(drift: Any, expected: type) -> None:
 
 def test_a_table_with_an_unwritten_column_is_not_healthy() -> None:
     """Its rows are there, and not whole."""
-    found = recovered_by_itself.examine(table().looked_at(schema_drift=schema(APART, all_null=("discount",))))
+    found = healthy.examine(table().looked_at(schema_drift=schema(APART, all_null=("discount",))))
 
     assert "(F23)" in found.reason
 
@@ -318,7 +318,7 @@ def test_a_living_run_whose_schema_lacks_the_column_matches_before_it_commits() 
 
     assert found.reasons[0] == "The run writes under a schema without discount, as its own files say."
     assert isinstance(of_another, Excluded)
-    assert not isinstance(recovered_by_itself.examine(table().looked_at(schema_drift=drift)), Matches)
+    assert not isinstance(healthy.examine(table().looked_at(schema_drift=drift)), Matches)
 
 
 def test_a_column_that_the_run_writes_and_the_table_dropped_matches() -> None:
@@ -330,7 +330,7 @@ def test_a_column_that_the_run_writes_and_the_table_dropped_matches() -> None:
 
     assert found.headline.startswith("The job goes on writing old, which the table no longer has")
     assert "the columns that the job's state goes on with say string" in found.reasons[1]
-    assert not isinstance(recovered_by_itself.examine(table().looked_at(schema_drift=drift)), Matches)
+    assert not isinstance(healthy.examine(table().looked_at(schema_drift=drift)), Matches)
 
 
 def test_a_change_after_the_last_commit_is_not_excluded_unseen() -> None:
@@ -346,7 +346,7 @@ def test_a_change_after_the_last_commit_is_not_excluded_unseen() -> None:
 
     assert isinstance(found, CannotTell)
     assert isinstance(seen, Excluded)
-    assert not isinstance(recovered_by_itself.examine(case.model_copy(update={"observation": world})), Matches)
+    assert not isinstance(healthy.examine(case.model_copy(update={"observation": world})), Matches)
 
 
 def failing_for(cause: str, times: int = 3) -> Tale:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.diagnosis import recovered_by_itself, source_positions_skipped
+from bot.diagnosis import healthy, source_positions_skipped
 from bot.history.case import Case
 from bot.history.proof import Right, Unproven, prove
 from bot.incident.diagnosis import CannotTell, Excluded, Matches
@@ -50,11 +50,11 @@ OPEN = {
 @pytest.mark.parametrize("case", HAD_NONE.values(), ids=HAD_NONE)
 def test_a_state_that_went_on_without_a_break_left_no_record_out(case: Case) -> None:
     """The table is healthy, and F18 is ruled out."""
-    healthy, skipped = recovered_by_itself.examine(case), source_positions_skipped.examine(case)
+    proven, skipped = healthy.examine(case), source_positions_skipped.examine(case)
 
     assert isinstance(prove(case), Right)
-    assert isinstance(healthy, Matches), healthy
-    assert any("not dense" in reason for reason in healthy.reasons)
+    assert isinstance(proven, Matches), proven
+    assert any("not dense" in reason for reason in proven.reasons)
     assert isinstance(skipped, Excluded)
 
 
@@ -66,7 +66,7 @@ def test_other_holes_between_commits_are_open(case: Case, said: str) -> None:
     assert isinstance(found, Unproven), found
     assert said in found.missing
     assert isinstance(skipped, CannotTell)
-    assert not isinstance(recovered_by_itself.examine(case), Matches)
+    assert not isinstance(healthy.examine(case), Matches)
 
 
 def test_holes_like_those_before_accuse_nobody_where_the_contract_promises_none() -> None:
@@ -78,4 +78,4 @@ def test_holes_like_those_before_accuse_nobody_where_the_contract_promises_none(
 
     assert isinstance(skipped, CannotTell)
     assert "position_is_dense" in skipped.missing[0]
-    assert not isinstance(recovered_by_itself.examine(case), Matches | Excluded)
+    assert not isinstance(healthy.examine(case), Matches | Excluded)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.diagnosis import recovered_by_itself, source_positions_skipped, two_jobs_write_the_table
+from bot.diagnosis import healthy, source_positions_skipped, two_jobs_write_the_table
 from bot.history.case import Case
 from bot.history.proof import ROWS, Right, Unproven, Wrong, is_exact, prove, root
 from bot.incident.diagnosis import CannotTell, Excluded, Matches
@@ -159,7 +159,7 @@ def test_a_premise_that_fails_is_the_answer(tell: Callable[[], Case], said: str)
 
     assert isinstance(found, Wrong | Unproven), found
     assert said in (found.reason if isinstance(found, Wrong) else found.missing)
-    assert not isinstance(recovered_by_itself.examine(case), Matches)
+    assert not isinstance(healthy.examine(case), Matches)
 
 
 @pytest.mark.parametrize(("tell", "said"), OPEN.values(), ids=OPEN)
@@ -238,7 +238,7 @@ def test_a_task_that_could_not_answer_says_why_and_is_not_run_again() -> None:
     )
     case = case.model_copy(update={"duplicates": None, "evidence": (failed,)})
 
-    found = recovered_by_itself.examine(case)
+    found = healthy.examine(case)
 
     assert isinstance(found, CannotTell)
     assert "duplicate_rows (it ran and could not answer: Spark went away.)" in found.missing

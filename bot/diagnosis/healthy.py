@@ -28,7 +28,7 @@ from bot.observation.sentences import counted
 
 MODE = Mode(
     code=HEALTHY,
-    name="recovered_by_itself",
+    name="healthy",
     title="nothing is wrong with the table",
     needs=RESTS_ON,
     asks_for=ASKS_FOR,
