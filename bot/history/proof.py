@@ -8,8 +8,8 @@ P4 *admission*: its sink takes the run's next checkpoints for new.
 P5 *alone*: no other run of the job is alive.
 
 The first premise that fails is the answer; one that cannot be shown is what is missing, with the evidence tasks that
-would show it. Whether checkpoints complete (P6) and files can be read (P7) is told elsewhere. What lies below the
-window is taken for right (`base`).
+would show it. Whether checkpoints complete (P6) is told in `bot.diagnosis.healthy`, whether files can be read (P7) in
+`rightness` beside it. What lies below the window is taken for right (`base`).
 """
 
 from collections.abc import Iterable, Sequence

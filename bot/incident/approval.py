@@ -1,4 +1,4 @@
-"""Who may decide about a proposal, how many must, until when: data, from the configuration file.
+"""The approval policy as data: who may decide about a proposal, how many must, until when. `decisions.decide` applies it.
 
 How many approvals are there, and whose are missing: people count once, and each for one team only.
 """
