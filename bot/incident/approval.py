@@ -1,4 +1,4 @@
-"""The approval policy as data: who may decide about a proposal, how many must, until when. `decisions.decide` applies it.
+"""The approval policy as data: who may decide about a proposal, how many, until when. `decisions.decide` applies it.
 
 How many approvals are there, and whose are missing: people count once, and each for one team only.
 """
