@@ -80,11 +80,7 @@ class LabState(Storage):
     start_statements: tuple[str, ...]
     """Run in this order in one gateway session; the last one submits the job and answers with its id."""
     session_properties: dict[str, str]
-    """The properties of that session; add the two below as needed."""
-    recovery_property: str
-    """Session property whose value is the savepoint or checkpoint path to start from."""
-    job_id_property: str
-    """Session property that pins the id of the job to be started."""
+    """The properties of that session."""
     pids: dict[str, int]
     flink_version: str = "2.1"
     format_version: int = 2

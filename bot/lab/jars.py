@@ -18,11 +18,11 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from bot.pinned_jars import cache_folder, java, parse_pins, present, pyspark_jars, spark_jars
 
 Flink = Literal["2.1", "1.20"]
-Needed = Literal["flink", "flink-2.1", "flink-1.20", "consumers", "rocksdb-2.1", "rocksdb-1.20"]
+Needed = Literal[
+    "flink", "flink-2.1", "flink-1.20", "consumers", "rocksdb-2.1", "rocksdb-1.20",
+    "broker", "kafka-flink", "s3-plugin", "s3-iceberg", "rest", "rest-s3",
+]  # fmt: skip
 PINS = Path(__file__).with_name("jars.txt")
-OfKafka = Literal["broker", "kafka-flink", "s3-plugin", "s3-iceberg", "rest", "rest-s3"]
-PINS_OF_KAFKA = Path(__file__).with_name("jars_kafka.txt")
-"""What the stack `kafka` needs beside: fetched when one is started."""
 
 
 def flink_jars(version: Flink) -> list[Path]:
@@ -37,23 +37,23 @@ def rocksdb_jars(version: Flink) -> list[Path]:
 
 def broker_jars() -> list[Path]:
     """A Kafka broker; fetched when missing (44 MB)."""
-    return _present_for_kafka("broker")
+    return _present("broker")
 
 
 def kafka_source_jars() -> list[Path]:
     """Flink's Kafka source, and the SDK by which Iceberg's tables lie on S3; fetched when missing (80 MB)."""
-    return _present_for_kafka("kafka-flink", "s3-iceberg")
+    return _present("kafka-flink", "s3-iceberg")
 
 
 def s3_plugin_jars() -> list[Path]:
     """By which Flink keeps its state on S3, for its folder of plugins; fetched when missing (31 MB)."""
-    return _present_for_kafka("s3-plugin")
+    return _present("s3-plugin")
 
 
 def rest_server_jars(*, on_s3: bool = False) -> list[Path]:
     """Iceberg's REST catalog server, with PySpark's own Hadoop client; fetched when missing (32 MB)."""
-    more: tuple[OfKafka, ...] = ("rest-s3", "s3-iceberg") if on_s3 else ()
-    return [*_present_for_kafka("rest", *more), *pyspark_jars().glob("hadoop-client-*.jar")]
+    more: tuple[Needed, ...] = ("rest-s3", "s3-iceberg") if on_s3 else ()
+    return [*_present("rest", *more), *pyspark_jars().glob("hadoop-client-*.jar")]
 
 
 def consumer_jars() -> list[Path]:
@@ -70,10 +70,6 @@ def prefetch(flink: Flink, say: Callable[[str], None]) -> None:
 
 def _present(*needed: Needed) -> list[Path]:
     return present([jar for jar in parse_pins(PINS, get_args(Needed)) if jar.needed_by in needed])
-
-
-def _present_for_kafka(*needed: OfKafka) -> list[Path]:
-    return present([jar for jar in parse_pins(PINS_OF_KAFKA, get_args(OfKafka)) if jar.needed_by in needed])
 
 
 GENERATOR = "waterline.lab.ToOneTable"

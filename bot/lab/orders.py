@@ -314,8 +314,6 @@ class Kind:
             code_version=orders.CODE_VERSION,
             start_statements=orders.start_statements(storage, source, generator),
             session_properties=orders.session_properties(self.sink, orders.CODE_VERSION, parallelism),
-            recovery_property=orders.RECOVERY_PROPERTY,
-            job_id_property=orders.JOB_ID_PROPERTY,
             pids=pids,
             flink_version=flink,
             format_version=self.format_version,

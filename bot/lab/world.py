@@ -18,7 +18,7 @@ from bot.lab.errors import LabError, until
 from bot.lab.external_writers import ExternalWriter, Machines
 from bot.lab.flink_rest import FlinkRest, SavepointFormat, SqlGateway
 from bot.lab.home import Home, Storage
-from bot.lab.orders import reading_otherwise, with_column, with_sink_options
+from bot.lab.orders import JOB_ID_PROPERTY, RECOVERY_PROPERTY, reading_otherwise, with_column, with_sink_options
 from bot.lab.producer import Producing
 from bot.lab.proof import Link, chain_of
 
@@ -178,9 +178,9 @@ class World:
         if sink_options is not None:
             statements[-1] = with_sink_options(statements[-1], sink_options)
         if from_path is not None:
-            properties[self.state.recovery_property] = from_path
+            properties[RECOVERY_PROPERTY] = from_path
         if job_id is not None:
-            properties[self.state.job_id_property] = job_id
+            properties[JOB_ID_PROPERTY] = job_id
         return self._gateway.submit(statements, properties)
 
     def savepoint(self, job_id: str, then_cancel: bool = False) -> Savepoint:

@@ -136,7 +136,5 @@ def _state(folder: Path, wire: Wire, spark: str) -> LabState:
         code_version="bench",
         start_statements=("INSERT INTO orders SELECT 1",),
         session_properties={},
-        recovery_property="execution.state-recovery.path",
-        job_id_property="$internal.pipeline.job-id",
         pids={},
     )

@@ -12,11 +12,10 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, text
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
-from bot.adapters.journal_sql.migrating import migrate, migrate_down
 from bot.adapters.journal_sql.schema import METADATA, MIGRATIONS, is_newest, newest
 from bot.incident.entries import Body, ExecutionStarted, NoteAdded, NoticeQueued
 from bot.incident.journal import GENESIS, Line
@@ -371,18 +370,6 @@ def test_the_migrations_make_the_tables_that_the_code_uses(store: Store) -> None
     assert difference == []
 
 
-def test_migrations_go_down_and_up_again(store: Store) -> None:
-    """Every migration can be undone, and done again; twice."""
-    for _ in range(2):
-        with store.engine.begin() as connection:
-            migrate_down(connection)
-        left = inspect(store.engine).get_table_names()
-        with store.engine.begin() as connection:
-            migrate(connection)
-        assert left == ["alembic_version"]
-        assert Story(store.journal).opens().id == "wl-1"
-
-
 def test_opening_again_keeps_the_record(store: Store, url: str) -> None:
     """A second start finds what the first one wrote."""
     story = Story(store.journal).opens()
@@ -471,13 +458,10 @@ def test_only_the_newest_schema_needs_no_migration(store: Store) -> None:
         at_the_end = is_newest(connection)
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0000'")
         another = is_newest(connection)
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
-        migrate_down(connection)
+        connection.exec_driver_sql("DROP TABLE alembic_version")
         nothing = is_newest(connection)
-        migrate(connection)
-        again = is_newest(connection)
 
-    assert (True, False, False, True) == (at_the_end, another, nothing, again)
+    assert (True, False, False) == (at_the_end, another, nothing)
 
 
 def test_every_other_one_goes_on(store: Store) -> None:

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from bot.lab.jars import PINS, PINS_OF_KAFKA, Needed, OfKafka
+from bot.lab.jars import PINS, Needed
 from bot.pinned_jars import SPARK_PINS, Jar, MachineError, OfSpark, parse_pins, verify
 
 CONTENT = b"not really a jar"
@@ -48,19 +48,9 @@ def test_a_line_that_does_not_pin_is_refused_with_its_number(line: str, tmp_path
     assert "line 2" in refused.value.found
 
 
-def test_the_projects_own_list_names_each_file_once() -> None:
-    """Two pins of one file could not both be right."""
-    jars = parse_pins(PINS, get_args(Needed))
-
-    names = [jar.file_name for jar in jars]
-
-    assert len(set(names)) == len(names)
-    assert "flink-runtime-2.1.1.jar" in names
-
-
-def test_a_file_that_another_list_pins_again_is_the_same_file() -> None:
+def test_a_file_that_is_pinned_again_is_the_same_file() -> None:
     """Two of one name could not lie in one cache."""
-    lists = ((PINS, Needed), (PINS_OF_KAFKA, OfKafka), (SPARK_PINS, OfSpark))
+    lists = ((PINS, Needed), (SPARK_PINS, OfSpark))
     jars = [jar for pins, needed in lists for jar in parse_pins(pins, get_args(needed))]
 
     pinned = {(jar.file_name, jar.sha256) for jar in jars}

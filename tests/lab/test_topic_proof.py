@@ -130,7 +130,7 @@ def test_a_story_of_a_broker_is_refused_in_a_lab_without_one(tmp_path: Path) -> 
         LabState.model_construct(
             **storage, **at, home=tmp_path, sink="v2", started_at=datetime.now(UTC), table="sales.orders",
             spark_remote="", lineage_path=tmp_path, job_name="orders", code_version="1", start_statements=(),
-            session_properties={}, recovery_property="", job_id_property="", pids={}
+            session_properties={}, pids={}
         ).model_dump_json()
     )  # fmt: skip
 

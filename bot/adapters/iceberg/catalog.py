@@ -70,7 +70,7 @@ from bot.adapters.iceberg.opaque_types import read_any_type
 from bot.adapters.iceberg.repairs import FileCommit, RowCommit, refuse_nothing
 from bot.adapters.iceberg.streaming_metadata import catching, expired_of_main, history_at, lean, table_state
 from bot.adapters.storage import TableStorage, opened_with, remedy_for
-from bot.observation.errors import CommitRefused, CouldNotLook
+from bot.observation.errors import CommitRefused, CouldNotLook, WaterlineError
 from bot.observation.file_changes import FileSources, FileSurvey
 from bot.observation.ids import SnapshotId, TableName
 from bot.observation.snapshot import Snapshot
@@ -112,7 +112,7 @@ class OnlyPoints(FileIO):
         _tell(str(location))
 
 
-def lost_location(name: str, properties: Mapping[str, str], table: TableName, error: Exception) -> str | None:
+def lost_location(error: Exception, properties: Mapping[str, str], pointer: Callable[[], str]) -> str | None:
     """Where the catalog points, if `error` says that this very file is gone or garbled; None for any other trouble. One
     that is Iceberg's and cannot be understood here, as of a newer format, is not lost."""
     if isinstance(error, RESTError | NoSuchTableError):
@@ -120,8 +120,8 @@ def lost_location(name: str, properties: Mapping[str, str], table: TableName, er
         return told[0] if told and "NotFound" in str(error) else None
     if not isinstance(error, _UNREADABLE):
         return None
-    location = _pointer(name, properties, table)
-    is_lost = location is not None and _read(location, properties) is None and not _is_icebergs(location, properties)
+    location = pointer()
+    is_lost = _read(location, properties) is None and not _is_icebergs(location, properties)
     return location if is_lost else None
 
 
@@ -170,17 +170,6 @@ def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[st
             brought = files.named(FileSources(added_by=(state.head,))).files.values()
             gone = files.unreadable(brought)
             yield UnnamedCommit(path=path, commit=state.by_id[state.head], files=len(brought), unreadable=len(gone))
-
-
-def _pointer(name: str, properties: Mapping[str, str], table: TableName) -> str | None:
-    catalog = load_catalog(name, **{**properties, "py-io-impl": f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"})
-    try:
-        catalog.load_table(table)
-    except PointsTo as told:
-        return told.location
-    finally:
-        catalog.close()
-    return None
 
 
 def _listed(folder: str, properties: Mapping[str, str]) -> Iterator[tuple[int, datetime, str]]:
@@ -501,8 +490,8 @@ class PyIcebergCatalog:
     def _lost(self, table: TableName, error: Exception) -> str | None:
         """Where the catalog points, if `error` comes from that file; None if the catalog itself is the trouble."""
         try:
-            return lost_location(self.name, limited(self._properties, self._answer_within_s), table, error)
-        except UNREAD:
+            return lost_location(error, self._properties, lambda: self.pointer(table))
+        except WaterlineError:
             return None
 
     def _catalog(self, purpose: Literal["read", "point", "commit"]) -> Catalog:

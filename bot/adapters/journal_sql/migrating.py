@@ -25,11 +25,6 @@ def migrate(connection: Connection, revision: str = "head") -> None:
         ) from unknown
 
 
-def migrate_down(connection: Connection, revision: str = "base") -> None:
-    """Move the schema down to `revision` (`base`: nothing is left)."""
-    command.downgrade(_config(connection), revision)
-
-
 def _config(connection: Connection) -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))

@@ -11,8 +11,3 @@ down_revision = None
 
 def upgrade() -> None:
     METADATA.create_all(op.get_bind())
-
-
-def downgrade() -> None:
-    """Back to nothing; the record is gone."""
-    METADATA.drop_all(op.get_bind())
