@@ -247,19 +247,6 @@ def test_a_schema_without_the_nonce_refuses_the_whole_start(
         _until(lambda: not _is_refused(cluster, hand))
 
 
-def test_a_pinned_job_id_refuses_the_start(cluster: Kubernetes, wire: Wire) -> None:
-    """Under the old id a rewound run's commits would be dropped (F3): said before anything is done."""
-    hand = OperatorHand(cluster, "FlinkDeployment", f"orders-{next(NUMBERS)}")
-    hand.is_asked({"upgradeMode": "savepoint"}, **SAVEPOINTS, **{"$internal.pipeline.job-id": RUN_21})
-    hand.runs(RUN_21, "FAILED")
-    before = hand.resource
-
-    with driving(cluster, hand, wire.url) as operator, pytest.raises(CommitRefused, match="its job id is pinned"):
-        operator.start(JOB, PATH, OURS)
-
-    assert before == hand.resource
-
-
 @pytest.mark.parametrize(
     "drains",
     [

@@ -17,7 +17,7 @@ from bot.adapters.flink_operator_resource import FlinkResource, resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import digest_of
 from bot.adapters.kubernetes import Login, flink_resource
-from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.observation.ids import JobId
 from bot.service.observing import with_named
 from tests.adapters.flink_wire import Wire
@@ -288,7 +288,6 @@ def test_a_run_of_which_the_operator_would_take_a_savepoint_all_the_same_goes_on
 
 
 FOLDER = {"execution": {"checkpointing": {"savepoint-dir": "s3://flink-state/savepoints"}}}
-AVAILABLE = {"high-availability": {"type": "kubernetes", "storageDir": "s3://flink-state/ha"}}
 
 
 def test_a_nested_drain_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
@@ -299,77 +298,6 @@ def test_a_nested_drain_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
 
     with pytest.raises(CommitRefused, match="that would drain it"):
         operator.stop(JOB, RUN_21)
-
-    assert [] == wire.sent("PATCH")
-
-
-@pytest.mark.parametrize(
-    ("settings", "key"),
-    [
-        ({"execution": {"state-recovery": {"claim-mode": "CLAIM"}}}, "execution.state-recovery.claim-mode"),
-        ({"execution": {"state-recovery.claim-mode": "claim"}}, "execution.state-recovery.claim-mode"),
-        ({"execution": {"savepoint-restore-mode": "CLAIM"}}, "execution.savepoint-restore-mode"),
-    ],
-    ids=["nested", "half nested", "its older name"],
-)
-def test_a_nested_claim_is_an_obstacle(wire: Wire, operator: FlinkOperator, settings: dict[str, Any], key: str) -> None:
-    """Named by its flat name, as Flink's documentation has it."""
-    wire.says(f"GET {RESOURCE}", resource(**settings))
-
-    assert f"`{key}: CLAIM` in its flinkConfiguration, by which Flink deletes what it starts from" == operator.obstacle(
-        JOB
-    )
-
-
-def test_a_nested_restart_of_what_has_failed_is_no_rest(wire: Wire, operator: FlinkOperator) -> None:
-    """Nothing is begun beside a start of the operator's own, and none of ours meets it."""
-    wire.says(
-        f"GET {RESOURCE}", resource("FAILED", **{"kubernetes.operator": {"job": {"restart": {"failed": "true"}}}})
-    )
-
-    told = operator.obstacle(JOB)
-    with pytest.raises(Superseded, match="the operator reports that it runs or is about to"):
-        operator.start(JOB, PATH, OURS)
-
-    assert told is not None
-    assert "`kubernetes.operator.job.restart.failed: true`" in told
-    assert [] == wire.sent("PATCH")
-
-
-def test_a_nested_job_id_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
-    """The run would come up under its old id (F3)."""
-    wire.says(f"GET {RESOURCE}", resource("FAILED", **{"$internal": {"pipeline": {"job-id": RUN_21}}}))
-
-    with pytest.raises(CommitRefused, match="its job id is pinned"):
-        operator.start(JOB, PATH, OURS)
-
-    assert [] == wire.sent("PATCH")
-
-
-@pytest.mark.parametrize(
-    ("settings", "keeps_checkpoints", "mode"), [(FOLDER, False, "savepoint"), (AVAILABLE, True, "last-state")]
-)
-def test_a_nested_folder_and_nested_high_availability_are_seen(
-    wire: Wire, operator: FlinkOperator, settings: dict[str, Any], keeps_checkpoints: bool, mode: str
-) -> None:
-    """A stop is not refused for what is there."""
-    wire.says(f"GET {RESOURCE}", resource(**settings))
-    wire.says(CHANGE, resource(**settings))
-
-    with pytest.raises(OutcomeUnknown):  # no operator is here to carry it out
-        operator.stop(JOB, RUN_21, needs_state=not keeps_checkpoints, keeps_checkpoints=keeps_checkpoints)
-
-    [(_, change)] = wire.sent("PATCH")
-    assert {"job": {"state": "suspended", "upgradeMode": mode}} == change["spec"]
-
-
-def test_a_nested_age_of_checkpoints_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
-    """By it the operator may take a savepoint, and the checkpoint to start from goes."""
-    age = {"upgrade": {"last-state": {"max": {"allowed": {"checkpoint": {"age": "1 h"}}}}}}
-    wire.says(f"GET {RESOURCE}", resource(kubernetes={"operator": {"job": age}}, **AVAILABLE))
-
-    with pytest.raises(CommitRefused, match="that would delete the checkpoint to start from"):
-        operator.stop(JOB, RUN_21, keeps_checkpoints=True)
 
     assert [] == wire.sent("PATCH")
 

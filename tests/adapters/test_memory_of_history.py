@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from bot.adapters.iceberg.streaming_metadata import read_split
-from bot.observation.ids import SnapshotId, TableName
+from bot.observation.ids import TableName
 from bot.observation.snapshot import Summaries, unpacked
-from bot.observation.table import Snapshot, TableState
+from bot.observation.table import TableState
 from tests.tables import of_flink
 
 pytestmark = pytest.mark.slow
@@ -89,19 +89,6 @@ def test_five_thousand_commits_take_little_memory() -> None:
     done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
 
     assert float(done.stdout) < MOST_BYTES
-
-
-def test_whoever_looks_at_a_commit_sees_all_of_it() -> None:
-    """Packed or not, a commit is equal to one that was built plainly, and is saved alike."""
-    packed = state(metadata(3)).snapshots[-1]
-    raw = json.loads(metadata(3))["snapshots"][-1]
-
-    plain = Snapshot.model_validate_json(packed.model_dump_json())
-
-    assert plain == packed
-    assert plain.summary == raw["summary"] == dict(packed.summary)
-    assert (packed.checkpoint_id, packed.operation, packed.counted("added-records")) == (3, "append", 3)
-    assert packed.model_copy(update={"snapshot_id": SnapshotId(7)}).summary == raw["summary"]
 
 
 @given(told=some.lists(some.dictionaries(TEXTS, TEXTS, max_size=4), max_size=6))

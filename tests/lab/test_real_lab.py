@@ -111,31 +111,6 @@ def test_restored_from_an_older_savepoint_the_v1_sink_is_silent_first(fresh_lab:
     assert found.duplicates > 0
 
 
-def test_rolled_back_while_running_leaves_a_hole(fresh_lab: FreshLab) -> None:
-    """The job appends above the older snapshot; nothing is there twice, and a range is missing."""
-    lab = fresh_lab("v2")
-
-    told = lab.tell("rolled-back-while-running")
-
-    proof = lab.proof()
-    wrong = next(link for link in proof.chain if link.snapshot_id == told.facts["first_wrong_snapshot"])
-    assert wrong.parent_id == told.facts["paired_snapshot"]
-    assert proof.duplicates == 0
-    assert proof.missing_positions > 0
-
-
-def test_a_killed_taskmanager_is_replaced_and_nothing_is_wrong(fresh_lab: FreshLab) -> None:
-    """Flink recovers by itself: the same job goes on, exactly once."""
-    lab = fresh_lab("v2")
-
-    told = lab.tell("task-manager-killed")
-
-    proof = lab.proof()
-    assert told.facts["new_pid"] != told.facts["killed_pid"]
-    assert {link.job_id for link in proof.chain} == {told.facts["run_a"]}
-    assert proof.is_exactly_once
-
-
 def test_the_lab_listens_on_loopback_only_and_stays_small(fresh_lab: FreshLab) -> None:
     """A demo opens no door to the network and fits into 3 GiB."""
     lab = fresh_lab("v2")
