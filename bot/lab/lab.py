@@ -20,7 +20,7 @@ from bot.lab.flink_rest import FlinkRest, SqlGateway
 from bot.lab.home import Home, LabState, Stack
 from bot.lab.jars import Flink, generator_jar
 from bot.lab.orders import Format, Kind, Sink
-from bot.lab.process import Kept, resident_bytes
+from bot.lab.process import Kept
 from bot.lab.proof import Proof, open_catalog, prove, prove_topic
 from bot.lab.spark_server import SparkServer
 from bot.lab.stories import story_named
@@ -161,10 +161,6 @@ class Lab:
     def proof(self) -> Proof:
         """What the table says about itself, read from outside the bot."""
         return proof(self.home)
-
-    def resident_bytes(self) -> int:
-        """Resident memory of the lab's processes together."""
-        return resident_bytes([process.pid for process in self._everything() if process.pid])
 
     def check(self) -> None:
         """Raises LabError when a process has ended by itself."""

@@ -128,12 +128,3 @@ def pid_in(pid_file: Path) -> int | None:
         return pid if began <= pid_file.stat().st_mtime + 1 else None
     except (FileNotFoundError, psutil.NoSuchProcess):
         return None
-
-
-def resident_bytes(pids: list[int]) -> int:
-    """Resident memory of these processes together; one that is gone counts nothing."""
-    total = 0
-    for pid in pids:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            total += int(psutil.Process(pid).memory_info().rss)
-    return total

@@ -91,7 +91,7 @@ class SqlGatewayStartSettings(Record):
     timeout: timedelta = Field(
         default=timedelta(seconds=90),
         gt=timedelta(0),
-        description="Time limit for the submission, as an ISO 8601 duration or in seconds.",
+        description="Time limit for the submission.",
         examples=["PT90S"],
     )
 
@@ -119,7 +119,7 @@ class JarStartSettings(Record):
     timeout: timedelta = Field(
         default=timedelta(seconds=90),
         gt=timedelta(0),
-        description="Time limit for the submission, as an ISO 8601 duration or in seconds.",
+        description="Time limit for the submission.",
         examples=["PT90S"],
     )
 

@@ -61,7 +61,7 @@ class SparkSettings(Record):
     token_lifetime: timedelta = Field(
         default=timedelta(minutes=5),
         gt=timedelta(0),
-        description="How long a printed token is used, as an ISO 8601 duration or in seconds.",
+        description="How long a printed token is used.",
         examples=["PT5M"],
     )
     tls: bool | None = Field(
@@ -84,14 +84,13 @@ class SparkSettings(Record):
     answer_timeout: timedelta = Field(
         default=timedelta(seconds=30),
         gt=timedelta(0),
-        description="Spark counts as frozen after this time without an answer; an ISO 8601 duration or seconds.",
+        description="Spark counts as frozen after this time without an answer.",
         examples=["PT30S"],
     )
     idle_after: timedelta = Field(
         default=timedelta(minutes=15),
         gt=timedelta(0),
-        description="After this time without a question, the session is released, and a local Spark ends; as an "
-        "ISO 8601 duration or in seconds.",
+        description="After this time without a question, the session is released, and a local Spark ends.",
         examples=["PT15M"],
     )
     memory: str = Field(
@@ -100,7 +99,7 @@ class SparkSettings(Record):
     limit: timedelta = Field(
         default=timedelta(minutes=10),
         gt=timedelta(0),
-        description="Time limit of one evidence task, as an ISO 8601 duration or in seconds.",
+        description="Time limit of one evidence task.",
         examples=["PT10M"],
     )
     catalog: str | None = Field(
@@ -179,8 +178,7 @@ class SlackSettings(Record):
     min_message_interval: timedelta = Field(
         default=timedelta(seconds=1),
         ge=timedelta(0),
-        description="Time between two messages in one channel, as an ISO 8601 duration or in seconds. Slack allows "
-        "about one a second.",
+        description="Time between two messages in one channel. Slack allows about one a second.",
         examples=["PT1S"],
     )
     host: str = Field(
@@ -213,7 +211,7 @@ class SmtpSettings(Record):
     timeout: timedelta = Field(
         default=timedelta(seconds=20),
         gt=timedelta(0),
-        description="Time limit of one try, as an ISO 8601 duration or in seconds.",
+        description="Time limit of one try.",
         examples=["PT20S"],
     )
 
