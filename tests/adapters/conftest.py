@@ -8,12 +8,11 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.iceberg import PyIcebergCatalog
-from tests.adapters.flink_wire import Wire, flink_wire
+from tests.adapters.flink_wire import Wire, flink_wire, passing_time
 from tests.adapters.kubernetes import Kubernetes, kubernetes
 from tests.adapters.lake import Lake
 from tests.adapters.operated_job import schema
 from tests.adapters.operator_hand import NAMESPACE
-from tests.adapters.passing_time import passing_time
 
 __all__ = ["passing_time"]
 

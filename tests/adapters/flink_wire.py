@@ -6,11 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bot.adapters import flink_http
+from bot.adapters.flink_rest import FlinkRest
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId
 from tests.adapters.serving import served
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -86,3 +91,50 @@ def tell_run(wire: Wire, folder: str, job_id: str, *, exceptions: str, checkpoin
     wire.says(f"GET /jobs/{job_id}/config", body(folder, "job_config"))
     vertex = body(folder, "vertex")
     wire.says(f"GET /jobs/{job_id}/vertices/{vertex['id']}", vertex)
+
+
+F120 = "flink_rest_1_20"
+F21 = "flink_rest_2_1"
+RUN_120 = JobId("3824b02af8b4ac6e90607416acc8dabc")
+RUN_21 = JobId("5457e33a5fd04345a210b16d93164afe")
+
+
+def told(flink: FlinkRest, job_id: JobId) -> JobRun:
+    """The run, which Flink knows."""
+    run = flink.run(job_id)
+    assert run is not None
+    return run
+
+
+ENDED = JobId("c1090702533ba71f3c7d52dfd8cb5d03")
+ARCHIVE = Path(__file__).parent / "fixtures" / "flink_history_2_1"
+"""The folder that a history server is pointed at."""
+
+
+def archived_pages() -> Iterator[tuple[str, Any]]:
+    """Path and body of each page, as the history server serves them."""
+    for page in json.loads((ARCHIVE / ENDED).read_text(encoding="utf-8"))["archive"]:
+        yield page["path"], json.loads(page["json"])
+
+
+class PassingTime:
+    """What `polled` needs of the module `time`."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        """Seconds that were slept so far."""
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        """So much time passes at once."""
+        self._now += seconds
+
+
+@pytest.fixture
+def passing_time(monkeypatch: pytest.MonkeyPatch) -> PassingTime:
+    """A limit of 30 s that is looked at every second is thirty looks, however slow each of them is."""
+    made = PassingTime()
+    monkeypatch.setattr(flink_http, "time", made)
+    return made

@@ -15,10 +15,9 @@ from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.kubernetes import flink_resource
 from bot.observation.ids import JobId
-from tests.adapters.flink_wire import FIXTURES, Wire, tell_run
+from tests.adapters.flink_wire import F21, FIXTURES, RUN_21, Wire, tell_run
 from tests.adapters.kubernetes import Kubernetes
 from tests.adapters.operator_hand import NAMESPACE, OperatorHand
-from tests.adapters.recorded_runs import F21, RUN_21
 
 JOB = "orders-to-iceberg"
 OURS = JobId("5ca1ab1e" * 4)

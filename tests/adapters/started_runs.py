@@ -8,9 +8,7 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart, SqlGatewayStart
-from tests.adapters.flink_wire import Wire, body
-from tests.adapters.passing_time import PassingTime
-from tests.adapters.recorded_runs import F21, RUN_21
+from tests.adapters.flink_wire import F21, RUN_21, PassingTime, Wire, body
 
 JOB = "orders-to-iceberg"
 PATH = "file:/lab/savepoints/savepoint-c96e2d-1"

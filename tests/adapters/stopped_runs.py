@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest, trigger_of
-from tests.adapters.flink_wire import Wire, body, tell_run
-from tests.adapters.passing_time import PassingTime
-from tests.adapters.recorded_runs import F21, RUN_21
+from tests.adapters.flink_wire import F21, RUN_21, PassingTime, Wire, body, tell_run
 
 JOB = "orders-to-iceberg"
 DONE = {"status": {"id": "COMPLETED"}, "operation": {"location": "file:/lab/savepoints/savepoint-5457e3-1"}}

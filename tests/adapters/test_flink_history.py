@@ -10,9 +10,7 @@ from bot.adapters.flink_rest import MAX_RUNS, FlinkHistory, FlinkRest
 from bot.observation.errors import CouldNotLook
 from bot.observation.flink import CheckpointKind
 from bot.observation.ids import JobId
-from tests.adapters.flink_wire import Wire, body, tell_run
-from tests.adapters.history_archive import ENDED, archived_pages
-from tests.adapters.recorded_runs import F21, RUN_21
+from tests.adapters.flink_wire import ENDED, F21, RUN_21, Wire, archived_pages, body, tell_run
 from tests.adapters.serving import unused_address
 
 JOB = "orders-to-iceberg"

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_resource import nonce_of
 from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
-from tests.adapters.flink_wire import Wire, tell_run
+from tests.adapters.flink_wire import F21, RUN_21, Wire, tell_run
 from tests.adapters.kubernetes import Kubernetes
 from tests.adapters.operated_job import (
     JOB,
@@ -28,7 +28,6 @@ from tests.adapters.operated_job import (
     schema,
 )
 from tests.adapters.operator_hand import NAMESPACE, OperatorHand
-from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.serving import unused_address
 from tests.adapters.stopped_runs import detail
 

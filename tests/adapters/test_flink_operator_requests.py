@@ -20,9 +20,7 @@ from bot.adapters.kubernetes import Login, flink_resource
 from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.observation.ids import JobId
 from bot.service.observing import with_named
-from tests.adapters.flink_wire import Wire
-from tests.adapters.passing_time import PassingTime
-from tests.adapters.recorded_runs import RUN_21
+from tests.adapters.flink_wire import RUN_21, PassingTime, Wire
 
 JOB, PATH, OURS = "orders-to-iceberg", "s3://flink-state/savepoints/savepoint-1", JobId("5ca1ab1e" * 4)
 RESOURCE = "/apis/flink.apache.org/v1beta1/namespaces/streaming/flinkdeployments/orders"

@@ -20,13 +20,11 @@ from bot.incident.entries import EffectStarted
 from bot.observation.errors import CommitRefused, CouldNotLook, Superseded
 from bot.observation.ids import CheckpointId, ProposalId
 from bot.ports import Stopped
-from tests.adapters.flink_wire import Wire, body, tell_run
-from tests.adapters.passing_time import PassingTime
-from tests.adapters.recorded_runs import F21, RUN_21
-from tests.adapters.stopped_runs import DETAIL, detail
+from tests.adapters.flink_wire import F21, RUN_21, PassingTime, Wire, body, tell_run
+from tests.adapters.stopped_runs import DETAIL, NOT_ASKED, TRIGGER, detail
 from tests.adapters.test_flink_operator_requests import CHANGE, JOB, OURS, PATH, RESOURCE, SAVEPOINTS, resource
 from tests.adapters.test_flink_operator_requests import operator as operator
-from tests.adapters.test_flink_stop_asked_before import AGAIN, NOT_ASKED, TRIGGER
+from tests.adapters.test_flink_stopping import AGAIN
 
 START = StartJob(job=JOB, path=PATH, checkpoint_id=CheckpointId(4))
 INTENT = EffectStarted(proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"), index=0, job_id=OURS)

@@ -8,8 +8,7 @@ import pytest
 from bot.adapters.flink_rest import FlinkRest
 from bot.observation.flink import CheckpointKind, CheckpointSettings
 from bot.observation.ids import CheckpointId, JobId
-from tests.adapters.flink_wire import Wire, body, tell_run
-from tests.adapters.recorded_runs import F21, F120, RUN_21, RUN_120, told
+from tests.adapters.flink_wire import F21, F120, RUN_21, RUN_120, Wire, body, tell_run, told
 
 
 def test_a_run_of_1_20_after_a_failover(wire: Wire, flink: FlinkRest) -> None:

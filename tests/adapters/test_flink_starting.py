@@ -11,8 +11,7 @@ from bot.adapters.flink_operator_resource import resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart, SqlGatewayStart, Starter, digest_of
 from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body
-from tests.adapters.recorded_runs import F21, RUN_21
+from tests.adapters.flink_wire import F21, RUN_21, WAITED_IN_VAIN, Wire, body
 from tests.adapters.serving import unused_address
 from tests.adapters.started_runs import (
     CREATE,

@@ -4,8 +4,7 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkRest
 from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from tests.adapters.flink_wire import Wire
-from tests.adapters.recorded_runs import RUN_21
+from tests.adapters.flink_wire import RUN_21, Wire
 from tests.adapters.started_runs import DETAIL, JOB, PATH, RUN_JAR, SESSION, UNKNOWN, by_gateway, by_jar, closing, fails
 
 __all__ = ["by_gateway", "by_jar", "closing"]

@@ -22,10 +22,8 @@ from bot.observation.looked import NotSeen, Seen
 from bot.observation.table import Window
 from bot.ports import JobPorts, SeenStarts
 from bot.service.observing import Observer, Starts, readers_since
-from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run
-from tests.adapters.history_archive import ENDED, archived_pages
+from tests.adapters.flink_wire import ENDED, F21, RUN_21, Wire, archived_pages, body, flink_wire, tell_run
 from tests.adapters.lake import Lake
-from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.serving import unused_address
 from tests.web.scene import StandingClock
 

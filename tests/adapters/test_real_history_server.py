@@ -14,7 +14,7 @@ from bot.adapters.flink_rest import FlinkHistory
 from bot.lab.jars import flink_jars
 from bot.observation.flink import CheckpointKind
 from bot.pinned_jars import LEAN, OPENS, Jar, java, present
-from tests.adapters.history_archive import ARCHIVE, ENDED
+from tests.adapters.flink_wire import ARCHIVE, ENDED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 WEB = Jar(

@@ -14,8 +14,7 @@ from bot.observation.ids import CheckpointId, OperatorId
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.table import Window
 from spark_tasks.checkpoint_health import answer as answer_of
-from tests.adapters.flink_wire import flink_wire
-from tests.adapters.history_archive import ENDED, archived_pages
+from tests.adapters.flink_wire import ENDED, archived_pages, flink_wire
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import recorded
 from tests.tables import CONTRACT, OrdersTable, job, unseen
