@@ -57,10 +57,10 @@ def _measure(home: Path, spark: str) -> Held:
     load_s = time.perf_counter() - began
     assert len(table.chain) == len(table.snapshots)
     after = process.memory_info().rss / _MB
-    from tests.bench.window_cost import ALONE, TASKS, ask_of
+    from tests.bench.window_cost import TASKS, ask_of
 
     runner = SparkEvidenceRunner(tasks, spark)
-    for name in (*TASKS, *ALONE):
+    for name in TASKS:
         runner.run(tasks[name].task, ask_of(table), tag=f"memory-{name}", on_progress=lambda _progress: None)
     tasked, own = process.memory_info().rss / _MB, process.memory_full_info().uss / _MB
     runner.close()
