@@ -17,7 +17,7 @@ from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedC
 from bot.observation.ids import short_job
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
-from spark_tasks._support.words import MAX_ROWS, cell, could_not, lasting
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, cell, lasting
 
 SLACK = 2
 """So many intervals may lie between two checkpoints before the interval counts as not kept."""
@@ -163,6 +163,7 @@ _LOCAL = {"", "file"}
 _COLUMNS = ("run", "state", "completed", "failed", "failed last", "every", "longest", "problems")
 
 
+@answers(TASK)
 def answer(_spark: SparkSession, ask: Ask) -> Answer:
     """Of the newest run, of those that live, and of those that wrote in the window; at most the ten newest.
 
@@ -171,11 +172,10 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
     """
     world = ask.observation
     if isinstance(world.jobs, NotSeen):
-        return could_not(f"How checkpoints fare is not known: {world.jobs.reason}", world.jobs)
+        raise Inconclusive(world.jobs)
     runs = _of_interest(ask, world.jobs.values)
     if not runs:
-        return could_not(
-            "How checkpoints fare is not known: Flink remembers no run of this job.",
+        raise Inconclusive(
             NotSeen(
                 source=world.jobs.source,
                 reason="Flink remembers no run of this job.",

@@ -8,7 +8,7 @@ from bot.observation.findings import Pairing, PairingFinding, PairVerdict
 from bot.observation.ids import short, short_job
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
-from spark_tasks._support.words import MAX_ROWS, cell, could_not
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, cell
 
 TASK = Task(
     name="checkpoint_pairing",
@@ -24,6 +24,7 @@ TASK = Task(
 _COLUMNS = ("restore point", "kind", "checkpoint", "run", "verdict", "snapshot", "stays", "why")
 
 
+@answers(TASK)
 def answer(_spark: SparkSession, ask: Ask) -> Answer:
     """One pairing per restore point on storage, newest first.
 
@@ -32,7 +33,7 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
     """
     world = ask.observation
     if isinstance(world.checkpoints, NotSeen):
-        return could_not(f"The restore points could not be listed: {world.checkpoints.reason}", world.checkpoints)
+        raise Inconclusive(world.checkpoints)
     found = tuple(pair for _, pair in Restores(ask).shown)
     paired = [p for p in found if p.verdict is PairVerdict.PAIRED]
     unreadable = [p for p in found if p.verdict is PairVerdict.UNREADABLE]

@@ -37,15 +37,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     world = ask.observation
     trusted = ask.trusted if ask.trusted is not None else world.table.ref(_TAG)
     promised = ask.contract
-    found = [
-        *observed_terms(world, promised, trusted),
-        *(
-            [cadence_term(world.table, ask.window.since, ask.contract.commit_every)]
-            if ask.contract.commit_every
-            else []
-        ),
-        *([_fresh(spark, ask)] if ask.contract.freshness else []),
-    ]
+    found = [*observed_terms(world, promised, trusted)]
+    if promised.commit_every is not None:
+        found.append(cadence_term(world.table, ask.window.since, promised.commit_every))
+    if promised.freshness is not None:
+        found.append(_fresh(spark, ask))
     found = in_order(found)
     terms = tuple(_term(each) for each in found)
     unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))

@@ -7,6 +7,7 @@ Keys that the window's commits may have touched, and what each was before and af
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
@@ -19,13 +20,16 @@ from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
 from spark_tasks._support.copies import in_range_of, with_key_in
-from spark_tasks._support.data_files import DataFile, comparable, files_of, rows_in
-from spark_tasks._support.reading import column, names_at, renamed, rows_at, whole_schema
+from spark_tasks._support.data_files import comparable, files_of, rows_in
+from spark_tasks._support.manifest_entries import Entry
+from spark_tasks._support.reading import column, names_at, require_readable, rows_at, whole_schema
 from spark_tasks._support.storage import exact
-from spark_tasks._support.window import Reach, begin_expired, is_cut, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, could_not, shown, without_key
+from spark_tasks._support.window import Reach, cut_off, reach_of
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, require_key, shown
 
 _POSITION_DELETES = "file_path string"
+POSITIONS, EQUALITY = 1, 2
+"""Contents of delete files."""
 
 
 def key_names(ask: Ask) -> list[str]:
@@ -33,29 +37,28 @@ def key_names(ask: Ask) -> list[str]:
     return [f"key_{place}" for place in range(len(ask.contract.key))]
 
 
-def touched_keys(spark: SparkSession, ask: Ask, files: Sequence[DataFile]) -> DataFrame | NotSeen:
+def touched_keys(spark: SparkSession, ask: Ask, files: Sequence[Entry]) -> DataFrame:
     """Shape: the key columns, no duplicates; every key whose rows the window can have changed, and some more.
 
     They stand in data files that came or went, in data files from which rows were deleted by position, and in
-    equality deletes. NotSeen where an equality delete names other columns than the key.
+    equality deletes. Raises Inconclusive where an equality delete names other columns than the key.
     """
     key, table = list(ask.contract.key), ask.observation.table
-    data = [file for file in files if file.content == "data"]
-    by_equality = [file for file in files if file.content == "equality-deletes" and file.is_added]
-    data += _deleted_from(spark, [f for f in files if f.content == "position-deletes" and f.is_added], data)
+    data = [file for file in files if file.is_data]
+    by_equality = [file for file in files if file.content == EQUALITY and file.is_added]
+    data += _deleted_from(spark, [f for f in files if f.content == POSITIONS and f.is_added], data)
     names = [column(name).alias(alias) for name, alias in zip(key, key_names(ask), strict=True)]
     found = rows_in(spark, table, data, key).select(*names)
     if by_equality:
         deleted = rows_in(spark, table, by_equality, key).select(*names)
-        if (
-            deleted.where(reduce(lambda a, b: a | b, (F.col(name).isNull() for name in key_names(ask))))
-            .limit(1)
-            .count()
-        ):
-            return NotSeen(
-                source=f"equality deletes of {table.name}",
-                reason=f"They do not name the key ({', '.join(key)}), so the keys that they deleted cannot be told.",
-                remedy="Let the contract's key be the equality columns of the Flink sink.",
+        has_null = reduce(or_, (F.col(name).isNull() for name in key_names(ask)))
+        if deleted.where(has_null).limit(1).count():
+            raise Inconclusive(
+                NotSeen(
+                    source=f"equality deletes of {table.name}",
+                    reason=f"Equality deletes do not name the key ({', '.join(key)}).",
+                    remedy="Let the contract's key be the equality columns of the Flink sink.",
+                )
             )
         found = found.unionByName(deleted)
     return found.distinct()
@@ -85,7 +88,7 @@ def _told(value: str) -> Column:
     )
 
 
-def _deleted_from(spark: SparkSession, deletes: Sequence[DataFile], known: Sequence[DataFile]) -> list[DataFile]:
+def _deleted_from(spark: SparkSession, deletes: Sequence[Entry], known: Sequence[Entry]) -> list[Entry]:
     """The data files from which rows were deleted by position, as files to be read; those that are known left out."""
     named = {file.of_file for file in deletes if file.of_file is not None}
     unnamed = [file for file in deletes if file.of_file is None and file.format != "puffin"]
@@ -95,21 +98,12 @@ def _deleted_from(spark: SparkSession, deletes: Sequence[DataFile], known: Seque
         named |= {row["file_path"] for row in read.limit(len(known) + 20_000).collect()}
     there = {file.path for file in known}
     return [
-        DataFile(
-            snapshot_id=deletes[0].snapshot_id,
-            is_added=False,
-            content="data",
-            path=path,
-            format=path.rsplit(".", 1)[-1].lower(),
-            rows=0,
-            low=None,
-            high=None,
-        )
+        Entry(deletes[0].snapshot_id, 2, 0, path, rows=0, spec_id=0, format=path.rsplit(".", 1)[-1].lower())
         for path in sorted(named - there)
     ]
 
 
-def compared(spark: SparkSession, ask: Ask, commits: Iterable[Snapshot]) -> tuple[CompactedRows, ...] | NotSeen:
+def compared(spark: SparkSession, ask: Ask, commits: Iterable[Snapshot]) -> tuple[CompactedRows, ...]:
     """Each of these commits that is a compaction whose counters leave open whether it kept its rows, oldest first.
 
     One whose parent is not listed is left out: nobody can compare it. Cost: the key of the files that it removed and
@@ -121,10 +115,7 @@ def compared(spark: SparkSession, ask: Ask, commits: Iterable[Snapshot]) -> tupl
         parent = table.by_id.get(commit.parent_id) if commit.parent_id is not None else None
         if parent is None or not leaves_rows_open(table, commit):
             continue
-        lost = _lost(spark, ask, parent.snapshot_id, commit)
-        if isinstance(lost, NotSeen):
-            return lost
-        told.append(CompactedRows(snapshot_id=commit.snapshot_id, lost=lost))
+        told.append(CompactedRows(snapshot_id=commit.snapshot_id, lost=_lost(spark, ask, parent.snapshot_id, commit)))
     return tuple(told)
 
 
@@ -134,12 +125,12 @@ def losses(compactions: Iterable[CompactedRows]) -> str:
     return "".join(said)
 
 
-def _lost(spark: SparkSession, ask: Ask, parent: SnapshotId, compaction: Snapshot) -> int | NotSeen:
+def _lost(spark: SparkSession, ask: Ask, parent: SnapshotId, compaction: Snapshot) -> int:
     """Rows of keys that live in fewer rows after it than before."""
-    touched = touched_keys(spark, ask, files_of(spark, [compaction]))
-    if isinstance(touched, NotSeen):
-        return touched
-    keys, kept = key_names(ask), touched.persist()
+    keys, kept = (
+        key_names(ask),
+        touched_keys(spark, ask, files_of(spark, ask.observation.table, ask.contract, [compaction])).persist(),
+    )
     try:
         before = states_of(spark, ask, parent, kept, (), "before")
         after = states_of(spark, ask, compaction.snapshot_id, kept, (), "after")
@@ -166,6 +157,7 @@ TASK = Task(
 )
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Two states are compared, not two logs: what was changed and changed back does not count.
 
@@ -174,30 +166,20 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     whether they kept their rows: their keys are compared right before and after. Columns that were added since are
     passed over, too.
     """
-    if (unfit := without_key(ask, "Corrected rows")) is not None:
-        return unfit
+    require_key(ask)
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
-    if is_cut(ask, reach):
-        gone = begin_expired(ask, reach)
-        return could_not(f"Corrected rows cannot be told. {gone.reason}", gone)
+    if gone := cut_off(ask, reach):
+        raise Inconclusive(*gone)
     key = ask.contract.key
-    if unreadable := renamed(ask.observation.table, key):
-        return could_not(f"Corrected rows cannot be told: {unreadable[0].reason}", *unreadable)
+    require_readable(ask.observation.table, key)
     compactions = compared(spark, ask, reach.main)
-    if isinstance(compactions, NotSeen):
-        return could_not(f"Corrected rows cannot be told: {compactions.reason}", compactions)
     lossy = {each.snapshot_id for each in compactions if each.lost}
     commits = [commit for commit in reach.main if commit.operation != "replace" or commit.snapshot_id in lossy]
     if not commits or reach.since is None:
         return _none("Nothing lived where the window begins, so nothing can have been corrected"
                      if commits else "No commit of the window changed a row", compactions)  # fmt: skip
-    touched = touched_keys(spark, ask, files_of(spark, commits))
-    if isinstance(touched, NotSeen):
-        return could_not(f"Corrected rows cannot be told: {touched.reason}", touched)
     values = [name for name in names_at(ask.observation.table, reach.since) if name not in key]
-    kept = touched.persist()
+    kept = touched_keys(spark, ask, files_of(spark, ask.observation.table, ask.contract, commits)).persist()
     try:
         return _compared(spark, ask, reach, kept, values, compactions)
     finally:

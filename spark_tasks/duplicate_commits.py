@@ -28,53 +28,33 @@ from bot.observation.findings import (
     CommitRanges,
     DuplicateCommitsFinding,
     RepeatedCommit,
-    RepeatedPart,
 )
 from bot.observation.ids import SnapshotId, short, short_job
 from bot.observation.listed import at_checkpoints
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.coverage import parts_by_commit
-from spark_tasks._support.data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
-from spark_tasks._support.few_entries import Entry, entries_by_commit
+from spark_tasks._support.coverage import merged, parts_by_commit, places_in
+from spark_tasks._support.data_files import MAX_FILES, data_added, files_of, orc_times
+from spark_tasks._support.manifest_entries import WHOLE, Entry, asked_of, entries_by_commit
 from spark_tasks._support.manifests import own_manifests
-from spark_tasks._support.reading import column, renamed
+from spark_tasks._support.reading import renamed
 from spark_tasks._support.source_ranges import (
-    WHOLE,
     Covered,
     Overlap,
     Range,
     by_two_runs,
     came_whole,
     earlier_of_checkpoint,
-    in_words,
     of_value,
     ranges_of,
     read_twice,
     run_of,
-    source_columns,
     told_ranges,
     without_position,
 )
-from spark_tasks._support.window import Reach, line_of, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, absent_columns, cell, could_not, ids
-
-Spans = dict[str, list[tuple[int, int]]]
-"""Source partition, as `_source_partition` spells it -> positions, both ends inclusive, rising and apart."""
-MOST_PARTS = 100
-
-
-def spans_of(overlaps: Iterable[Overlap]) -> Spans:
-    """What these overlaps cover together; those by event time cover no position."""
-    found: Spans = {}
-    for each in sorted((o for o in overlaps if o.is_of_positions), key=lambda o: (o.partition, o.low)):
-        spans, last = found.setdefault(each.partition, []), each.low + each.size - 1
-        if spans and each.low <= spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], max(spans[-1][1], last))
-        else:
-            spans.append((each.low, last))
-    return found
+from spark_tasks._support.window import Reach, line_of, reach_of
+from spark_tasks._support.words import MAX_ROWS, absent_columns, answers, cell, could_not, ids
 
 
 def rows_by_bounds(overlaps: Sequence[Overlap], covered: Covered) -> int | None:
@@ -86,20 +66,10 @@ def rows_by_bounds(overlaps: Sequence[Overlap], covered: Covered) -> int | None:
     parts = [ranges.get((side, of)) for one, other, of in sides for side in (one, other)]
     if not overlaps or not all(each is not None and each.is_dense for each in parts):
         return None
-    return sum(last - first + 1 for spans in spans_of(overlaps).values() for first, last in spans)
-
-
-def parts_in_words(spans: Spans, table: TableState, contract: TableContract) -> tuple[RepeatedPart, ...]:
-    """At most `MOST_PARTS`; none where the contract hides the position."""
-    position, _, of = source_columns(table, contract)
-    if position is None or contract.hides(position.name):
-        return ()
-    parts = []
-    for spelled, each in spans.items():
-        partition = in_words(spelled, of.type) if of is not None else None
-        shown = partition if of is None or partition is None else contract.shown(of.name, partition)
-        parts += [RepeatedPart(partition=shown, first=first, last=last) for first, last in each]
-    return tuple(parts[:MOST_PARTS])
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for each in overlaps:
+        spans.setdefault(each.partition, []).append((each.low, each.low + each.size - 1))
+    return sum(last - first + 1 for own in spans.values() for first, last in merged(own))
 
 
 def counted_in_parts(
@@ -114,7 +84,11 @@ def counted_in_parts(
     Cost: position columns of these commits, and of those that they repeat; of more than `MAX_FILES` files, `in_parts`
     stays None.
     """
-    asked = [each.again for each in repeated if each.in_parts is None and spans_of(overlaps.get(each.again, ()))]
+    asked = [
+        each.again
+        for each in repeated
+        if each.in_parts is None and any(o.is_of_positions for o in overlaps.get(each.again, ()))
+    ]
     pairs = {(again, side) for again in asked for each in overlaps[again] for side in (each.one, each.other)}
     rows = _rows_read(spark, table, contract, {pair for pair in pairs if pair[0] != pair[1]}) if asked else {}
     told = (each.model_copy(update={"in_parts": rows.get(each.again, each.in_parts)}) for each in repeated)
@@ -127,29 +101,27 @@ def _rows_read(
     """Commit -> rows of it at a position that one of those which it is paired with has too; empty where they are too
     many to be read, or cannot be."""
     commits = [table.by_id[each] for each in sorted({s for pair in pairs for s in pair})]
-    placed, _, source = source_columns(table, contract)
-    names = [each.name for each in (source, placed) if each is not None]
+    asked = asked_of(table, contract)
+    names = [each.name for each in (asked.source, asked.position) if each is not None]
     if renamed(table, names) or sum(each.counted("added-data-files") for each in commits) > MAX_FILES:
         return {}
-    files = data_added(files_of(spark, commits))
+    files = data_added(files_of(spark, table, contract, commits))
     if orc_times(table, {file.format for file in files}, names):
         return {}
-    of = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
-    position = column(names[-1]).cast("bigint")
-    rows = rows_in(spark, table, files, names).select(COMMIT, of.alias("of"), position.alias("at"))
+    rows = places_in(spark, table, contract, files)
     told = spark.createDataFrame([(int(again), int(first)) for again, first in pairs], "again bigint, first bigint")
-    before = rows.join(F.broadcast(told), on=F.col(COMMIT) == F.col("first"), how="inner")
-    before = before.select("again", F.col("of").alias("of_first"), F.col("at").alias("at_first"))
-    same = (F.col(COMMIT) == F.col("again")) & (F.col("at") == F.col("at_first"))
-    both = rows.join(before, on=same & F.col("of").eqNullSafe(F.col("of_first")), how="left_semi")
+    before = rows.join(F.broadcast(told), on=F.col("snapshot_id") == F.col("first"), how="inner")
+    before = before.select("again", F.col("partition").alias("of_first"), F.col("position").alias("at_first"))
+    same = (F.col("snapshot_id") == F.col("again")) & (F.col("position") == F.col("at_first"))
+    both = rows.join(before, on=same & F.col("partition").eqNullSafe(F.col("of_first")), how="left_semi")
     again = {again for again, _ in pairs}
     try:
-        found_rows = both.groupBy(COMMIT).count().limit(len(again)).collect()
+        found_rows = both.groupBy("snapshot_id").count().limit(len(again)).collect()
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
         return {}
-    counts = {row[COMMIT]: int(row["count"]) for row in found_rows}
+    counts = {row["snapshot_id"]: int(row["count"]) for row in found_rows}
     return {each: counts.get(int(each), 0) for each in again}
 
 
@@ -177,7 +149,7 @@ def brought_by(spark: SparkSession, table: TableState, contract: TableContract, 
     these do not tell. A writer leaves bounds out where the table tells it to (`write.metadata.metrics`), of columns
     behind the hundredth, and in Avro files. Of a file that holds several source partitions, bounds tell nothing of any:
     so it is where a job has fewer writers than its source has partitions."""
-    entries = entries_by_commit(spark, own_manifests(spark, commits), source_columns(table, contract))
+    entries = entries_by_commit(spark, own_manifests(spark, commits), asked_of(table, contract))
     covered, shared = told_by_entries(entries, table, contract, commits)
     return Brought(_with_rows_read(spark, table, contract, commits, covered), shared)
 
@@ -188,7 +160,7 @@ def _with_rows_read(
     """`covered`, with what rows tell of commits that are `unstated` or `mixed`: of those that a Flink run made, the
     others are not compared. What is not read stays so, and `unread` says why. None is where the contract names no
     position, or columns that cannot be read as one."""
-    position, _, of = source_columns(table, contract)
+    position, of = asked_of(table, contract).position, asked_of(table, contract).source
     asked = frozenset(each.snapshot_id for each in commits if run_of(table, each) is not None)
     if position is None or (of is None and contract.position_partition is not None) or len(asked) < 2:
         return replace(covered, unstated=frozenset(), mixed=frozenset())
@@ -234,7 +206,7 @@ def told_by_entries(
         added = [each for each in some if each.snapshot_id in wanted and each.status == 1]
         covered += ranges_of(added, table, contract)
         for entry in added:
-            those, _ = by_path.setdefault(entry.path, (set(), entry.rows if entry.content == 0 else 0))
+            those, _ = by_path.setdefault(entry.path, (set(), entry.rows if entry.is_data else 0))
             those.add(SnapshotId(entry.snapshot_id))
     shared: dict[tuple[SnapshotId, ...], Shared] = {}
     for those, rows in by_path.values():
@@ -389,7 +361,7 @@ def _unfit(ask: Ask) -> tuple[NotSeen, ...]:
     contract, table = ask.contract, ask.observation.table
     if missing := absent_columns(ask, contract.position, contract.position_partition):
         return missing
-    if source_columns(table, contract)[0] is not None:
+    if asked_of(table, contract).position is not None:
         return ()
     kind = next(each.type for each in table.columns if each.name == contract.position)
     return (
@@ -413,7 +385,6 @@ def _not_compared(ask: Ask, commits: Sequence[SnapshotId], why: str, remedy: str
 
 
 COMMITS_BELOW = 20
-_NAMED = 3
 TASK = Task(
     name="duplicate_commits",
     title="Duplicate commits",
@@ -429,6 +400,7 @@ TASK = Task(
 )
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """For each repeating commit of main its strongest proof, and the commit of which it repeats most.
 
@@ -439,10 +411,12 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     that was started anew under its old id counts from 1), nor are the batches of one Flink CDC checkpoint.
     """
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its commits cannot be compared.", reach)
     if not reach.main:
-        return _none(0, "No commit in the window, so none repeats another.")
+        return Answer(
+            verdict=Verdict.RULED_OUT,
+            headline="No commit in the window, so none repeats another.",
+            finding=DuplicateCommitsFinding(commits_checked=0, repeated=()),
+        )
     return judge(ask, reach, read(spark, ask, reach))
 
 
@@ -460,21 +434,43 @@ def read(spark: SparkSession, ask: Ask, reach: Reach) -> Facts:
     table, commits = ask.observation.table, _compared(ask, reach)
     covered, shared = brought_by(spark, table, ask.contract, commits)
     repeated, proven = repeating(table, commits, reach, covered, shared)
-    return Facts(commits, covered, _in_parts(spark, ask, repeated, proven))
+    own = {each.again: proven.get(each.again, ()) for each in repeated if not each.too_many}
+    return Facts(commits, covered, counted_in_parts(spark, table, ask.contract, repeated, own))
 
 
 def judge(ask: Ask, reach: Reach, facts: Facts) -> Answer:
     """Without Spark."""
     commits, covered, repeated = facts
-    doubts = doubts_of(ask, reach, commits, covered)
-    brought = _brought(ask, commits, covered)
+    doubts, apart = doubts_of(ask, reach, commits, covered), runs_apart(ask, reach, commits, covered)
+    unseen = (*doubts.unseen, *((apart,) if apart is not None and not repeated else ()))
     if repeated:
-        return _some(reach, repeated, len(commits), doubts, brought)
-    apart = runs_apart(ask, reach, commits, covered)
-    if doubts.unseen or apart is not None:
-        return _open_still(reach, doubts, apart, len(commits), brought)
-    headline = f"None of {counted(len(reach.main), 'commit')} repeats another one{_or_below(ask, reach)}."
-    return _none(len(reach.main), headline, len(commits), brought)
+        verdict = Verdict.CONFIRMED
+        headline = " ".join((_headline(repeated), *(each.reason for each in unseen)))
+    elif unseen:
+        verdict = Verdict.INCONCLUSIVE
+        headline = f"No file and no checkpoint was committed twice, but not all else is known: {unseen[0].reason}"
+        if apart is not None or not doubts.are_of_rows:  # not every commit was compared as a whole
+            return could_not(headline, *unseen)
+    else:
+        verdict = Verdict.RULED_OUT
+        headline = f"None of {counted(len(reach.main), 'commit')} repeats another one{_or_below(ask, reach)}."
+    return Answer(
+        verdict=verdict,
+        headline=headline,
+        measures=(
+            Measure(name="repeating commits", value=len(repeated), unit="commits"),
+            Measure(name="repeated rows", value=sum(each.rows_again for each in repeated), unit="rows"),
+            Measure(name="commits of the window", value=len(reach.main), unit="commits"),
+            Measure(name="commits compared", value=len(commits), unit="commits"),
+        ),
+        columns=("first", "again", "proof", "run", "checkpoint", "rows", "brought again", "cherry-picked"),
+        rows=tuple(_row(each) for each in repeated[:MAX_ROWS]),
+        finding=DuplicateCommitsFinding(
+            commits_checked=len(reach.main), repeated=repeated, ranges=_brought(ask, commits, covered)
+        ),
+        sources=_SOURCES,
+        could_not_look=unseen,
+    )
 
 
 def _brought(ask: Ask, commits: Sequence[Snapshot], covered: Covered) -> tuple[CommitRanges, ...] | None:
@@ -507,77 +503,25 @@ def _or_below(ask: Ask, reach: Reach) -> str:
     return f", nor {below}{older}"
 
 
-def _in_parts(
-    spark: SparkSession, ask: Ask, repeated: Sequence[RepeatedCommit], proven: Mapping[SnapshotId, Sequence[Overlap]]
-) -> tuple[RepeatedCommit, ...]:
-    """With the part of each that came again, where not all of it surely did: what else it brought is there once."""
-    table, contract = ask.observation.table, ask.contract
-    own = {each.again: proven.get(each.again, ()) for each in repeated if not each.too_many}
-    return tuple(
-        each.model_copy(update={"parts": parts_in_words(spans_of(own.get(each.again, ())), table, contract)})
-        for each in counted_in_parts(spark, table, contract, repeated, own)
-    )
-
-
-def _some(
-    reach: Reach,
-    repeated: tuple[RepeatedCommit, ...],
-    compared: int,
-    doubts: Doubts,
-    brought: tuple[CommitRanges, ...] | None,
-) -> Answer:
-    finding = DuplicateCommitsFinding(commits_checked=len(reach.main), repeated=repeated, ranges=brought)
-    rows = sum(each.rows_again for each in repeated)
-    return Answer(
-        verdict=Verdict.CONFIRMED,
-        headline=" ".join((_headline(repeated, rows), *(each.reason for each in doubts.unseen))),
-        measures=(
-            Measure(name="repeating commits", value=len(repeated), unit="commits"),
-            Measure(name="repeated rows", value=rows, unit="rows"),
-            Measure(name="commits of the window", value=len(reach.main), unit="commits"),
-            Measure(name="commits compared", value=compared, unit="commits"),
-        ),
-        columns=("first", "again", "proof", "run", "checkpoint", "rows", "brought again", "positions", "cherry-picked"),
-        rows=tuple(_row(each) for each in repeated[:MAX_ROWS]),
-        finding=finding,
-        sources=_SOURCES,
-        could_not_look=doubts.unseen,
-    )
-
-
 _SOURCES = (f"files, bounds and summaries of the window's commits and of the {COMMITS_BELOW} below",)
 
 
-def _headline(repeated: Sequence[RepeatedCommit], rows: int) -> str:
+def _headline(repeated: Sequence[RepeatedCommit]) -> str:
+    rows = sum(each.rows_again for each in repeated)
     ways = {"same-files": "the files", "same-checkpoint": "a checkpoint", "same-source-range": "a source range"}
     if len(repeated) == 1:
         one = repeated[0]
         own = f" of its {one.rows:,}" if rows < one.rows else ""
         most = "up to " if one.is_at_most else ""
-        where = f": position{'' if _is_one_place(one) else 's'} {_places(one)}" if one.parts else ""
         return (
             f"Commit {short(one.again)} repeats {ways[one.how]} of {short(one.first)}, "
-            f"{most}{counted(rows, 'row')}{own}{where}."
+            f"{most}{counted(rows, 'row')}{own}."
         )
     counts = {how: sum(each.how == how for each in repeated) for how in STRENGTH}
     told = ", ".join(f"{number} with the same {how[5:].replace('-', ' ')}" for how, number in counts.items() if number)
     again = ids([each.again for each in repeated])
     most = "up to " if any(each.is_at_most for each in repeated) else ""
     return f"{len(repeated)} commits repeat rows of earlier commits ({told}), {most}{rows:,} rows in total: {again}."
-
-
-def _is_one_place(each: RepeatedCommit) -> bool:
-    return len(each.parts) == 1 and each.parts[0].first == each.parts[0].last
-
-
-def _places(each: RepeatedCommit) -> str:
-    """`10 to 19 of partition 0, 15 to 20 of partition 1 and 3 more`; empty where no part is told."""
-    told = ", ".join(
-        (f"{part.first} to {part.last}" if part.first < part.last else f"{part.first}")
-        + (f" of partition {part.partition}" if part.partition is not None else "")
-        for part in each.parts[:_NAMED]
-    )
-    return f"{told} and {len(each.parts) - _NAMED} more" if len(each.parts) > _NAMED else told
 
 
 def _row(each: RepeatedCommit) -> tuple[str, ...]:
@@ -589,34 +533,5 @@ def _row(each: RepeatedCommit) -> tuple[str, ...]:
         cell(each.checkpoint_id),
         f"{each.rows:,}",
         f"{'up to ' if each.is_at_most else ''}{each.rows_again:,}",
-        _places(each) or cell(None),
         "yes" if each.is_cherry_pick else "no",
-    )
-
-
-def _open_still(
-    reach: Reach, doubts: Doubts, apart: NotSeen | None, compared: int, brought: tuple[CommitRanges, ...] | None
-) -> Answer:
-    """The finding goes with it where every commit was compared as a whole, so that who asks for files and checkpoints
-    has an answer."""
-    unseen = (*doubts.unseen, *((apart,) if apart is not None else ()))
-    reason = unseen[0].reason
-    said = f"No file and no checkpoint was committed twice, but not all else is known: {reason[0].lower()}{reason[1:]}"
-    if apart is not None or not doubts.are_of_rows:
-        return could_not(said, *unseen)
-    return _none(len(reach.main), said, compared, brought).model_copy(
-        update={"verdict": Verdict.INCONCLUSIVE, "could_not_look": unseen}
-    )
-
-
-def _none(commits: int, headline: str, compared: int = 0, brought: tuple[CommitRanges, ...] | None = None) -> Answer:
-    return Answer(
-        verdict=Verdict.RULED_OUT,
-        headline=headline,
-        measures=(
-            Measure(name="commits of the window", value=commits, unit="commits"),
-            Measure(name="commits compared", value=compared, unit="commits"),
-        ),
-        finding=DuplicateCommitsFinding(commits_checked=commits, repeated=(), ranges=brought),
-        sources=_SOURCES if commits else (),
     )

@@ -28,8 +28,8 @@ from spark_tasks._support.copies import (
 )
 from spark_tasks._support.reading import added_since, entries, local_ids, writers_of
 from spark_tasks._support.storage import SUBTASK_IN_FILE_NAME
-from spark_tasks._support.window import Reach, begin_of, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, could_not, shown, without_key
+from spark_tasks._support.window import Reach, begin_of, reach_of
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, require_key, shown
 
 
 def copies_in_order(copies: DataFrame, order: DataFrame, keys: tuple[str, ...], begins: int) -> DataFrame:
@@ -135,13 +135,11 @@ MAX_COMMITS = 8
 _OLDER = "The window added no duplicate key: its compactions only rewrote older copies."
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Counts are exact for rows that are live at the window's end; the sample and the pairs are the largest."""
-    if (unfit := without_key(ask, "Duplicates")) is not None:
-        return unfit
+    require_key(ask)
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if not reach.main:
         return _none(0, "No commit in the window, so no row can be a duplicate from it.", ())
     written = entries(spark, reach.main).where("status = 1 AND content = 0").select("file_path", "snapshot_id")
@@ -156,10 +154,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         ).first()
         assert total is not None
         if total["keys"] == 0 and total["keyless"]:
-            bare = _without_a_key(ask, total["keyless"])
-            return could_not(f"No duplicate key was found, but not every row has a key: {bare.reason}", bare)
+            raise Inconclusive(_without_a_key(ask, total["keyless"]))
         if total["keys"] == 0 and (added := added_since(ask.observation.table, begin_of(reach), ask.contract.key)):
-            return could_not(f"No duplicate key was found, but not all could be read: {added[0].reason}", *added)
+            raise Inconclusive(*added)
         if total["keys"] == 0:
             remember_single(ask, reach, copies)
             rows = counted(copies.window_rows, "row")

@@ -12,14 +12,13 @@ from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.observation.file_changes import RowsOfFile
 from bot.observation.findings import CopiesOfCommit, ExtraCopiesFinding
 from bot.observation.ids import SnapshotId, short
-from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from spark_tasks._support.before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
 from spark_tasks._support.copies import changed_at, copies_of, in_range_of, known_single, with_key_in
 from spark_tasks._support.data_files import comparable
 from spark_tasks._support.reading import added_since, column, entries, local_ids, rows_at, whole_schema
-from spark_tasks._support.window import Reach, begin_of, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, absent_columns, could_not, shown, without_key
+from spark_tasks._support.window import Reach, begin_of, reach_of
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, require_columns, require_key, shown
 from spark_tasks.duplicate_rows import repeated_keys
 
 FILE, PLACE = "_file", "_pos"
@@ -92,19 +91,16 @@ MAX_SPANS = 5_000
 MAX_COMMITS = 500
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Of each key one copy stays, by the table's rule: the oldest, and every other one that the window's commits wrote
     is extra; or the newest, and every other one is.
 
     Equal are copies that agree in every column that the rule does not ignore, by a hash of 64 bits a column.
     """
-    if (unfit := without_key(ask, "Extra copies")) is not None:
-        return unfit
-    if missing := absent_columns(ask, *ask.copies.ignore):
-        return could_not(f"Extra copies cannot be told: {missing[0].reason}", *missing)
+    require_key(ask)
+    require_columns(ask, *ask.copies.ignore)
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if not reach.main:
         return _none(reach, "No commit in the window, so it brought no copy.", ())
     if (sources := known_single(ask, reach)) is not None:
@@ -115,7 +111,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     try:
         is_none = repeated.limit(1).count() == 0
         if is_none and (added := added_since(ask.observation.table, begin_of(reach), ask.contract.key)):
-            return could_not(f"No key lives more than once as far as can be seen: {added[0].reason}", *added)
+            raise Inconclusive(*added)
         if is_none:
             return _none(reach, "No key of the window lives more than once.", copies.sources)
         rows = _rows(spark, ask, reach.until, repeated)

@@ -21,8 +21,8 @@ from bot.observation.looked import NotSeen
 from bot.observation.paths import one_of, plain
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.window import Reach, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, cell, could_not
+from spark_tasks._support.window import Reach, reach_of
+from spark_tasks._support.words import MAX_ROWS, answers, cell
 
 T = TypeVar("T", bound=Hashable)
 
@@ -124,6 +124,7 @@ _AT_WORK = {"RUNNING", "RESTARTING"}
 """States in which a run writes or will; one that is being cancelled or is only being created does not."""
 
 
+@answers(TASK)
 def answer(_spark: SparkSession, ask: Ask) -> Answer:
     """Turns are told by the commits alone; that no other run is alive only Flink can say.
 
@@ -131,8 +132,6 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
     commit below the window counts as the one before its first. Compactions and deletes by other engines are no writers.
     """
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its writers are not known.", reach)
     world = ask.observation
     commits = [commit for commit in reach.main if _writes(commit)]
     before = next((s for s in world.table.ancestors(reach.since) if s.job_id is not None), None)

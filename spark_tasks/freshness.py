@@ -1,7 +1,4 @@
-"""Is the table as fresh as its contract promises?
-
-Events of which only the day is known, as a column of type `date` tells it: they happened anywhere in that day.
-"""
+"""Is the table as fresh as its contract promises?"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -15,55 +12,20 @@ from bot.observation.ids import short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
-from spark_tasks._support.data_files import DataFile
 from spark_tasks._support.event_time import (
     BELOW,
+    Timed,
     bringing,
     by_commit,
     event_column,
     highest,
-    is_ahead,
     mixes,
     of_the_future,
     timed_files,
     with_overwrites,
 )
-from spark_tasks._support.reading import renamed
-from spark_tasks._support.words import at, cell, could_not, lasting, moment
-
-_DAY = timedelta(days=1)
-
-
-def knows_days_only(ask: Ask) -> bool:
-    """Whether the contract's event time is such a column."""
-    kinds = {column.name: column.type for column in ask.observation.table.columns}
-    return kinds.get(ask.contract.event_time or "") == "date"
-
-
-def surely_older_than(top: int, newest: Snapshot) -> bool:
-    """Whether a whole day lies between the end of the highest day and the commit: within a day nothing rises."""
-    return newest.committed_at >= at(top) + 2 * _DAY
-
-
-def age_by_day(now_s: float, least_s: float, promised_s: float | None) -> float | None:
-    """The age of the newest event, in seconds; `now_s`: since the day began, `least_s`: since the newest commit. The
-    most that it can be, or the least where that is more than promised; None where the promise lies between them."""
-    least, most = max(now_s - _DAY.total_seconds(), least_s), max(now_s, least_s)
-    if promised_s is None or most <= promised_s:
-        return most
-    return least if least > promised_s else None
-
-
-def only_a_day(ask: Ask) -> NotSeen:
-    """What is said where the promise is finer than what is known."""
-    column = ask.contract.event_time
-    return NotSeen(
-        source=f"column {column} of {ask.observation.table.name}",
-        reason=f"Column {column} holds days: whether the newest event happened within what the contract promises is "
-        "not known.",
-        remedy="Name a column with the time of the event as event_time, or promise commit_every instead of freshness.",
-    )
-
+from spark_tasks._support.reading import require_readable
+from spark_tasks._support.words import Inconclusive, answers, at, cell, lasting, moment
 
 TASK = Task(
     name="freshness",
@@ -82,6 +44,7 @@ _STUCK_AFTER = 3
 _SAMPLE = 10
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Ages are taken when the metadata was read, from the newest commits on main that brought rows, in the window or
     not. One that overwrites counts where it surely did: see `bringing`. Bounds of files tell the event times; rows are
@@ -90,27 +53,30 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     table = ask.observation.table
     if table.head is None:
-        return could_not("Freshness cannot be told: the table has no snapshot.", _empty(ask))
+        raise Inconclusive(_empty(ask))
     newest = with_overwrites(table, table.head, BELOW)
     if not newest:
-        return could_not("Freshness cannot be told: no listed commit on main brought rows.", _empty(ask))
-    event = event_column(ask, "The age of events")
-    unseen: tuple[NotSeen, ...] = ()
-    files: tuple[DataFile, ...] = ()
-    if isinstance(event, Answer):
-        unseen = event.could_not_look
-    elif not (unseen := renamed(table, [event.name])):
+        raise Inconclusive(_empty(ask))
+    files: list[Timed] = []
+    try:
+        event = event_column(ask)
+        require_readable(table, [event.name])
+    except Inconclusive as error:
+        unseen = error.missing
+    else:
         files = timed_files(spark, ask, newest, event)
         unseen = of_the_future(ask, files)
     commits = bringing(newest, files)
     if not commits:
-        return _doubtful(newest)
+        raise Inconclusive(_doubtful(newest))
     found = told(ask, commits, files, unseen)
     may_be_fresh = not files and told(ask, newest, (), unseen).verdict is not Verdict.CONFIRMED
-    return _doubtful(newest) if found.verdict is Verdict.CONFIRMED and may_be_fresh else found
+    if found.verdict is Verdict.CONFIRMED and may_be_fresh:
+        raise Inconclusive(_doubtful(newest))
+    return found
 
 
-def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile], unseen: tuple[NotSeen, ...]) -> Answer:
+def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[Timed], unseen: tuple[NotSeen, ...]) -> Answer:
     """The answer for these commits with rows (oldest first) and their files; `unseen`: why events are not known."""
     finding = finding_of(ask, commits, files)
     broken = _broken(finding)
@@ -124,7 +90,6 @@ def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile], unsee
     elif finding.promised_s is not None and finding.event_age_s is None:
         verdict = Verdict.INCONCLUSIVE
         headline = f"{_ages(finding)}; how old the newest event is cannot be told."
-        unseen = (*unseen, *((only_a_day(ask),) if files and knows_days_only(ask) else ()))
     else:
         verdict, headline = Verdict.RULED_OUT, f"{_ages(finding)}, as promised."
     return Answer(
@@ -139,12 +104,10 @@ def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile], unsee
     )
 
 
-def finding_of(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile]) -> FreshnessFinding:
+def finding_of(ask: Ask, commits: Sequence[Snapshot], files: Sequence[Timed]) -> FreshnessFinding:
     """Ages and promises; `commits` are not empty."""
     now, newest = ask.observation.table.read_at, commits[-1]
     stuck = _stuck_at(commits, files)
-    if stuck is not None and knows_days_only(ask) and not surely_older_than(stuck, newest):
-        stuck = None
     return FreshnessFinding(
         newest_commit=newest.snapshot_id,
         commit_age_s=_age(now, newest.committed_at),
@@ -157,29 +120,28 @@ def finding_of(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile])
     )
 
 
-def _event_age(ask: Ask, commits: Sequence[Snapshot], files: Sequence[DataFile]) -> float | None:
+def _event_age(ask: Ask, commits: Sequence[Snapshot], files: Sequence[Timed]) -> float | None:
     """At least that of the newest commit, which cannot have brought what happened after it. None: not known, as where
     only events that cannot be placed could keep the promise."""
     now, top, promised = ask.observation.table.read_at, highest(files), _seconds(ask.contract.freshness)
     if top is None:
         return None
-    since_event, since_commit = _age(now, at(top)), _age(now, commits[-1].committed_at)
-    age = max(since_event, since_commit)
-    unplaced = {file.snapshot_id for file in files if is_ahead(file)}
+    age = max(_age(now, at(top)), _age(now, commits[-1].committed_at))
+    unplaced = {file.snapshot_id for file in files if file.is_ahead}
     may_be_newer = any(c.snapshot_id in unplaced and c.committed_at > at(top) for c in commits)
     if may_be_newer and promised is not None and age > promised:
         return None
-    return age_by_day(since_event, since_commit, promised) if knows_days_only(ask) else age
+    return age
 
 
-def _stuck_at(commits: Sequence[Snapshot], files: Sequence[DataFile]) -> int | None:
+def _stuck_at(commits: Sequence[Snapshot], files: Sequence[Timed]) -> int | None:
     """Where the highest event time stands since the last three commits or longer; None while it rises."""
     grouped = by_commit(files)
     tops = [highest(grouped.get(commit.snapshot_id, ())) for commit in commits]
     before = [top for top in tops[:-_STUCK_AFTER] if top is not None]
     after = tops[-_STUCK_AFTER:]
     newest = {commit.snapshot_id for commit in commits[-_STUCK_AFTER:]}
-    if not before or len(after) < _STUCK_AFTER or any(is_ahead(f) and f.snapshot_id in newest for f in files):
+    if not before or len(after) < _STUCK_AFTER or any(f.is_ahead and f.snapshot_id in newest for f in files):
         return None
     return max(before) if all(top is None or top <= max(before) for top in after) else None
 
@@ -218,7 +180,7 @@ def _measures(finding: FreshnessFinding) -> tuple[Measure, ...]:
     return tuple(Measure(name=name, value=round(value, 3), unit="seconds") for name, value in told if value is not None)
 
 
-def _row(commit: Snapshot, files: Sequence[DataFile]) -> tuple[str, ...]:
+def _row(commit: Snapshot, files: Sequence[Timed]) -> tuple[str, ...]:
     top = highest(files)
     return (
         short(commit.snapshot_id),
@@ -237,10 +199,9 @@ def _seconds(span: timedelta | None) -> float | None:
     return None if span is None else span.total_seconds()
 
 
-def _doubtful(commits: Sequence[Snapshot]) -> Answer:
+def _doubtful(commits: Sequence[Snapshot]) -> NotSeen:
     """For want of event times nothing tells whether the newest of them, which overwrites, brought rows."""
-    newest = mixes(commits)[-1]
-    return could_not(f"Freshness cannot be told from {newest.source}: {newest.reason}", newest)
+    return mixes(commits)[-1]
 
 
 def _empty(ask: Ask) -> NotSeen:

@@ -12,10 +12,11 @@ from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Column as TableColumn
 from bot.observation.table import Snapshot
-from spark_tasks._support.data_files import COMMIT, DataFile, rows_in
+from spark_tasks._support.data_files import COMMIT, rows_in
 from spark_tasks._support.event_time import (
     BELOW,
     MICROS,
+    Timed,
     brings_rows,
     event_column,
     highest,
@@ -27,9 +28,9 @@ from spark_tasks._support.event_time import (
     overwrites,
     timed_files,
 )
-from spark_tasks._support.reading import renamed
-from spark_tasks._support.window import begin_expired, is_cut, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, could_not, ids, lasting
+from spark_tasks._support.reading import require_readable
+from spark_tasks._support.window import cut_off, reach_of
+from spark_tasks._support.words import MAX_ROWS, answers, ids, lasting
 
 TASK = Task(
     name="late_rows",
@@ -44,6 +45,7 @@ TASK = Task(
 )
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Each commit on main is compared with the highest event time of all commits before it, in commit order.
 
@@ -51,14 +53,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     late, nor does an event that lies in the future of its commit, and rows that an update put in the place of others
     are not judged. Rows are read only from files whose bounds reach below the mark, or into the future.
     """
-    event = event_column(ask, "Late rows")
-    if isinstance(event, Answer):
-        return event
+    event = event_column(ask)
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
-    if unreadable := renamed(ask.observation.table, [event.name]):
-        return could_not(f"Late rows cannot be told: {unreadable[0].reason}", *unreadable)
+    require_readable(ask.observation.table, [event.name])
     commits = [commit for commit in reach.main if brings_rows(commit)]
     below = newest_with_rows(ask.observation.table, reach.since, BELOW)
     files = timed_files(spark, ask, [*below, *commits], event)
@@ -76,17 +73,16 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         allowed_s=_allowed(ask) / MICROS,
         commits=tuple(late[:MAX_ROWS]),
     )
-    cut = (begin_expired(ask, reach),) if is_cut(ask, reach) else ()
-    unseen = (*mixes(reach.main), *cut, *of_the_future(ask, files))
+    unseen = (*mixes(reach.main), *cut_off(ask, reach), *of_the_future(ask, files))
     return _told(ask, finding, len(late), unseen, commits)
 
 
 def _late(
-    spark: SparkSession, ask: Ask, event: TableColumn, files: Sequence[DataFile], marks: Mapping[SnapshotId, int]
+    spark: SparkSession, ask: Ask, event: TableColumn, files: Sequence[Timed], marks: Mapping[SnapshotId, int]
 ) -> list[LateCommit]:
     """Most late rows first. `marks`: what each commit found."""
     edges = {commit: mark - _allowed(ask) for commit, mark in marks.items()}
-    reaching = [f for f in files if f.snapshot_id in edges and f.low is not None and f.low < edges[f.snapshot_id]]
+    reaching = [f.file for f in files if f.snapshot_id in edges and f.low is not None and f.low < edges[f.snapshot_id]]
     if not reaching:
         return []
     told = [(int(commit), marks[commit], edge) for commit, edge in edges.items()]

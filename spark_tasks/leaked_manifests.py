@@ -22,11 +22,10 @@ from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
 from spark_tasks._support.commit_files import files_by_commit
-from spark_tasks._support.few_entries import range_columns
-from spark_tasks._support.leaked_files import Contents, Listed, contents_of, files_listed
-from spark_tasks._support.source_ranges import source_columns
+from spark_tasks._support.leaked_files import Listed, contents_of, files_listed
+from spark_tasks._support.manifest_entries import asked_of
 from spark_tasks._support.storage import is_overdue
-from spark_tasks._support.words import MAX_ROWS, cell, could_not
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, cell
 
 _FIRST = 20
 """Of so many first commits with rows the lowest position counts: where a source has several partitions after all, and
@@ -41,8 +40,8 @@ def first_positions(spark: SparkSession, ask: Ask) -> Mapping[JobId, int]:
     Cost: the manifests of those commits, at most `_FIRST` of each run.
     """
     world, contract = ask.observation, ask.contract
-    _, position = range_columns(world.table, contract)
-    if position is None or contract.position_partition is not None:
+    is_told = asked_of(world.table, contract).position is not None and not contract.hides(contract.position)
+    if not is_told or contract.position_partition is not None:
         return {}
     first = {run.job_id: commits for run in runs_of(world) if (commits := first_commits(run, world))}
     told = files_by_commit(spark, world.table, contract, [s for commits in first.values() for s in commits])
@@ -89,6 +88,7 @@ MAX_LEAKS = 2_000
 _LOST = {LeakStanding.DROPPED, LeakStanding.LOST_STATE}
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Each Flink manifest on storage, with its standing, files and rows.
 
@@ -98,19 +98,12 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     world = ask.observation
     if isinstance(world.flink_manifests, NotSeen):
-        return could_not("Flink's manifests could not be listed, so nothing is known of them.", world.flink_manifests)
+        raise Inconclusive(world.flink_manifests)
     newest_last = sorted(world.flink_manifests.values, key=lambda leak: (leak.written_at is not None, leak.written_at))
     leaks = newest_last[-MAX_LEAKS:]
-    _, position = range_columns(world.table, ask.contract)
-    _, _, partition = source_columns(world.table, ask.contract)
-    listed = files_listed(spark, world.table, leaks, (position, None, partition)) if leaks else {}
-    contents = contents_of(listed, world.table, ask.contract)
+    listed = files_listed(spark, world.table, ask.contract, leaks) if leaks else {}
     first = cache(partial(first_positions, spark, ask))
-    found = tuple(
-        _leak(ask, leak, listed[leak.path], contents.get(leak.path, Contents()), first)
-        for leak in leaks
-        if leak.path in listed
-    )
+    found = tuple(_leak(ask, leak, listed[leak.path], first) for leak in leaks if leak.path in listed)
     lost = {
         file for leak in found if leak.standing in _LOST for file in listed[leak.path] or () if not file.is_in_table
     }
@@ -127,15 +120,11 @@ def _leak(
     ask: Ask,
     leak: FlinkManifest,
     files: tuple[Listed, ...] | None,
-    contents: Contents,
     first: Callable[[], Mapping[JobId, int]],
 ) -> LeakedManifest:
     """`first`: gives the `first_positions` of runs that began with nothing, which tell where nothing else does."""
-    ranges = [file.positions for file in files or ()]
-    known = [each for each in ranges if each is not None]
-    low, high = None, None
-    if known and len(known) == len(ranges):
-        low, high = min(low for low, _ in known), max(high for _, high in known)
+    ranges, writers = contents_of(files, ask.observation.table, ask.contract) if files else (None, None)
+    low, high = _span(files or ()) if not ask.contract.hides(ask.contract.position) else (None, None)
     if files is not None and all(file.is_in_table for file in files):
         where, reason = LeakStanding.LEFT_OVER, _left_over(leak, ask)
     else:
@@ -156,11 +145,20 @@ def _leak(
         missing_files=sum(file.is_missing for file in files or ()),
         position_from=low,
         position_until=high,
-        ranges=contents.ranges,
-        writers=contents.writers,
+        ranges=ranges,
+        writers=writers,
         is_overdue=where is LeakStanding.PENDING and is_overdue(leak, ask),
         reason=reason,
     )
+
+
+def _span(files: Sequence[Listed]) -> tuple[int, int] | tuple[None, None]:
+    """The lowest and the highest source position of all these files; None where one does not tell it, or deletes."""
+    bounds = [file.file.position for file in files]
+    lows, highs = [each.low for each in bounds if each.low is not None], [e.high for e in bounds if e.high is not None]
+    if not files or len(lows) < len(files) or len(highs) < len(files) or any(file.deletes for file in files):
+        return None, None
+    return min(lows), max(highs)
 
 
 def _left_over(leak: FlinkManifest, ask: Ask) -> str:

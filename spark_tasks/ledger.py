@@ -26,9 +26,9 @@ from bot.observation.looked import NotSeen, Seen
 from bot.observation.sentences import column_times, counted
 from bot.observation.table import Snapshot, TableState
 from spark_tasks._support.commit_files import CommitFiles, files_by_commit, moment_of
-from spark_tasks._support.few_entries import range_columns
-from spark_tasks._support.window import Reach, line_of, no_commits, reach_of
-from spark_tasks._support.words import IDS_IN_A_SENTENCE, MAX_ROWS, could_not, ids
+from spark_tasks._support.manifest_entries import asked_of
+from spark_tasks._support.window import Reach, line_of, reach_of
+from spark_tasks._support.words import IDS_IN_A_SENTENCE, MAX_ROWS, answers, ids
 
 COLUMNS = (
     "checkpoint", "run", "committed", "on main", "no commit before", "rows", "read by", "snapshot", "writer", "files",
@@ -254,6 +254,7 @@ TASK = Task(
 )
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """One row per commit of the window, rolled-back ones too, and every checkpoint id that has no commit.
 
@@ -262,8 +263,6 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     each id without a commit. Reads the manifests that the window's commits wrote, bounds included; no rows.
     """
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so there is nothing to tell of it.", reach)
     world = ask.observation
     commits = ask.window.of(world.table)
     ledger = _ledger(spark, ask, commits)
@@ -317,7 +316,7 @@ def _ledger(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> Ledge
 
 def _row(ask: Ask, commit: Snapshot, files: CommitFiles) -> LedgerRow:
     world = ask.observation
-    event_column, _ = range_columns(world.table, ask.contract)
+    event_column = asked_of(world.table, ask.contract).event
 
     def counter(key: str, in_manifests: int) -> int:
         """The summary's; what the manifests say where the writer left it out."""

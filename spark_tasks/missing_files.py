@@ -14,30 +14,27 @@ from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.observation.findings import MissingFilesFinding, UnreadableFile
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
-from bot.observation.paths import place_of, told_apart
+from bot.observation.paths import told_apart
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.beside import data_folder
-from spark_tasks._support.commit_files import word_of
-from spark_tasks._support.few_entries import Parted, parted_by, stored_value, struct_of
 from spark_tasks._support.manifests import MAX_MANIFESTS, Manifest, newest_of
 from spark_tasks._support.reading import entries_of, local_ids
 from spark_tasks._support.storage import (
     PASSED_OVER,
     UNASKABLE,
     agree,
+    data_folder,
     files_under,
     inside_of,
     is_refused,
     plain_column,
     sizes_of,
 )
-from spark_tasks._support.words import MAX_ROWS, cell, could_not, ids
+from spark_tasks._support.window import by_age
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, cell, ids
 
-MAX_ASKED = 5_000
-"""So many files below the folder, and so many elsewhere, are asked for by name."""
-_UNLISTED = r"/(?:\.|_[^/=]*(?:/|$))"
-"""Below the folder: what Spark's listing passes over, with the folders of such names; by name it is asked for."""
+MAX_ASKED = 10_000
+"""So many files that the listing does not show are asked for by name."""
 
 
 class Lost(NamedTuple):
@@ -57,22 +54,17 @@ class Lost(NamedTuple):
     """Files that the listing does not show and that were not asked for, or cannot be."""
 
 
-def named_in(
-    spark: SparkSession, table: TableState, manifests: Sequence[Manifest], parted: Sequence[Parted]
-) -> DataFrame:
+def named_in(spark: SparkSession, table: TableState, manifests: Sequence[Manifest]) -> DataFrame:
     """Shape: path (plain), age (place of the commit among the table's, 0 the oldest; -1 of one that is not listed any
-    more), snapshot_id, file_path, content, rows (0 of a delete file), spec_id, then `part_0`, … (text) for each of
-    `parted`; one row per live file: of one that several commits have added, as the oldest of them did. Lazy."""
-    live = entries_of(spark, manifests, more=struct_of(parted)).where("status != 2")
+    more), snapshot_id, file_path, content, rows (0 of a delete file); one row per live file: of one that several
+    commits have added, as the oldest of them did. Lazy."""
+    live = entries_of(spark, manifests).where("status != 2")
     order = sorted(table.snapshots, key=lambda each: table.place_of(each.snapshot_id))
     ages = F.broadcast(local_ids(spark, [each.snapshot_id for each in order]))
     aged = live.join(ages, on="snapshot_id", how="left").withColumn("age", F.coalesce("place", F.lit(-1)))
-    values = [stored_value(each, F.col("partition")).alias(f"part_{at}") for at, each in enumerate(parted)]
     rows = F.when(F.col("content") == 0, F.col("record_count")).otherwise(0).alias("rows")
     path = plain_column(F.col("file_path")).alias("path")
-    told = aged.select(
-        path, F.struct("age", "snapshot_id", "file_path", "content", rows, "spec_id", *values).alias("own")
-    )
+    told = aged.select(path, F.struct("age", "snapshot_id", "file_path", "content", rows).alias("own"))
     return told.groupBy("path").agg(F.min("own").alias("own")).select("path", "own.*")
 
 
@@ -86,7 +78,7 @@ def lost_of(spark: SparkSession, table: TableState, named: DataFrame, folder: st
         return Lost(int(counts["named"]), 0, 0, (), (), 0)
     unlisted = _placed(spark, named, folder).where("is_unlisted").drop("is_unlisted").persist()
     try:
-        return _judged(spark, table, unlisted, folder, int(counts["named"]))
+        return _judged(spark, table, unlisted, int(counts["named"]))
     finally:
         unlisted.unpersist()
 
@@ -102,40 +94,25 @@ def _placed(spark: SparkSession, named: DataFrame, folder: str) -> DataFrame:
     return named.join(seen, on=is_it, how="left").withColumn("is_unlisted", F.isnull("seen")).drop("seen")
 
 
-def _judged(spark: SparkSession, table: TableState, unlisted: DataFrame, folder: str, named: int) -> Lost:
-    """A file of the folder that was not asked for is lost as well, as long as no other that the listing left out was
-    there: then the listing can be relied on."""
-    mine, its = F.col("path"), place_of(folder)
-    can_be_seen = ~F.col("file_path").rlike(UNASKABLE)
-    is_inside = inside_of(mine).startswith(f"{its.inside}/") & agree(mine, F.lit(folder))
-    is_listable = ~F.substring(inside_of(mine), len(its.inside) + 1, 10_000).rlike(_UNLISTED)
-    inside, elsewhere = (
-        [row["file_path"] for row in some.select("file_path").orderBy("file_path").limit(MAX_ASKED).collect()]
-        for some in (unlisted.where(can_be_seen & is_inside), unlisted.where(can_be_seen & ~is_inside))
-    )
-    there = sizes_of(spark, table, [*inside, *elsewhere])
-    is_complete = not any(path in there.sizes for path in inside)
-    answers = [(path, path in there.sizes) for path in (*inside, *elsewhere)]
+def _judged(spark: SparkSession, table: TableState, unlisted: DataFrame, named: int) -> Lost:
+    """Asks for these by their names, up to `MAX_ASKED` of them."""
+    can_be_seen = unlisted.where(~F.col("file_path").rlike(UNASKABLE)).select("file_path").orderBy("file_path")
+    paths = [row["file_path"] for row in can_be_seen.limit(MAX_ASKED).collect()]
+    there = sizes_of(spark, table, paths)
+    answers = [(path, path in there.sizes) for path in paths]
     asked = F.broadcast(spark.createDataFrame(answers, "file_path string, is_there boolean"))
     told = unlisted.join(asked, on="file_path", how="left")
-    is_lost = F.coalesce(~F.col("is_there"), can_be_seen & is_inside & is_listable & F.lit(is_complete))
-    is_unasked = F.isnull("is_there") & ~is_lost
-    lost = told.where(is_lost)
-    total = told.agg(
-        F.count_if(is_lost).alias("lost"),
-        F.sum(F.when(is_lost, F.col("rows")).otherwise(0)).alias("rows"),
-        F.count_if(is_unasked).alias("unasked"),
-    ).first()
+    lost = told.where("NOT is_there").drop("is_there")
+    total = lost.agg(F.count("*").alias("files"), F.sum("rows").alias("rows")).first()
     assert total is not None
     commits = lost.select("age", "snapshot_id").distinct().orderBy("age", "snapshot_id").limit(MAX_ROWS).collect()
-    sample = lost.drop("is_there").orderBy(F.desc("content"), "path").limit(MAX_ROWS).collect()
     return Lost(
         named=named,
-        files=int(total["lost"]),
+        files=int(total["files"]),
         rows=int(total["rows"] or 0),
         commits=tuple(int(row["snapshot_id"]) for row in commits),
-        sample=tuple(sample),
-        unasked=int(total["unasked"]),
+        sample=tuple(lost.orderBy(F.desc("content"), "path").limit(MAX_ROWS).collect()),
+        unasked=told.where("is_there IS NULL").count(),
     )
 
 
@@ -147,12 +124,13 @@ TASK = Task(
     ruled_out_means="every file that the head lists is on storage",
     needs=("table",),
     cost="every manifest of the head and one listing of the table's whole data folder: grows with the table; "
-    f"up to {MAX_ASKED:,} files that lie elsewhere are asked for one by one",
+    f"up to {MAX_ASKED:,} files that it does not show are asked for one by one",
     reads="listing",
 )
 _GONE = "It is missing."
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Of the whole table, whatever the window is. Only that a file is there is asked, not what is in it.
 
@@ -160,14 +138,14 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     table = ask.observation.table
     if table.head is None:
-        return _told(table, MissingFilesFinding(files_checked=0, count=0, rows=0, commits=(), files=()), (), 0)
+        return _told(table, MissingFilesFinding(files_checked=0, count=0, rows=0, commits=(), files=()), 0)
     folder = data_folder(table)
     try:
         return _looked(spark, ask, table.by_id[table.head], folder)
     except PySparkException as error:
         if not is_refused(error):
             raise
-        return _refused(folder, error)
+        raise _refused(folder, error) from error
 
 
 def _looked(spark: SparkSession, ask: Ask, head: Snapshot, folder: str) -> Answer:
@@ -175,18 +153,16 @@ def _looked(spark: SparkSession, ask: Ask, head: Snapshot, folder: str) -> Answe
     if sizes_of(spark, table, [head.manifest_list]).lacks(head.manifest_list):
         gone = _file(head.manifest_list, "manifest-list", head.snapshot_id)
         finding = MissingFilesFinding(files_checked=1, count=1, rows=0, commits=(head.snapshot_id,), files=(gone,))
-        return _told(table, finding, ("",), 0)
+        return _told(table, finding, 0)
     manifests = newest_of(spark, head, MAX_MANIFESTS + 1)
     if len(manifests) > MAX_MANIFESTS:
-        return _too_many(table)
+        raise _too_many(table)
     there = sizes_of(spark, table, [each.path for each in manifests])
     torn = [each for each in manifests if there.lacks(each.path)]
-    parted = parted_by(table, ask.contract)
     whole = [each for each in manifests if each.path in there.sizes]
-    lost = lost_of(spark, table, named_in(spark, table, whole, parted), folder)
-    partitions = ("",) * len(torn) + tuple(_partition(row, parted) for row in lost.sample)
+    lost = lost_of(spark, table, named_in(spark, table, whole), folder)
     found = _found(table, len(manifests), torn, lost, len(manifests) - len(torn) - len(whole))
-    return _told(table, found, partitions, len(manifests))
+    return _told(table, found, len(manifests))
 
 
 def _found(table: TableState, manifests: int, torn: Sequence[Manifest], lost: Lost, untold: int) -> MissingFilesFinding:
@@ -196,12 +172,11 @@ def _found(table: TableState, manifests: int, torn: Sequence[Manifest], lost: Lo
         _file(row["file_path"], "deletes" if row["content"] else "data", row["snapshot_id"], int(row["rows"]))
         for row in lost.sample
     ]
-    added_by = {SnapshotId(each) for each in (*(each.snapshot_id for each in torn), *lost.commits)}
     return MissingFilesFinding(
         files_checked=1 + manifests - untold + lost.named - lost.unasked,
         count=len(torn) + lost.files,
         rows=lost.rows,
-        commits=tuple(sorted(added_by, key=lambda each: _age(table, each))[:MAX_ROWS]),
+        commits=by_age(table, {*(each.snapshot_id for each in torn), *lost.commits})[:MAX_ROWS],
         files=tuple(files[:MAX_ROWS]),
         not_asked=lost.unasked + untold,
         content_checked=lost.named - lost.unasked,
@@ -209,12 +184,7 @@ def _found(table: TableState, manifests: int, torn: Sequence[Manifest], lost: Lo
     )
 
 
-def _age(table: TableState, commit: SnapshotId) -> tuple[int, int]:
-    """Sorts by age; what is no longer listed is older than all that is."""
-    return (table.place_of(commit), commit)
-
-
-def _told(table: TableState, finding: MissingFilesFinding, partitions: Sequence[str], manifests: int) -> Answer:
+def _told(table: TableState, finding: MissingFilesFinding, manifests: int) -> Answer:
     calm = Verdict.INCONCLUSIVE if finding.not_asked else Verdict.RULED_OUT
     names = told_apart([file.path for file in finding.files])
     return Answer(
@@ -226,11 +196,8 @@ def _told(table: TableState, finding: MissingFilesFinding, partitions: Sequence[
             Measure(name="files looked for", value=finding.files_checked, unit="files"),
             Measure(name="files not asked for", value=finding.not_asked, unit="files"),
         ),
-        columns=("what", "file", "commit", "rows", "partition"),
-        rows=tuple(
-            (file.what, names[file.path], _commit(file), f"{file.rows:,}", partition)
-            for file, partition in zip(finding.files, partitions, strict=False)
-        ),
+        columns=("what", "file", "commit", "rows"),
+        rows=tuple((file.what, names[file.path], _commit(file), f"{file.rows:,}") for file in finding.files),
         finding=finding,
         sources=(f"{counted(manifests, 'manifest')} of the head", f"a listing of {data_folder(table)}"),
         could_not_look=(_elsewhere(table, finding.not_asked),) if finding.not_asked else (),
@@ -254,11 +221,6 @@ def _headline(finding: MissingFilesFinding) -> str:
     return f"All {counted(finding.files_checked, 'file')} that the head names are on storage; none was opened."
 
 
-def _partition(row: Row, parted: Sequence[Parted]) -> str:
-    own = [(each.field, row[f"part_{at}"]) for at, each in enumerate(parted) if row["spec_id"] in each.specs]
-    return ", ".join(f"{field.words}={word_of(field, stored)}" for field, stored in own)
-
-
 def _file(path: str, what: str, commit: SnapshotId, rows: int = 0) -> UnreadableFile:
     told = {"path": path, "what": what, "snapshot_id": commit, "rows": rows, "problem": _GONE}
     return UnreadableFile.model_validate(told)
@@ -276,24 +238,22 @@ def _elsewhere(table: TableState, many: int) -> NotSeen:
     )
 
 
-def _too_many(table: TableState) -> Answer:
-    return could_not(
-        f"The head has more than {MAX_MANIFESTS:,} manifests, so its files were not looked for.",
+def _too_many(table: TableState) -> Inconclusive:
+    return Inconclusive(
         NotSeen(
             source=f"the manifests of {table.name}",
-            reason=f"The head has more than {MAX_MANIFESTS:,}.",
+            reason=f"The head has more than {MAX_MANIFESTS:,} manifests.",
             remedy="Rewrite the manifests into fewer, then run it again.",
         ),
     )
 
 
-def _refused(folder: str, error: PySparkException) -> Answer:
+def _refused(folder: str, error: PySparkException) -> Inconclusive:
     first = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-    return could_not(
-        "Storage did not let us look, so nothing is known of missing files.",
+    return Inconclusive(
         NotSeen(
             source=f"the storage of {folder}",
-            reason=f"It refused: {first}",
+            reason=f"Storage refused the look: {first}",
             remedy="Check the rights of Spark on that folder, or ask again later.",
         ),
     )

@@ -1,21 +1,154 @@
 """Do data files lie on storage, written in the window's time, that nothing names?"""
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.observation.errors import EvidenceFailed
 from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.observation.findings import OrphanFilesFinding
 from bot.observation.looked import NotSeen
-from bot.observation.paths import told_apart
+from bot.observation.paths import place_of, told_apart
 from bot.observation.sentences import counted
-from spark_tasks._support.beside import begin_of, data_folder, named_since, unnamed, unnamed_still
-from spark_tasks._support.leaked_files import paths_in
-from spark_tasks._support.storage import files_under, inside_of, patience
-from spark_tasks._support.window import no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, at, could_not
+from bot.observation.table import TableState
+from spark_tasks._support.leaked_files import files_in
+from spark_tasks._support.manifests import MAX_MANIFESTS, listed, manifest_of
+from spark_tasks._support.reading import entries, entries_of, live_since
+from spark_tasks._support.storage import (
+    ATTEMPT_IN_FILE_NAME,
+    SUBTASK_IN_FILE_NAME,
+    data_folder,
+    files_under,
+    inside_of,
+    patience,
+)
+from spark_tasks._support.window import Reach, reach_of
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, at
+
+_CLOCKS = timedelta(minutes=5)
+"""How far the clocks of storage and of the committer may be apart."""
+_WRITTEN_BEFORE = timedelta(hours=1)
+"""How long before its commit a file of the oldest listed commit is looked for, where those below have expired."""
+_EVER = datetime.fromtimestamp(0, UTC)
+_DATA_FILE = r"\.(?:parquet|avro|orc|puffin)$"
+_NAME = r"[^/]+$"
+
+
+def begin_of(ask: Ask, reach: Reach) -> datetime:
+    """Files written after this moment belong to the window's time. Where nothing lies below the window's first commit,
+    all that the job has written does: commits that are gone with every trace may have lain there, and have left their
+    files. So it does above the table's first commits while Flink still lists checkpoints of before them."""
+    table = ask.observation.table
+    if reach.since is not None:
+        begin = table.by_id[reach.since].committed_at
+        return min(begin, _job_began(ask)) if _has_checkpoints_below_all(ask) else begin
+    if any(commit.has_commit_below for commit in reach.main[:1]):
+        return reach.main[0].committed_at - _WRITTEN_BEFORE
+    return _job_began(ask)
+
+
+def _has_checkpoints_below_all(ask: Ask) -> bool:
+    """Whether Flink completed a checkpoint of the run with whose first commit the table begins, and that lies below."""
+    table = ask.observation.table
+    if not table.of_flink or table.chain[-1].has_commit_below:
+        return False
+    first = table.of_flink[0]
+    assert first.checkpoint_id is not None
+    listed = (run.checkpoints for run in ask.observation.jobs.values if run.job_id == first.job_id)
+    return any(
+        each.status == "COMPLETED" and each.checkpoint_id < first.checkpoint_id for told in listed for each in told
+    )
+
+
+def _job_began(ask: Ask) -> datetime:
+    """The start of the oldest run that Flink knows, or of what it tells of it; before all files where it knows none."""
+    runs = ask.observation.jobs.values
+    told = [moment for run in runs for moment in (run.started_at, *(each.triggered_at for each in run.checkpoints))]
+    return min(told) - _CLOCKS if told else _EVER
+
+
+def named_since(spark: SparkSession, ask: Ask, begin: datetime, pending: Iterable[str]) -> DataFrame:
+    """Every file that a listed snapshot since `begin`, on main or not, names, and those of `pending`.
+
+    Shape: inside (the path below its storage's root), is_committed; one row per inside: a file is called named though
+    scheme or host of its name differ, because it would be moved for nothing but a spelling (Iceberg's
+    `prefix_mismatch_mode` stops there). What an expired commit added is named as long as the head has it. Cost:
+    manifests of these commits.
+    """
+    table = ask.observation.table
+    recent = [commit for commit in table.snapshots if commit.committed_at >= begin - _CLOCKS]
+    named = entries(spark, recent).select("file_path")
+    if table.head is not None and recent:
+        lowest = min(commit.sequence_number for commit in recent)
+        named = named.unionByName(live_since(spark, table.by_id[table.head], lowest).select("file_path"))
+    committed = named.select(inside_of(F.col("file_path")).alias("inside"), F.lit(True).alias("is_committed"))
+    told = [(place_of(path).inside, False) for path in pending]
+    both = committed.unionByName(spark.createDataFrame(told, "inside string, is_committed boolean"))
+    return both.groupBy("inside").agg(F.max("is_committed").alias("is_committed"))
+
+
+def unnamed(there: DataFrame, named: DataFrame, begin: datetime, safe_from: datetime, head_at: datetime) -> DataFrame:
+    """Shape: inside, path, length, written_at, is_young, is_named, of_other_attempt; one row per data file of `there`
+    that was written after `begin`.
+
+    `of_other_attempt`: its name is Flink's, it is older than the head's commit (`head_at`), and another attempt of its
+    subtask has written since what is committed. A higher number may be the failover's, whose commit is yet to come:
+    it counts only once the file is old, as the loser of a speculative execution.
+    """
+    inside = there.where((F.col("written_at") > F.lit(begin)) & F.col("path").rlike(_DATA_FILE))
+    known = named.select("inside", F.lit(True).alias("known"), "is_committed")
+    subtask, attempt = _number("path", SUBTASK_IN_FILE_NAME), _number("path", ATTEMPT_IN_FILE_NAME)
+    placed = (
+        inside.join(known, on="inside", how="left")
+        .withColumns({"subtask": subtask, "attempt": attempt})
+        .withColumn("by", F.when(F.col("is_committed"), F.col("attempt")))
+    )
+    since = Window.partitionBy("subtask").orderBy(F.desc("written_at")).rangeBetween(Window.unboundedPreceding, 0)
+    is_young = F.col("written_at") > F.lit(safe_from)
+    is_other = (F.max("by").over(since) > F.col("attempt")) | ((F.min("by").over(since) < F.col("attempt")) & ~is_young)
+    return placed.select(
+        "inside",
+        "path",
+        "length",
+        "written_at",
+        is_young.alias("is_young"),
+        F.coalesce("known", F.lit(False)).alias("is_named"),
+        F.coalesce(is_other & (F.col("written_at") < F.lit(head_at)), F.lit(False)).alias("of_other_attempt"),
+    )
+
+
+def unnamed_still(spark: SparkSession, table: TableState, files: DataFrame) -> DataFrame:
+    """`files` (shape of `unnamed`), of which those are named as well that main, a branch or a tag names though their
+    commit is older than the window: a file that was brought back has a new time. Young ones are not asked for.
+
+    Cost: all manifests of these. Raises EvidenceFailed above `MAX_MANIFESTS`.
+    """
+    ends = {ref.snapshot_id for ref in table.refs} | ({table.head} if table.head is not None else set())
+    at = [table.by_id[each] for each in sorted(ends) if each in table.by_id]
+    if not at:
+        return files
+    found = listed(spark, at).dropDuplicates(["manifest_path"]).limit(MAX_MANIFESTS + 1).collect()
+    if len(found) > MAX_MANIFESTS:
+        raise EvidenceFailed(
+            "It cannot be determined whether older commits reference files that the window's commits do not.",
+            f"Expected at most {MAX_MANIFESTS:,} manifests on main, branches and tags; there are more.",
+            "Rewrite the manifests into fewer, then run it again.",
+        )
+    every = entries_of(spark, [manifest_of(row) for row in found]).where("status != 2")
+    live = every.select(inside_of(F.col("file_path")).alias("inside"), F.lit(True).alias("is_live"))
+    asked = files.where(~F.col("is_named") & ~F.col("is_young")).select("inside")
+    known = F.broadcast(live.join(F.broadcast(asked), on="inside", how="left_semi").distinct())
+    is_named = F.col("is_named") | F.coalesce("is_live", F.lit(False))
+    return files.join(known, on="inside", how="left").withColumn("is_named", is_named).drop("is_live")
+
+
+def _number(path: str, form: str) -> Column:
+    """Group 1 of a file name as a number; null where the name has another form."""
+    found = F.regexp_extract(F.regexp_extract(path, _NAME, 0), form, 1)
+    return F.when(found != "", found.cast("int"))
+
 
 TASK = Task(
     name="orphan_files",
@@ -33,6 +166,7 @@ TASK = Task(
 _SAFE_AGE = timedelta(minutes=10)
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Files from the window's beginning until now. Those younger than the safe age may be in flight and are told
     apart: ten minutes, or five checkpoint intervals of a job of the table that is slower.
@@ -43,26 +177,23 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     world, table = ask.observation, ask.observation.table
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its time is not known.", reach)
     if isinstance(world.flink_manifests, NotSeen):
-        said = "Orphan files cannot be told from those that Flink has yet to commit: its manifests were not listed."
-        return could_not(said, world.flink_manifests)
+        raise Inconclusive(world.flink_manifests)
     folder = data_folder(table)
-    listed = files_under(spark, folder)
-    if listed is None:
-        return _no_folder(folder)
-    listed = listed.withColumn("inside", inside_of(F.col("path")))
+    there = files_under(spark, folder)
+    if there is None:
+        raise _no_folder(folder)
+    there = there.withColumn("inside", inside_of(F.col("path")))
     begin = begin_of(ask, reach)
     others = world.others.values if world.others is not None else ()
     alive = [run for run in (*world.jobs.values, *others) if not run.is_terminal]
     safe_age = max(_SAFE_AGE, *(patience(ask, run) for run in alive), patience(ask, None))
-    of_flink = paths_in(spark, table, world.flink_manifests.values)
+    of_flink = files_in(spark, table, world.flink_manifests.values)
     pending = [file.path for files in of_flink.values() for file in files]
     named = named_since(spark, ask, begin, pending).persist()
     try:
         head_at = table.chain[0].committed_at if table.chain else begin
-        by_window = unnamed(listed, named, begin, table.read_at - safe_age, head_at).persist()
+        by_window = unnamed(there, named, begin, table.read_at - safe_age, head_at).persist()
         is_orphan = ~F.col("is_named")
         has_old = by_window.where(is_orphan & ~F.col("is_young")).limit(1).count() > 0
         files = unnamed_still(spark, table, by_window).persist() if has_old else by_window
@@ -81,22 +212,22 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         finally:
             files.unpersist()
             by_window.unpersist()
-        if total["orphans"] and total["orphans"] == total["files"] and _are_strangers(listed, named):
-            return _other_names(folder)
+        if total["orphans"] and total["orphans"] == total["files"] and _are_strangers(there, named):
+            raise _other_names(folder)
     finally:
         named.unpersist()
     unread = sorted(path for path, files in of_flink.items() if not files)
     if unread and total["orphans"] > total["young"]:
-        return _unread(unread)
+        raise _unread(unread)
     return _told(folder, total, sample, safe_age)
 
 
-def _are_strangers(listed: DataFrame, named: DataFrame) -> bool:
+def _are_strangers(there: DataFrame, named: DataFrame) -> bool:
     """Whether commits name files and the folder, of whatever age its files are, has none of them; lists it again."""
     committed = named.where("is_committed").select("inside")
     if not committed.limit(1).count():
         return False
-    return not listed.join(committed, on="inside", how="left_semi").limit(1).count()
+    return not there.join(committed, on="inside", how="left_semi").limit(1).count()
 
 
 def _told(folder: str, total: Row, sample: Sequence[Row], safe_age: timedelta) -> Answer:
@@ -153,32 +284,31 @@ def _headline(finding: OrphanFilesFinding, minutes: int) -> str:
     )
 
 
-def _no_folder(folder: str) -> Answer:
-    return could_not(
-        "The table's data folder was not found, so nothing can be said of orphan files.",
+def _no_folder(folder: str) -> Inconclusive:
+    return Inconclusive(
         NotSeen(
             source=f"the data folder {folder}",
-            reason="Spark finds no such folder.",
+            reason="Spark does not find the table's data folder.",
             remedy="Check that Spark reads the table's storage, and where `write.data.path` points.",
         ),
     )
 
 
-def _unread(manifests: Sequence[str]) -> Answer:
+def _unread(manifests: Sequence[str]) -> Inconclusive:
     first = manifests[0].rsplit("/", 1)[-1]
     more = f" and {len(manifests) - 1:,} more" if len(manifests) > 1 else ""
-    missing = NotSeen(
-        source=f"Flink manifest {first}{more}",
-        reason=f"Flink manifest {first}{more} cannot be read: files that nothing else names may be named there.",
-        remedy="Bring back an earlier version of it if storage keeps one. Put it aside only if its run is over and no "
-        "restore point needs it; then ask again.",
+    return Inconclusive(
+        NotSeen(
+            source=f"Flink manifest {first}{more}",
+            reason=f"Flink manifest {first}{more} cannot be read: files that nothing else names may be named there.",
+            remedy="Bring back an earlier version of it if storage keeps one. Put it aside only if its run is over and "
+            "no restore point needs it; then ask again.",
+        )
     )
-    return could_not(f"Orphan files cannot be told from those that Flink has yet to commit: {missing.reason}", missing)
 
 
-def _other_names(folder: str) -> Answer:
-    return could_not(
-        "Orphan files cannot be told: no file of the data folder bears a name that the table's commits use.",
+def _other_names(folder: str) -> Inconclusive:
+    return Inconclusive(
         NotSeen(
             source=f"the data folder {folder}",
             reason="The commits of the window's time name files; none of them was found in the folder.",

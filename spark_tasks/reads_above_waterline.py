@@ -9,7 +9,7 @@ from bot.observation.looked import NotSeen
 from bot.observation.readers import ReadRun
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.words import MAX_ROWS, could_not
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers
 
 TASK = Task(
     name="reads_above_waterline",
@@ -25,6 +25,7 @@ _TAG = "waterline"
 _NAMES = 4
 
 
+@answers(TASK)
 def answer(_spark: SparkSession, ask: Ask) -> Answer:
     """Each observed run is compared with the trusted snapshot: the incident's, else the table's tag `waterline`.
 
@@ -34,9 +35,9 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
     table, looked = ask.observation.table, ask.observation.reads
     trusted = ask.trusted if ask.trusted is not None else table.ref(_TAG)
     if isinstance(looked, NotSeen):
-        return could_not(f"Who read the table is not known: {looked.reason}", looked)
+        raise Inconclusive(looked)
     if trusted is None or trusted not in table.by_id:
-        return could_not("Reads cannot be judged: no listed snapshot is known to be trusted.", _untrusted(table))
+        raise Inconclusive(_untrusted(table))
     since = table.by_id[trusted]
     below = frozenset(snapshot.snapshot_id for snapshot in table.ancestors(trusted))
     above = tuple(sorted((r for r in looked.values if _is_above(r, table, below)), key=lambda run: run.at))

@@ -4,9 +4,8 @@ Where its source goes on, whether that fits the paired table state, and how many
 and bounds of files in hand.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
-from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -17,83 +16,23 @@ from bot.history.unread_points import beside
 from bot.incident.recovery_deadline import deadline_in_short, recovery_deadline
 from bot.observation.contract import TableContract
 from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.observation.findings import OperatorState, Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
+from bot.observation.findings import Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
 from bot.observation.flink import SourcePosition, StoredCheckpoint, owed_to
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.data_files import DataFile, data_added, files_of
+from spark_tasks._support.data_files import data_added, files_of
 from spark_tasks._support.event_time import newest_with_rows
-from spark_tasks._support.words import MAX_ROWS, cell, could_not, ids, lasting, shown
-
-Brought = Mapping[SnapshotId, Sequence[DataFile]]
-"""Commit -> the data files that it added, with the bounds of their source positions; commits without a look are not
-in it."""
+from spark_tasks._support.manifest_entries import asked_of
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, cell, ids, lasting, shown
 
 
-class RowsAgain(NamedTuple):
-    """Rows above a restore point's table state."""
-
-    rows: int
-    is_exact: bool
-    """False: so many at the most. Some may stand there twice, or below the position up to which the point has read."""
-
-
-class _Above(NamedTuple):
-    """One file's part above the position."""
-
-    low: int
-    high: int
-    rows: int
-    is_dense: bool
-    """Whether the file carries each position between its bounds once, as far as a count tells."""
-    is_whole: bool
-
-
-def rows_again(above: Iterable[Snapshot], brought: Brought, position: int | None) -> RowsAgain:
-    """Of the commits `above` those by Flink, and repairs that brought rows of Flink's, each source position above
-    `position` once: a job that was restored from an older point has written rows anew that this one holds, or that
-    another commit above it wrote.
-
-    `position`: up to it the source was read; None: not known, or of several partitions. Then all their rows count.
-    """
+def rows_again(above: Iterable[Snapshot]) -> int:
+    """So many rows at the most: of the commits `above` those by Flink, and repairs that brought rows of Flink's. Some
+    may stand there twice, or below the position up to which the point has read."""
     flinks = (s for s in above if s.job_id is not None or s.written is not None)
-    commits = [s for s in flinks if s.operation != "replace"]
-    if position is None:
-        rows = sum(s.counted("added-records") for s in commits)
-        return RowsAgain(rows, is_exact=rows == 0)
-    unbounded, parts = 0, list[_Above]()
-    for commit in commits:
-        files = brought.get(commit.snapshot_id)
-        if files is None:
-            unbounded += commit.counted("added-records")
-            continue
-        unbounded += sum(file.rows for file in files if file.low is None or file.high is None)
-        parts += [part for file in files if (part := _above(file, position)) is not None]
-    most, covered = sum(part.rows for part in parts), _covered(parts)
-    is_apart = covered == sum(part.high - part.low + 1 for part in parts) and all(part.is_whole for part in parts)
-    is_exact = unbounded == 0 and (is_apart or all(part.is_dense for part in parts))
-    return RowsAgain(unbounded + min(most, covered), is_exact)
-
-
-def _above(file: DataFile, position: int) -> _Above | None:
-    if file.low is None or file.high is None or file.high <= position:
-        return None
-    low = max(file.low, position + 1)
-    width = file.high - low + 1
-    is_dense = file.rows == file.high - file.low + 1
-    return _Above(low, file.high, min(file.rows, width), is_dense, is_whole=low == file.low)
-
-
-def _covered(parts: Iterable[_Above]) -> int:
-    """Positions in at least one of them."""
-    count, reached = 0, None
-    for low, high in sorted((part.low, part.high) for part in parts):
-        begin = low if reached is None else max(low, reached + 1)
-        count += max(high - begin + 1, 0)
-        reached = high if reached is None else max(reached, high)
-    return count
+    return sum(s.counted("added-records") for s in flinks if s.operation != "replace")
 
 
 _NAMED = 4
@@ -142,29 +81,22 @@ def _offset(offset: int, contract: TableContract) -> str:
     return _UNREAD.get(offset, f"offset {shown(contract.position or '', f'{offset:,}', contract)}")
 
 
-def reach_of_point(ask: Ask, point: Recovering, positions: Mapping[SnapshotId, int], brought: Brought) -> RestoreReach:
+def reach_of_point(ask: Ask, point: Recovering, positions: Mapping[SnapshotId | None, int]) -> RestoreReach:
     """`positions`: the highest source position of each paired table state, as far as it is known."""
     stored, pair, table = point.stored, point.pair, ask.observation.table
     above = commits_above(table, pair.snapshot_id)
-    position = positions.get(pair.snapshot_id) if pair.snapshot_id is not None else None
-    again = rows_again(
-        [s for s in above if s.snapshot_id not in pair.rewind_loses],
-        brought,
-        position if ask.contract.position_partition is None else None,
-    )
+    again = rows_again(s for s in above if s.snapshot_id not in pair.rewind_loses)
     reach = RestoreReach(
         path=stored.path,
         checkpoint_id=stored.checkpoint_id,
         checkpoint_kind=stored.kind,
         verdict=pair.verdict,
         snapshot_id=pair.snapshot_id,
-        operators=_operators(ask, stored),
         state_bytes=sum(stored.state_bytes.values()) if stored.state_bytes else None,
         pending_manifests=owed_to(table, stored),
         missing_manifests=point.missing,
-        position_until=position,
-        to_read_again=again.rows if pair.snapshot_id is not None else None,
-        is_at_most=pair.snapshot_id is not None and not again.is_exact,
+        position_until=positions.get(pair.snapshot_id),
+        to_read_again=again if pair.snapshot_id is not None else None,
         cannot=(),
         source_positions=stored.source_positions,
         written_at=stored.written_at,
@@ -181,21 +113,6 @@ def commits_above(table: TableState, snapshot: SnapshotId | None) -> tuple[Snaps
         return ()
     held = {s.snapshot_id for s in table.ancestors(snapshot)}
     return tuple(s for s in table.chain if s.snapshot_id not in held)
-
-
-def _operators(ask: Ask, stored: StoredCheckpoint) -> tuple[OperatorState, ...]:
-    """The largest state first. Names come from the file, else from the graph of the run that wrote it."""
-    graph = {v.vertex_id: v.name for run in ask.observation.jobs.values if run.job_id == stored.job_id
-             for v in run.vertices}  # fmt: skip
-    found = [
-        OperatorState(
-            operator_id=operator,
-            name=stored.operator_names.get(operator) or graph.get(operator),
-            bytes=stored.state_bytes.get(operator),
-        )
-        for operator in stored.operator_ids
-    ]
-    return tuple(sorted(found, key=lambda each: each.bytes or 0, reverse=True))
 
 
 def _cannot(
@@ -293,28 +210,27 @@ TASK = Task(
 )
 MAX_POINTS = 50
 _BELOW = 3
-_WHOLE = {"int", "long"}
 _COLUMNS = (
     "restore point", "checkpoint", "verdict", "snapshot", "state", "owes", "position", "source goes on",
     "rows again", "cannot bring back",
 )  # fmt: skip
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Every restore point that can be read, the best first: those that bring job and table back, the newest first.
 
-    Rows to read again are those that Flink committed on main above the paired snapshot and above its source position,
-    each position once, by the bounds of the files; at the most so many where bounds or positions do not tell.
+    Rows to read again are at most those that Flink committed on main above the paired snapshot.
     State files beside `_metadata` are taken from its word and not opened, but for the committer's and those of Kafka
     sources, whose next offsets are told. `ruled-out` only when every point could be read and what it owes is known.
     """
     world = ask.observation
     if isinstance(world.checkpoints, NotSeen):
-        return could_not(f"The restore points could not be listed: {world.checkpoints.reason}", world.checkpoints)
+        raise Inconclusive(world.checkpoints)
     known = recovering(ask)
     readable = [each for each in known if each.pair.verdict is not PairVerdict.UNREADABLE]
-    positions, brought = _positions(spark, ask, [each.pair for each in readable])
-    points = [reach_of_point(ask, each, positions, brought) for each in readable[:MAX_POINTS]]
+    positions = _positions(spark, ask, {each.pair.snapshot_id for each in readable} - {None})
+    points = [reach_of_point(ask, each, positions) for each in readable[:MAX_POINTS]]
     deadline = recovery_deadline(ask, points=known)
     finding = RecoveryExtentFinding(points=tuple(points), deadline=deadline)
     unseen = tuple(each for each in (world.flink_manifests, world.jobs) if isinstance(each, NotSeen))
@@ -336,34 +252,27 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     )
 
 
-def _positions(spark: SparkSession, ask: Ask, pairs: Sequence[Pairing]) -> tuple[dict[SnapshotId, int], Brought]:
-    """(Paired snapshot -> highest source position of its table state, without those for which no file tells; the files
-    of the window's commits and of these).
+def _positions(spark: SparkSession, ask: Ask, states: Set[SnapshotId | None]) -> dict[SnapshotId | None, int]:
+    """Paired snapshot -> highest source position of its table state, without those for which no file tells.
 
     Looked for in the window's commits and in the newest three with rows: a state's highest position is among its
     newest commits, unless a job has read older records again since before the window.
     """
     table = ask.observation.table
-    position = next((c for c in table.columns if c.name == ask.contract.position and c.type in _WHOLE), None)
-    states = {pair.snapshot_id for pair in pairs if pair.snapshot_id is not None}
-    if position is None or not states:
-        return {}, {}
+    if asked_of(table, ask.contract).position is None or not states:
+        return {}
     inside = {s.snapshot_id: s for s in ask.window.of(table)}
-    held: dict[SnapshotId, list[Snapshot]] = {}
+    held: dict[SnapshotId | None, dict[SnapshotId, Snapshot]] = {}
     for state in states:
         near = [s for s in table.ancestors(state) if s.snapshot_id in inside]
-        held[state] = list({s.snapshot_id: s for s in (*near, *newest_with_rows(table, state, _BELOW))}.values())
-    commits = inside | {s.snapshot_id: s for commits in held.values() for s in commits}
-    brought: dict[SnapshotId, list[DataFile]] = {commit: [] for commit in commits}
-    for file in data_added(files_of(spark, list(commits.values()), position)):
-        brought[file.snapshot_id].append(file)
-    highest = {
-        commit: max(told)
-        for commit, files in brought.items()
-        if (told := [file.high for file in files if file.high is not None])
-    }
-    tops = {state: [highest[s.snapshot_id] for s in held[state] if s.snapshot_id in highest] for state in states}
-    return {state: max(found) for state, found in tops.items() if found}, brought
+        held[state] = {s.snapshot_id: s for s in (*near, *newest_with_rows(table, state, _BELOW))}
+    commits = inside | {of: commit for own in held.values() for of, commit in own.items()}
+    highest: dict[int, int] = {}
+    for file in data_added(files_of(spark, table, ask.contract, list(commits.values()))):
+        if (top := file.position.high) is not None:
+            highest[file.snapshot_id] = max(top, highest.get(file.snapshot_id, top))
+    tops = {state: [highest[of] for of in own if of in highest] for state, own in held.items()}
+    return {state: max(found) for state, found in tops.items() if found}
 
 
 def _headline(ask: Ask, good: Sequence[RestoreReach], count: int, unknown: int, unseen: Sequence[NotSeen]) -> str:
@@ -383,8 +292,7 @@ def _headline(ask: Ask, good: Sequence[RestoreReach], count: int, unknown: int, 
     if best.to_read_again:
         is_told = best.position_until is not None and not ask.contract.hides(ask.contract.position)
         above = f" above position {best.position_until:,}" if is_told else ""
-        at_most = "at most " if best.is_at_most else ""
-        again += f"; {at_most}{counted(best.to_read_again, 'row')}{above} would be read and written again"
+        again += f"; at most {counted(best.to_read_again, 'row')}{above} would be read and written again"
     elif best.to_read_again == 0:
         again += "; no row would have to be read again"
     else:
@@ -416,7 +324,7 @@ def _row(ask: Ask, point: RestoreReach) -> tuple[str, ...]:
         f"{len(point.pending_manifests)}{gone}",
         shown(ask.contract.position or "", point.position_until, ask.contract),
         source_in_words(point.source_positions, ask.contract) or "unknown",
-        f"{'at most ' if point.is_at_most else ''}{cell(point.to_read_again)}",
+        f"at most {point.to_read_again}" if point.to_read_again else cell(point.to_read_again),
         " ".join(point.cannot) or "nothing that is known",
     )
 

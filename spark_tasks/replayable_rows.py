@@ -13,8 +13,8 @@ from spark_tasks._support.kafka import held
 from spark_tasks._support.positions import positions_of, several_partitions, unplaced, untold_gaps
 from spark_tasks._support.reading import column, rows_appended, rows_at, whole_schema
 from spark_tasks._support.replay import Named, event_span, named_by, rows_absent, rows_given, summed
-from spark_tasks._support.window import Reach, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, absent_columns, at, cell, could_not, shown, without_key
+from spark_tasks._support.window import Reach, reach_of
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, at, cell, require_columns, require_key, shown
 
 TASK = Task(
     name="replayable_rows",
@@ -31,54 +31,55 @@ MAX_RANGES = 200
 """Gaps that are replayed one by one; more than these are no lost range."""
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Asks the source for exactly the missing positions; without positions for the window's event times, as far as they
     are settled. A row whose key lives is never counted as absent. Raises EvidenceFailed for a recipe that does not fit.
     """
     recipe = ask.replay
     if recipe is None:
-        return _undeclared(ask)
-    if (unfit := without_key(ask, "Replayable rows")) is not None:
-        return unfit
+        raise Inconclusive(
+            NotSeen(
+                source=f"`replay` of {ask.observation.table.name} in the configuration file",
+                reason="Nothing is declared from which rows could be made once more: no topic, SELECT or function.",
+                remedy="Declare `replay` with `kafka`, `sql` or `function`, restart Waterline, and ask again.",
+            )
+        )
+    require_key(ask)
     contract = ask.contract
-    if missing := absent_columns(ask, contract.position, contract.position_partition, contract.event_time):
-        return could_not(f"Replayable rows cannot be told: {missing[0].reason}", *missing)
+    require_columns(ask, contract.position, contract.position_partition, contract.event_time)
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if contract.position is not None:
         bounds, lost = _gaps(spark, ask, reach)
     else:
         bounds, lost = _times(spark, ask, reach, recipe), None
-    if isinstance(bounds, NotSeen):
-        return could_not(f"Replayable rows cannot be told: {bounds.reason}", bounds)
     if bounds is None:
         return _nothing(lost)
     return _told(spark, ask, reach, recipe, bounds, lost)
 
 
-def _gaps(spark: SparkSession, ask: Ask, reach: Reach) -> tuple[ReplayRange | NotSeen | None, int]:
+def _gaps(spark: SparkSession, ask: Ask, reach: Reach) -> tuple[ReplayRange | None, int]:
     """(the missing positions, how many). Of a table that is written by key those that are missing for sure: a replay of
     what was replaced or deleted would bring deleted rows back."""
     if not reach.main and not reach.branches:
         return None, 0
     found = positions_of(spark, ask, reach, MAX_RANGES)
-    if isinstance(found, NotSeen):
-        return found, 0
     if not found.edges.each:
         return None, 0
     if found.gaps.untold and not found.gaps.missing:
-        return untold_gaps(ask, reach, found.gaps), 0
+        raise Inconclusive(untold_gaps(ask, reach, found.gaps))
     if found.shared:
-        return several_partitions(ask, found.shared), 0
+        raise Inconclusive(several_partitions(ask, found.shared))
     if not found.gaps.count and found.edges.unplaced:
-        return unplaced(ask, found.edges.unplaced), 0
+        raise Inconclusive(unplaced(ask, found.edges.unplaced))
     if found.gaps.count > MAX_RANGES:
-        return NotSeen(
-            source="gaps of source positions",
-            reason=f"More than {MAX_RANGES} separate gaps: the positions are scattered, not lost in ranges.",
-            remedy="Look whether the column of the contract counts by one, or open an incident of a shorter window.",
-        ), 0
+        raise Inconclusive(
+            NotSeen(
+                source="gaps of source positions",
+                reason=f"More than {MAX_RANGES} separate gaps: the positions are scattered, not lost in ranges.",
+                remedy="Look whether the column of the contract counts by one, or ask with a shorter window.",
+            )
+        )
     ranges = tuple(_range(ask, gap) for gap in found.gaps.first)
     return (ReplayRange(positions=ranges) if ranges else None), found.gaps.missing
 
@@ -89,14 +90,16 @@ def _range(ask: Ask, gap: PositionGap) -> PositionRange:
     return PositionRange(first=gap.first, last=gap.last, partition=of)
 
 
-def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) -> ReplayRange | NotSeen | None:
+def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) -> ReplayRange | None:
     """From the window's first event to where the job has surely read, as the window's newest event tells."""
     named = ask.contract.event_time
     if named is None:
-        return NotSeen(
-            source="contract.position and contract.event_time",
-            reason="The contract names neither a position nor an event time, so that a replay has no bounds.",
-            remedy="Name one of both in the table's contract, and give it in the declared replay.",
+        raise Inconclusive(
+            NotSeen(
+                source="contract.position and contract.event_time",
+                reason="The contract names neither a position nor an event time, so that a replay has no bounds.",
+                remedy="Name one of both in the table's contract, and give it in the declared replay.",
+            )
         )
     if not reach.main:
         return None
@@ -109,11 +112,13 @@ def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) ->
         return None
     since_, until_ = at(edges["low"]), at(edges["high"]) - recipe.settled_after
     if since_ >= until_:
-        return NotSeen(
-            source="the window's event times",
-            reason=f"Every event of the window is younger than {recipe.settled_after}, so that the job may still "
-            "bring what is missing.",
-            remedy="Wait, then ask again; or name a shorter `settled_after` if the job is surely further.",
+        raise Inconclusive(
+            NotSeen(
+                source="the window's event times",
+                reason=f"Every event of the window is younger than {recipe.settled_after}, so that the job may still "
+                "bring what is missing.",
+                remedy="Wait, then ask again; or name a shorter `settled_after` if the job is surely further.",
+            )
         )
     return ReplayRange(event_from=since_, event_until=until_)
 
@@ -213,16 +218,4 @@ def _nothing(lost: int | None) -> Answer:
     )  # fmt: skip
     return Answer(
         verdict=Verdict.RULED_OUT, headline="No position is missing, so nothing has to be replayed.", finding=bare
-    )
-
-
-def _undeclared(ask: Ask) -> Answer:
-    name = ask.observation.table.name
-    return could_not(
-        f"Nothing is declared from which rows of {name} could be made once more.",
-        NotSeen(
-            source=f"`replay` of {name} in the configuration file",
-            reason="No topic, no SELECT and no function is named there.",
-            remedy="Declare `replay` with `kafka`, `sql` or `function`, restart Waterline, and ask again.",
-        ),
     )

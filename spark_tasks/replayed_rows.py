@@ -23,7 +23,6 @@ from bot.observation.table import Snapshot
 from spark_tasks._support.copies import FILE, in_range_of, with_key_in
 from spark_tasks._support.coverage import (
     Part,
-    is_apart,
     key_columns,
     key_hash,
     lowest_of,
@@ -31,22 +30,24 @@ from spark_tasks._support.coverage import (
     not_told_apart,
     older_at,
     parts_by_commit,
+    spans_of,
 )
-from spark_tasks._support.data_files import COMMIT, PATH, DataFile, comparable, data_added, files_of, rows_in
+from spark_tasks._support.data_files import COMMIT, PATH, comparable, data_added, files_of, rows_in
 from spark_tasks._support.event_time import brings_new_rows, mixes
+from spark_tasks._support.manifest_entries import Entry, asked_of
 from spark_tasks._support.reading import (
     added_since,
     column,
     local_ids,
     names_at,
-    renamed,
+    require_readable,
     rows_at,
     whole_schema,
     writers_of,
 )
-from spark_tasks._support.source_ranges import source_columns, without_position
-from spark_tasks._support.window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, absent_columns, could_not
+from spark_tasks._support.source_ranges import without_position
+from spark_tasks._support.window import Reach, begin_of, cut_off, reach_of
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, require_columns
 
 
 def came_again(ask: Ask, finding: ReplayedRowsFinding) -> str:
@@ -90,19 +91,6 @@ def other_records(ask: Ask, rows: int) -> NotSeen:
     )
 
 
-def without_identity(ask: Ask, identity: Sequence[str]) -> Answer:
-    """Where no row of the window has one."""
-    name = identity[-1]
-    return could_not(
-        f"Replayed rows cannot be told: {name} is null in every row of the window.",
-        NotSeen(
-            source=f"column {name} of {ask.observation.table.name}",
-            reason=f"Every row that the window brought has null in {name}.",
-            remedy="Look whether the job still fills it; name another column if not.",
-        ),
-    )
-
-
 _DIGESTS = ("digest", "key", "moment")
 OLDER = -1
 """The place of a row that lived before the window."""
@@ -132,7 +120,7 @@ def has_identity(identity: Sequence[str]) -> Column:
 
 
 def brought_rows(
-    spark: SparkSession, ask: Ask, reach: Reach, files: Sequence[DataFile], identity: Sequence[str]
+    spark: SparkSession, ask: Ask, reach: Reach, files: Sequence[Entry], identity: Sequence[str]
 ) -> DataFrame:
     """Shape: the identity, digest (bigint, of all other columns), key, moment (bigint, hashes), file_path, snapshot_id,
     place (rising with the commits), on_main (boolean); one row per row that stands in the files; see `has_identity`."""
@@ -237,6 +225,7 @@ TASK = Task(
 MAX_PAIRS = 500
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Rows are compared as they were written: a copy that was deleted, merged away or rolled back since counts.
 
@@ -246,11 +235,17 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     in every column, where the contract names a key: several that differ may be made of one record.
     """
     identity = identity_of(ask)
-    if (unfit := _unfit(ask, identity)) is not None:
-        return unfit
+    if not identity:
+        raise Inconclusive(
+            NotSeen(
+                source="contract.position",
+                reason="The contract names no source position, and not both a key and an event_time to stand for it.",
+                remedy="Name position, or key and event_time, in the table's contract.",
+            )
+        )
+    require_columns(ask, *identity)
+    require_readable(ask.observation.table, identity)
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     return judge(ask, reach, read(spark, ask, reach))
 
 
@@ -291,7 +286,7 @@ def read(spark: SparkSession, ask: Ask, reach: Reach) -> Facts:
     commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_new_rows(commit)]
     if (parts := _once(spark, ask, reach, commits)) is not None:
         return Facts(sum(part.rows for part in parts), sum(part.bare for part in parts))
-    files = data_added(files_of(spark, commits))
+    files = data_added(files_of(spark, ask.observation.table, ask.contract, commits))
     if not files:
         return Facts(0, 0)
     identity = identity_of(ask)
@@ -315,14 +310,14 @@ def read(spark: SparkSession, ask: Ask, reach: Reach) -> Facts:
 
 def _once(spark: SparkSession, ask: Ask, reach: Reach, commits: Sequence[Snapshot]) -> list[Part] | None:
     """What these commits brought to main, where its ranges show that none of it came again; None: only rows tell."""
-    position, _, of = source_columns(ask.observation.table, ask.contract)
-    if position is None or (of is None and ask.contract.position_partition is not None):
+    asked = asked_of(ask.observation.table, ask.contract)
+    if asked.position is None or (asked.source is None and ask.contract.position_partition is not None):
         return None
     brought = parts_by_commit(spark, ask.observation.table, ask.contract, commits)
     if isinstance(brought, NotSeen):
         return None
     parts = [part for told in brought.values() for part in told]
-    if not is_apart(parts):
+    if spans_of(parts, is_dense=False) is None:
         return None
     if reach.since is not None and any(o.again for o in older_at(spark, ask, reach.since, lowest_of(parts)).values()):
         return None
@@ -381,13 +376,19 @@ def judge(ask: Ask, reach: Reach, facts: Facts) -> Answer:
     """Without Spark."""
     table, identity = ask.observation.table, identity_of(ask)
     if not facts.checked and facts.bare:
-        return without_identity(ask, identity)
+        raise Inconclusive(
+            NotSeen(
+                source=f"column {identity[-1]} of {table.name}",
+                reason=f"Column {identity[-1]} is null in every row that the window brought.",
+                remedy="Look whether the job still fills it; name another column if not.",
+            )
+        )
     rows = facts.checked + facts.bare
     unseen = (
         *((other_records(ask, facts.strangers),) if facts.strangers else ()),
         *((without_position(ask, identity[-1], facts.bare, rows, "these came again"),) if facts.bare else ()),
         *mixes(reach.main),
-        *((begin_expired(ask, reach),) if is_cut(ask, reach) else ()),
+        *cut_off(ask, reach),
         *added_since(table, begin_of(reach), identity),
     )
     finding = ReplayedRowsFinding(
@@ -436,20 +437,3 @@ def judge(ask: Ask, reach: Reach, facts: Facts) -> Answer:
         sources=("rows in the files that the window's commits added", "rows that lived where the window begins"),
         could_not_look=unseen,
     )
-
-
-def _unfit(ask: Ask, identity: Sequence[str]) -> Answer | None:
-    if not identity:
-        return could_not(
-            f"Replayed rows cannot be told: the contract of {ask.observation.table.name} names no source position.",
-            NotSeen(
-                source="contract.position",
-                reason="The contract names no source position, and not both a key and an event_time to stand for it.",
-                remedy="Name position, or key and event_time, in the table's contract.",
-            ),
-        )
-    missing = absent_columns(ask, *identity)
-    if missing:
-        return could_not(f"Replayed rows cannot be told: {missing[0].reason}", *missing)
-    unreadable = renamed(ask.observation.table, identity)
-    return could_not(f"Replayed rows cannot be told: {unreadable[0].reason}", *unreadable) if unreadable else None

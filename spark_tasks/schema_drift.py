@@ -29,8 +29,8 @@ from bot.observation.table import Snapshot, TableState
 from bot.observation.written import WrittenSchema, as_said
 from spark_tasks._support.event_time import newest_with_rows
 from spark_tasks._support.reading import entries
-from spark_tasks._support.window import Reach, begin_expired, is_cut, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, could_not
+from spark_tasks._support.window import Reach, cut_off, reach_of
+from spark_tasks._support.words import MAX_ROWS, answers
 
 _COUNTS = dict.fromkeys(
     ("null_value_counts", "value_counts", "column_sizes"), "array<struct<key: int, value: bigint>>"
@@ -111,14 +111,13 @@ TASK = Task(
 _NULL_EVERYWHERE = "null or missing in every file"
 
 
+@answers(TASK)
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """What Flink's files of the window fill is told by their null counts, only for columns that were added after the
     table was made, and for those that the contract requires; where the table requires them too, it holds no null. A
     file is asked for a column only if its commit's own schema has it.
     """
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so its schema is not known.", reach)
     table = ask.observation.table
     flinks = [commit for commit in reach.main if commit.job_id is not None]
     added = [f for column in _added(table) for f in fillings(spark, _under(table, flinks, column), [column])]
@@ -147,8 +146,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         not_in_table=tuple(name for each in written.values for name in dropped_since(each, table)),
     )
     unseen = (written,) if isinstance(written, NotSeen) else ()
-    cut = (begin_expired(ask, reach),) if is_cut(ask, reach) else ()
-    return _told(ask, finding, (*map(_no_counts, untold), *map(_not_counted, uncounted), *cut, *unseen))
+    return _told(ask, finding, (*map(_no_counts, untold), *map(_not_counted, uncounted), *cut_off(ask, reach), *unseen))
 
 
 def _of_state(

@@ -1,15 +1,9 @@
-"""Is the table kept so that the job can be restored? What slows reads is a remark.
-
-How long the table keeps the snapshots that a restore must find.
-
-What is wrong with how a table is kept, each in a sentence with figures.
-"""
+"""Is the table kept so that the job can be restored: does it keep the snapshots that a restore must find?"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.incident.contract_terms import kept_for, least_kept, ref_ends_in, stays_for
 from bot.observation.evidence import Answer, Ask, Measure, Observation, Task, Verdict
@@ -20,17 +14,10 @@ from bot.observation.listed import first_by, jobs_of
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Ref, Snapshot, TableState
-from spark_tasks._support.reading import entries
-from spark_tasks._support.window import Reach, no_commits, reach_of
-from spark_tasks._support.words import MAX_ROWS, cell, could_not, lasting
+from spark_tasks._support.window import reach_of
+from spark_tasks._support.words import MAX_ROWS, answers, cell, lasting
 
 SOON = timedelta(days=1)
-_ENOUGH_FILES = 20
-_PARTS = 10
-"""Deletes are told from a tenth of the files or rows on."""
-_VERSIONS = "write.metadata.previous-versions-max"
-_DELETES_METADATA = "write.metadata.delete-after-commit.enabled"
-_USUAL_VERSIONS = 100
 
 
 def problems_of(ask: Ask, last: Sequence[LastCommit]) -> tuple[str, ...]:
@@ -41,11 +28,6 @@ def problems_of(ask: Ask, last: Sequence[LastCommit]) -> tuple[str, ...]:
         *_restore_points(table, ask.observation.checkpoints.values),
         *_promises(ask),
     )
-
-
-def remarks_of(ask: Ask, added: int, small: int, target: int) -> tuple[str, ...]:
-    """What is no fault, and costs something later: evidence that cannot be read again, and slow reads."""
-    return (*_metadata_files(ask), *_deletes(ask.observation.table), *_small_files(added, small, target))
 
 
 def _needed(world: Observation, last: Sequence[LastCommit]) -> list[LastCommit]:
@@ -101,47 +83,6 @@ def _promises(ask: Ask) -> Iterator[str]:
         )
 
 
-def _metadata_files(ask: Ask) -> Iterator[str]:
-    """Where metadata files are deleted, pinned evidence cannot be read again after so many commits."""
-    table = ask.observation.table
-    if table.properties.get(_DELETES_METADATA, "false").lower() != "true" or len(table.chain) < 2:
-        return
-    told = table.properties.get(_VERSIONS, "")
-    versions = int(told) if told.isdigit() else _USUAL_VERSIONS
-    newest = table.chain[: versions + 1]
-    pace = (newest[0].committed_at - newest[-1].committed_at) / max(len(newest) - 1, 1)
-    if versions * pace < SOON:
-        yield (
-            f"Only {counted(versions, 'older metadata file')} are kept, at the present pace "
-            f"{lasting((versions * pace).total_seconds())}: evidence pinned before that cannot be read again."
-        )
-
-
-def _deletes(table: TableState) -> Iterator[str]:
-    if table.head is None:
-        return
-    head = table.by_id[table.head]
-    files, deletes = head.counted("total-data-files"), head.counted("total-delete-files")
-    equality, positions = head.counted("total-equality-deletes"), head.counted("total-position-deletes")
-    rows = head.counted("total-records")
-    if _PARTS * deletes > files > 0 and deletes > 1:
-        yield (
-            f"{counted(deletes, 'delete file')} stand against {counted(files, 'data file')} "
-            f"({equality:,} equality and {positions:,} position deletes): every read merges them."
-        )
-    elif _PARTS * (equality + positions) > rows > 0 and deletes > 1:
-        yield f"{equality + positions:,} deletes stand against {counted(rows, 'row')}: every read merges them."
-
-
-def _small_files(added: int, small: int, target: int) -> Iterator[str]:
-    """A job that commits often writes small files on its best day too."""
-    if small >= _ENOUGH_FILES and 2 * small > added:
-        yield (
-            f"{small:,} of {counted(added, 'data file')} of the window are smaller than a quarter of the target of "
-            f"{target // 2**20:,} MB. Compact them once the incident is over."
-        )
-
-
 def last_commits(ask: Ask, window: Iterable[Snapshot]) -> tuple[LastCommit, ...]:
     """The newest commit on main of each run that is alive or wrote in the window, newest first; after them the runs
     that must have committed and of which nothing is listed any more."""
@@ -151,7 +92,9 @@ def last_commits(ask: Ask, window: Iterable[Snapshot]) -> tuple[LastCommit, ...]
     chain = world.table.chain
     listed = tuple(_last(world.table, place, chain[place]) for place in first_by(chain, wanted))
     known = jobs_of(world.table.snapshots)
-    gone = tuple(_gone(run) for run in world.jobs.values if run.job_id not in known and _has_lost(world, run))
+    gone = tuple(
+        LastCommit(job_id=run.job_id) for run in world.jobs.values if run.job_id not in known and _has_lost(world, run)
+    )
     return (*listed, *gone)
 
 
@@ -164,17 +107,6 @@ def _last(table: TableState, place: int, commit: Snapshot) -> LastCommit:
         checkpoint_id=commit.checkpoint_id,
         is_protected=left is None,
         expires_within_s=None if left is None else left.total_seconds(),
-    )
-
-
-def _gone(run: JobRun) -> LastCommit:
-    return LastCommit(
-        job_id=run.job_id,
-        operator_id=None,
-        snapshot_id=None,
-        checkpoint_id=None,
-        is_protected=False,
-        expires_within_s=None,
     )
 
 
@@ -194,44 +126,26 @@ TASK = Task(
     confirmed_means="retention may remove what a restore needs, or is shorter than the contract promises",
     ruled_out_means="retention keeps what a restore needs, for as long as promised",
     needs=("table", "jobs", "checkpoints"),
-    cost="manifests of the window for the sizes of its files; all else is in hand",
-    reads="metadata",
+    cost="nothing but the metadata that is in hand",
+    reads="nothing",
+    version=2,
 )
-_TARGET, _USUAL_TARGET = "write.target-file-size-bytes", 512 * 2**20
 
 
-def answer(spark: SparkSession, ask: Ask) -> Answer:
-    """Retention first: whether the newest snapshot of each run stays, because a restore looks for it.
+@answers(TASK)
+def answer(_spark: SparkSession, ask: Ask) -> Answer:
+    """Whether the newest snapshot of each run stays, because a restore looks for it.
 
     The retention is main's own, else the table's (`history.expire.*`), and that of branches and tags; who expires by
-    hand may ask for less. Sizes are of the window's files; counts of files and deletes are the head's summary.
+    hand may ask for less.
     """
     reach = reach_of(ask)
-    if isinstance(reach, NotSeen):
-        return could_not(f"{no_commits(ask)}, so the table's upkeep cannot be judged.", reach)
     world, table = ask.observation, ask.observation.table
-    target = _target(table)
-    added, small = _sizes(spark, reach, target)
     last = last_commits(ask, reach.main)
-    head = table.by_id[reach.until]
-    finding = TableHealthFinding(
-        data_files=head.counted("total-data-files"),
-        small_files=small,
-        position_deletes=head.counted("total-position-deletes"),
-        equality_deletes=head.counted("total-equality-deletes"),
-        snapshots=len(table.snapshots),
-        last_commits=last,
-        problems=problems_of(ask, last),
-    )
+    finding = TableHealthFinding(snapshots=len(table.snapshots), last_commits=last, problems=problems_of(ask, last))
     unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
-    return _told(table, finding, unseen, remarks_of(ask, added, small, target))
-
-
-def _told(
-    table: TableState, finding: TableHealthFinding, unseen: tuple[NotSeen, ...], remarks: tuple[str, ...]
-) -> Answer:
     if finding.problems:
-        verdict, headline = Verdict.CONFIRMED, _trouble(finding)
+        verdict, headline = Verdict.CONFIRMED, " ".join(finding.problems)
     elif unseen:
         verdict = Verdict.INCONCLUSIVE
         headline = f"Nothing is wrong as far as metadata tells, but {unseen[0].source} was not seen."
@@ -241,24 +155,15 @@ def _told(
         verdict=verdict,
         headline=headline,
         measures=(
-            Measure(name="data files", value=finding.data_files, unit="files"),
-            Measure(name="small files of the window", value=finding.small_files, unit="files"),
-            Measure(name="position deletes", value=finding.position_deletes, unit="rows"),
-            Measure(name="equality deletes", value=finding.equality_deletes, unit="rows"),
             Measure(name="snapshots", value=finding.snapshots, unit="snapshots"),
+            Measure(name="problems", value=len(finding.problems), unit="problems"),
         ),
         columns=("run", "last commit", "checkpoint", "kept by a branch or tag", "may expire in"),
         rows=tuple(_row(last) for last in finding.last_commits[:MAX_ROWS]),
         finding=finding,
-        sources=("summaries, refs and properties of the table", "sizes of the window's files"),
+        sources=("summaries, refs and properties of the table",),
         could_not_look=unseen,
-        remarks=remarks,
     )
-
-
-def _trouble(finding: TableHealthFinding) -> str:
-    """Every problem: a measure or a row tells no more of the second than of the first."""
-    return " ".join(finding.problems)
 
 
 def _calm(table: TableState, finding: TableHealthFinding) -> str:
@@ -267,26 +172,7 @@ def _calm(table: TableState, finding: TableHealthFinding) -> str:
     ends = (
         "the last commit of each run is kept by a branch or tag" if protected else "no run's last commit expires soon"
     )
-    return (
-        f"{counted(finding.data_files, 'data file')}, {counted(finding.snapshots, 'snapshot')} kept for {kept} "
-        f"(at least {least_kept(table)}); {ends}."
-    )
-
-
-def _sizes(spark: SparkSession, reach: Reach, target: int) -> tuple[int, int]:
-    """Data files that the window's commits added to main, and how many of them are small; reads."""
-    if not reach.main:
-        return 0, 0
-    files = entries(spark, reach.main).where("status = 1 AND content = 0")
-    total = files.agg(
-        F.count("*").alias("files"), F.count_if(4 * F.col("file_size_in_bytes") < F.lit(target)).alias("small")
-    ).first()
-    return (int(total["files"]), int(total["small"])) if total is not None else (0, 0)
-
-
-def _target(table: TableState) -> int:
-    told = table.properties.get(_TARGET, "")
-    return int(told) if told.isdigit() else _USUAL_TARGET
+    return f"{counted(finding.snapshots, 'snapshot')} kept for {kept} (at least {least_kept(table)}); {ends}."
 
 
 def _row(last: LastCommit) -> tuple[str, ...]:

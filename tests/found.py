@@ -150,10 +150,6 @@ def alone() -> ForkedWritersFinding:
 def retention(*last_commits: LastCommit) -> TableHealthFinding:
     """What the metadata still lists of each run's newest commit; nothing else is wrong."""
     return TableHealthFinding(
-        data_files=10,
-        small_files=0,
-        position_deletes=0,
-        equality_deletes=0,
         snapshots=10,
         last_commits=last_commits,
         problems=(),

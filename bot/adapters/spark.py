@@ -27,8 +27,8 @@ from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFaile
 from bot.observation.evidence import Answer, Ask, Progress, Task
 from bot.observation.table import TableState
 from spark_tasks._support.damaged import first_damaged
-from spark_tasks._support.few_entries import stored_entries
 from spark_tasks._support.kafka import topic_trouble
+from spark_tasks._support.manifest_entries import stored_entries
 from spark_tasks._support.manifests import newest_of
 from spark_tasks._support.reading import has_at_most
 from spark_tasks._support.storage import exact

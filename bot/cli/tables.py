@@ -182,7 +182,5 @@ def print_evidence(found: Evidence) -> None:
     console.print(f"{found.task}: {found.verdict.value}. {found.headline}", markup=False)
     for measure in found.measures:
         console.print(f"  {measure.name}: {measure.value:g} {measure.unit}", markup=False)
-    for remark in found.remarks:
-        console.print(f"  No fault: {remark}", markup=False)
     for missing in found.could_not_look:
         console.print(f"  Could not look at {missing.source}: {missing.reason} {missing.remedy}", markup=False)

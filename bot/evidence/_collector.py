@@ -167,7 +167,6 @@ def veiled(answer: Answer, contract: TableContract) -> Answer:
             "headline": contract.veiled(answer.headline),
             "finding": None if answer.finding is None else kept(answer.finding, contract),
             "rows": tuple(tuple(contract.veiled(cell) for cell in row) for row in answer.rows),
-            "remarks": tuple(contract.veiled(remark) for remark in answer.remarks),
             "sources": tuple(contract.veiled(source) for source in answer.sources),
             "could_not_look": tuple(
                 missing.model_copy(

@@ -58,7 +58,6 @@ class Case(Record):
     late: f.LateRowsFinding | None = None
     corrected: f.CorrectedRowsFinding | None = None
     replayed: f.ReplayedRowsFinding | None = None
-    backfill: f.BackfillFinding | None = None
     schema_drift: f.SchemaDriftFinding | None = None
     freshness: f.FreshnessFinding | None = None
     table_health: f.TableHealthFinding | None = None

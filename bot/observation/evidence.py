@@ -146,8 +146,6 @@ class Answer(Record):
     sources: tuple[str, ...] = ()
     """What was read besides the pinned metadata file, as a responder would name it."""
     could_not_look: tuple[NotSeen, ...] = ()
-    remarks: tuple[str, ...] = ()
-    """What is no fault, and worth knowing once the incident is over; each a sentence."""
 
 
 class Evidence(Answer):

@@ -45,7 +45,6 @@ _FIELDS = {
     "late": "late",
     "corrected": "corrected",
     "replayed": "replayed",
-    "backfill": "backfill",
     "schema-drift": "schema_drift",
     "freshness": "freshness",
     "table-health": "table_health",

@@ -3,11 +3,10 @@ words.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from operator import attrgetter
-from typing import NamedTuple
 from uuid import UUID
 
 from pyspark.sql import SparkSession
@@ -18,74 +17,97 @@ from bot.observation.ledger import MOST_RANGES, FileWriter, SourceRange
 from bot.observation.record import Record
 from bot.observation.table import MOST_PARTITIONS, PartitionField, Snapshot, TableState, TouchedPartitions
 from bot.observation.table import Column as TableColumn
-from spark_tasks._support.few_entries import NULL, Entry, Parted, entries_by_commit, parted_by, range_columns
+from spark_tasks._support.manifest_entries import NULL, Asked, Bounds, Entry, asked_of, entries_by_commit
 from spark_tasks._support.manifests import own_manifests
-from spark_tasks._support.source_ranges import Covered, ranges_of, source_columns, told_ranges
+from spark_tasks._support.source_ranges import ranges_of, told_ranges
 from spark_tasks._support.storage import WRITER_IN_PATH
 
 _WRITER = re.compile(WRITER_IN_PATH, re.ASCII)
 
 
-class Touched(NamedTuple):
-    """Partitions of some files, by one field; values as they are stored."""
+class CommitFiles(Record):
+    """What the files of one commit tell. Ranges are of the data files that it added, as Iceberg stores them; None
+    where a bound is not stated, and of hidden columns."""
 
-    values: Sequence[str]
-    """The first `MOST_PARTITIONS`, sorted as text."""
-    many: int
-
-
-class Counts(NamedTuple):
-    """Of all entries of one kind that one commit made."""
-
-    snapshot_id: int
-    is_added: bool
-    is_data: bool
-    files: int
-    rows: int
-    named: int
-    """Files with Flink's name."""
-    writers: Sequence[str]
-    """`subtask-attempt`, each once."""
-    spec_ids: Sequence[int]
-    event_from: int | None
-    event_until: int | None
-    position_from: int | None
-    position_until: int | None
-    partitions: Sequence[Touched]
-    """Of each field asked about. The files of a spec without it count, too: `spec_ids` says whether there are any."""
+    added_files: int = 0
+    added_rows: int = 0
+    removed_files: int = 0
+    removed_rows: int = 0
+    added_delete_files: int = 0
+    removed_delete_files: int = 0
+    subtasks: tuple[int, ...] | None = None
+    """Of the files added; None if it added none, or one with another engine's name."""
+    attempts: tuple[int, ...] | None = None
+    spec_ids: tuple[int, ...] = ()
+    event_from: int | None = None
+    event_until: int | None = None
+    position_from: int | None = None
+    position_until: int | None = None
+    ranges: tuple[SourceRange, ...] | None = None
+    writers: tuple[FileWriter, ...] | None = None
+    partitions: tuple[TouchedPartitions, ...] = ()
+    """As the ledger's row has them, and those above."""
 
 
-class Written(NamedTuple):
-    """By some commits together."""
+def files_by_commit(
+    spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
+) -> dict[SnapshotId, CommitFiles]:
+    """Commits that added or removed files. Reads the manifests that they wrote; nothing without commits."""
+    if not commits:
+        return {}
+    asked, wanted = asked_of(table, contract), {int(commit.snapshot_id) for commit in commits}
+    found: dict[SnapshotId, CommitFiles] = {}
+    for some in entries_by_commit(spark, own_manifests(spark, commits), asked):
+        own: dict[SnapshotId, list[Entry]] = {}
+        for entry in some:
+            if entry.snapshot_id in wanted and entry.status in {1, 2}:
+                own.setdefault(SnapshotId(entry.snapshot_id), []).append(entry)
+        covered = ranges_of((each for entries in own.values() for each in entries if each.is_added), table, contract)
+        ranges = told_ranges(covered, table, contract, own) or {}
+        found |= {of: _files(entries, asked, contract, ranges.get(of)) for of, entries in own.items()}
+    return found
 
-    counts: list[Counts]
-    covered: Covered
-    writers: Mapping[SnapshotId, tuple[FileWriter, ...]]
-    """Whose names the files that each added have, as far as they have Flink's form; not of a commit with more than
-    `MOST_RANGES`."""
+
+def _files(
+    entries: Sequence[Entry], asked: Asked, contract: TableContract, ranges: tuple[SourceRange, ...] | None
+) -> CommitFiles:
+    """Of all entries that one commit made."""
+    added, removed = ([each for each in entries if each.is_added == is_added] for is_added in (True, False))
+    new, gone = ([each for each in some if each.is_data] for some in (added, removed))
+    writers = writers_of(added)
+    are_flinks = bool(added) and all(is_flinks(entry.path) for entry in added)
+    event_from, event_until = _span([each.event for each in new], asked.event, contract)
+    position_from, position_until = _span([each.position for each in new], asked.position, contract)
+    return CommitFiles(
+        added_files=len(new),
+        added_rows=sum(each.rows for each in new),
+        removed_files=len(gone),
+        removed_rows=sum(each.rows for each in gone),
+        added_delete_files=len(added) - len(new),
+        removed_delete_files=len(removed) - len(gone),
+        subtasks=tuple(sorted({each.subtask for each in writers})) if are_flinks else None,
+        attempts=tuple(sorted({each.attempt for each in writers})) if are_flinks else None,
+        spec_ids=tuple(sorted({each.spec_id for each in added})),
+        event_from=event_from,
+        event_until=event_until,
+        position_from=position_from,
+        position_until=position_until,
+        ranges=ranges if ranges is not None and len(ranges) <= MOST_RANGES else None,
+        writers=writers if are_flinks and len(writers) <= MOST_RANGES else None,
+        partitions=touched_by(asked, entries),
+    )
 
 
-def written_by_commits(
-    spark: SparkSession,
-    table: TableState,
-    contract: TableContract,
-    commits: Sequence[Snapshot],
-    parted: Sequence[Parted] = (),
-) -> Written:
-    """What these commits themselves added and removed. Reads their manifest lists and the manifests they wrote."""
-    event, position = range_columns(table, contract)
-    manifests = own_manifests(spark, commits)
-    counts: list[Counts] = []
-    covered = Covered()
-    writers: dict[SnapshotId, tuple[FileWriter, ...]] = {}
-    wanted = {int(commit.snapshot_id) for commit in commits}
-    for some in entries_by_commit(spark, manifests, (position, event, source_columns(table, contract)[2]), parted):
-        own = [each for each in some if each.snapshot_id in wanted and each.status in {1, 2}]
-        added = [each for each in own if each.status == 1]
-        counts += counts_of(own)
-        covered += ranges_of(added, table, contract)
-        writers |= writers_of(added)
-    return Written(counts, covered, writers)
+def _span(
+    bounds: Iterable[Bounds], column: TableColumn | None, contract: TableContract
+) -> tuple[int | None, int | None]:
+    if column is None or contract.hides(column.name):
+        return None, None
+    known = list(bounds)
+    return (
+        min((each.low for each in known if each.low is not None), default=None),
+        max((each.high for each in known if each.high is not None), default=None),
+    )
 
 
 def is_flinks(path: str) -> bool:
@@ -93,61 +115,19 @@ def is_flinks(path: str) -> bool:
     return _WRITER.search(path) is not None
 
 
-def writers_of(added: Iterable[Entry]) -> dict[SnapshotId, tuple[FileWriter, ...]]:
-    """Commit -> those whose names its files have; as `Written` has them."""
-    numbers: dict[tuple[SnapshotId, str], list[int]] = {}
+def writers_of(added: Iterable[Entry]) -> tuple[FileWriter, ...]:
+    """Those whose names these files have, as far as they have Flink's form."""
+    numbers: dict[str, list[int]] = {}
     for entry in added:
         if found := _WRITER.search(entry.path):
-            numbers.setdefault((SnapshotId(entry.snapshot_id), found[1]), []).append(int(found[2]))
-    return _by_commit((commit, name, min(those), max(those)) for (commit, name), those in numbers.items())
-
-
-def _by_commit(found: Iterable[tuple[SnapshotId, str, int, int]]) -> dict[SnapshotId, tuple[FileWriter, ...]]:
-    of: dict[SnapshotId, list[FileWriter]] = {}
-    for commit, name, first, last in found:
+            numbers.setdefault(found[1], []).append(int(found[2]))
+    writers = []
+    for name, those in numbers.items():
         subtask, attempt, its_id = name.split("-", 2)
-        writer = FileWriter(subtask=int(subtask), attempt=int(attempt), id=its_id, first=first, last=last)
-        of.setdefault(commit, []).append(writer)
-    order = attrgetter("subtask", "attempt", "first", "id")
-    return {commit: tuple(sorted(some, key=order)) for commit, some in of.items() if len(some) <= MOST_RANGES}
-
-
-def counts_of(entries: Iterable[Entry]) -> list[Counts]:
-    """Entries with the bounds of position and event time."""
-    alike: dict[tuple[int, bool, bool], list[Entry]] = {}
-    for entry in entries:
-        alike.setdefault((entry.snapshot_id, entry.status == 1, entry.content == 0), []).append(entry)
-    return [_counted(*kind, some) for kind, some in alike.items()]
-
-
-def _counted(snapshot_id: int, is_added: bool, is_data: bool, entries: Sequence[Entry]) -> Counts:
-    writers = [_short(found[1]) for entry in entries if (found := _WRITER.search(entry.path))]
-    position, event = zip(*(entry.edges[:2] for entry in entries), strict=True)
-    partitions = zip(*(entry.partition for entry in entries), strict=True)
-    return Counts(
-        snapshot_id=snapshot_id,
-        is_added=is_added,
-        is_data=is_data,
-        files=len(entries),
-        rows=sum(entry.rows for entry in entries),
-        named=len(writers),
-        writers=sorted(set(writers)),
-        spec_ids=sorted({entry.spec_id for entry in entries}),
-        event_from=min((edge.low for edge in event if edge.low is not None), default=None),
-        event_until=max((edge.high for edge in event if edge.high is not None), default=None),
-        position_from=min((edge.low for edge in position if edge.low is not None), default=None),
-        position_until=max((edge.high for edge in position if edge.high is not None), default=None),
-        partitions=tuple(_touched(set(values)) for values in partitions),
-    )
-
-
-def _short(writer: str) -> str:
-    """`subtask-attempt`."""
-    return "-".join(writer.split("-", 2)[:2])
-
-
-def _touched(values: Collection[str]) -> Touched:
-    return Touched(sorted(values)[:MOST_PARTITIONS], len(values))
+        writers.append(
+            FileWriter(subtask=int(subtask), attempt=int(attempt), id=its_id, first=min(those), last=max(those))
+        )
+    return tuple(sorted(writers, key=attrgetter("subtask", "attempt", "first", "id")))
 
 
 _DECIMAL = re.compile(r"decimal\(\d+, (\d+)\)")
@@ -155,24 +135,17 @@ _LONGEST = 60
 """Characters of one value."""
 
 
-def touched_by(parted: Sequence[Parted], kinds: Sequence[Counts]) -> tuple[TouchedPartitions, ...]:
+def touched_by(asked: Asked, entries: Sequence[Entry]) -> tuple[TouchedPartitions, ...]:
     """Of one commit's files, added and removed, data and deletes; without the fields that one of their specs lacks,
     because what such a file holds, or deletes, is in no partition of these."""
-    specs = {spec for each in kinds for spec in each.spec_ids}
-    together = zip(*(each.partitions for each in kinds), strict=True)
-    return tuple(
-        _in_words(each.field, found) for each, found in zip(parted, together, strict=True) if specs <= each.specs
-    )
-
-
-def _in_words(field: PartitionField, found: Sequence[Touched]) -> TouchedPartitions:
-    """`more` is then at least so many, where it counts any."""
-    values = sorted({value for some in found for value in some.values})
-    many = max(len(values), *(some.many for some in found))
-    kept = values[:MOST_PARTITIONS]
-    return TouchedPartitions(
-        field=field.words, values=tuple(word_of(field, value) for value in kept), more=many - len(kept)
-    )
+    specs = {each.spec_id for each in entries}
+    told = []
+    for place, parted in enumerate(asked.parted):
+        if specs <= parted.specs:
+            values = sorted({each.partition[place] for each in entries})
+            kept = tuple(word_of(parted.field, value) for value in values[:MOST_PARTITIONS])
+            told.append(TouchedPartitions(field=parted.field.words, values=kept, more=len(values) - len(kept)))
+    return tuple(told)
 
 
 def word_of(field: PartitionField, stored: str) -> str:
@@ -222,77 +195,6 @@ def _plain(kind: str, stored: str) -> str:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class CommitFiles(Record):
-    """What the files of one commit tell. Ranges are of the data files that it added, as Iceberg stores them; None
-    where a bound is not stated."""
-
-    added_files: int = 0
-    added_rows: int = 0
-    removed_files: int = 0
-    removed_rows: int = 0
-    added_delete_files: int = 0
-    removed_delete_files: int = 0
-    subtasks: tuple[int, ...] | None = None
-    """Of the files added; None if it added none, or one with another engine's name."""
-    attempts: tuple[int, ...] | None = None
-    spec_ids: tuple[int, ...] = ()
-    event_from: int | None = None
-    event_until: int | None = None
-    position_from: int | None = None
-    position_until: int | None = None
-    ranges: tuple[SourceRange, ...] | None = None
-    writers: tuple[FileWriter, ...] | None = None
-    partitions: tuple[TouchedPartitions, ...] = ()
-    """As the ledger's row has them, and those above."""
-
-
-def files_by_commit(
-    spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
-) -> dict[SnapshotId, CommitFiles]:
-    """Commits that added or removed files. Reads the manifests that they wrote; nothing without commits."""
-    if not commits:
-        return {}
-    by_commit: dict[SnapshotId, list[Counts]] = {}
-    parted = parted_by(table, contract)
-    counts, covered, writers = written_by_commits(spark, table, contract, commits, parted)
-    for each in counts:
-        by_commit.setdefault(SnapshotId(each.snapshot_id), []).append(each)
-    ranges = (told_ranges(covered, table, contract, by_commit) if covered is not None else None) or {}
-    return {of: _files(kinds, parted, ranges.get(of), writers.get(of)) for of, kinds in by_commit.items()}
-
-
-def _files(
-    kinds: Sequence[Counts],
-    parted: Sequence[Parted],
-    ranges: tuple[SourceRange, ...] | None,
-    named: tuple[FileWriter, ...] | None,
-) -> CommitFiles:
-    told = {(each.is_added, each.is_data): each for each in kinds}
-    added = [each for each in kinds if each.is_added]
-    new, gone = told.get((True, True)), told.get((False, True))
-    new_deletes, gone_deletes = told.get((True, False)), told.get((False, False))
-    is_flinks = bool(added) and all(each.named == each.files for each in added)
-    writers = {tuple(map(int, writer.split("-"))) for each in added for writer in each.writers}
-    return CommitFiles(
-        added_files=new.files if new else 0,
-        added_rows=new.rows if new else 0,
-        removed_files=gone.files if gone else 0,
-        removed_rows=gone.rows if gone else 0,
-        added_delete_files=new_deletes.files if new_deletes else 0,
-        removed_delete_files=gone_deletes.files if gone_deletes else 0,
-        subtasks=tuple(sorted({subtask for subtask, _ in writers})) if is_flinks else None,
-        attempts=tuple(sorted({attempt for _, attempt in writers})) if is_flinks else None,
-        spec_ids=tuple(sorted({spec for each in added for spec in each.spec_ids})),
-        event_from=new.event_from if new else None,
-        event_until=new.event_until if new else None,
-        position_from=new.position_from if new else None,
-        position_until=new.position_until if new else None,
-        ranges=ranges if ranges is not None and len(ranges) <= MOST_RANGES else None,
-        writers=named if is_flinks else None,
-        partitions=touched_by(parted, kinds),
-    )
 
 
 def moment_of(bound: int | None, column: TableColumn | None) -> datetime | None:

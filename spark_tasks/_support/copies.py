@@ -13,18 +13,18 @@ from threading import Lock
 
 from cachetools import LRUCache
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.observation.evidence import Ask
 from bot.observation.ids import SnapshotId
 from bot.observation.looked import NotSeen
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.data_files import DataFile, orc_times, rows_in
+from spark_tasks._support.data_files import files_of, orc_times, rows_in
+from spark_tasks._support.manifest_entries import Entry
 from spark_tasks._support.reading import (
     column,
     columns_at,
-    entries,
     fetched,
     is_small,
     operations,
@@ -86,7 +86,7 @@ def keys_brought(spark: SparkSession, ask: Ask, reach: Reach, names: Mapping[str
     ORC files that Spark cannot read. Also where one is gone from storage: the reading of the table then says which.
     Cost: the window's manifests, and the key columns of its files.
     """
-    files = _still_there(spark, reach)
+    files = _still_there(spark, ask, reach)
     table, key = ask.observation.table, ask.contract.key
     if files is None or renamed(table, key) or orc_times(table, {file.format for file in files}, key):
         return None
@@ -101,30 +101,16 @@ def keys_brought(spark: SparkSession, ask: Ask, reach: Reach, names: Mapping[str
         return None
 
 
-def _still_there(spark: SparkSession, reach: Reach) -> list[DataFile] | None:
+def _still_there(spark: SparkSession, ask: Ask, reach: Reach) -> list[Entry] | None:
     """Those whose last commit in the window added them; None above `MAX_FILES`. Reads the manifests now."""
-    read = entries(spark, reach.main).where("content = 0")
-    rows = read.select("snapshot_id", "status", "file_path", "file_format").limit(MAX_FILES + 1).collect()
-    if len(rows) > MAX_FILES:
+    if sum(commit.counted(f"{what}-data-files") for commit in reach.main for what in ("added", "deleted")) > MAX_FILES:
         return None
+    files = [file for file in files_of(spark, ask.observation.table, ask.contract, reach.main) if file.is_data]
     order = {int(commit.snapshot_id): place for place, commit in enumerate(reach.main)}
-    last: dict[str, Row] = {}
-    for row in sorted(rows, key=lambda row: (order[row["snapshot_id"]], row["status"] == 1)):
-        last[row["file_path"]] = row
-    return [_file(row) for row in last.values() if row["status"] == 1]
-
-
-def _file(row: Row) -> DataFile:
-    return DataFile(
-        snapshot_id=row["snapshot_id"],
-        is_added=True,
-        content="data",
-        path=row["file_path"],
-        format=row["file_format"].lower(),
-        rows=0,
-        low=None,
-        high=None,
-    )
+    last: dict[str, Entry] = {}
+    for file in sorted(files, key=lambda file: (order[file.snapshot_id], file.is_added)):
+        last[file.path] = file
+    return [file for file in last.values() if file.is_added]
 
 
 FILE = "_file"

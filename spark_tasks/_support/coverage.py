@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from operator import and_, or_
 from typing import NamedTuple
 
@@ -22,8 +23,8 @@ from bot.observation.ids import SnapshotId
 from bot.observation.looked import NotSeen
 from bot.observation.table import Snapshot, TableState
 from spark_tasks._support.data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
+from spark_tasks._support.manifest_entries import Entry
 from spark_tasks._support.reading import column, renamed, rows_at
-from spark_tasks._support.source_ranges import source_columns
 
 _APART = 50
 """Ranges that are told to the files one by one; of more, one range that holds them all."""
@@ -234,17 +235,14 @@ def _read(
             reason=f"It added more than {MAX_FILES:,} files, which are not read one by one.",
             remedy="Ask again with a window that begins after it.",
         )
-    files = data_added(files_of(spark, commits, *source_columns(table, contract)))
+    files = data_added(files_of(spark, table, contract, commits))
     if unread := orc_times(table, {file.format for file in files}, names):
         return unread[0]
     found: dict[SnapshotId, list[Part]] = {commit.snapshot_id: [] for commit in commits}
     if not files:
         return dict.fromkeys(found, ())
-    of = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
-    at = column(names[-1]).cast("bigint")
     grouped = (
-        rows_in(spark, table, files, names)
-        .select(F.col(COMMIT).alias("snapshot_id"), of.alias("partition"), at.alias("position"))
+        places_in(spark, table, contract, files)
         .groupBy("snapshot_id", "partition")
         .agg(
             F.min("position"), F.max("position"), F.count("position"), F.count_distinct("position"),
@@ -253,48 +251,57 @@ def _read(
     )  # fmt: skip
     rows = grouped.limit(_MOST_KEPT + 1).collect()
     if len(rows) > _MOST_KEPT:
-        return NotSeen(
-            source=f"column {names[0]} of {table.name}",
-            reason=f"{len(commits):,} commits have more than {_MOST_KEPT:,} values there: it is no source partition.",
-            remedy="Correct position_partition in the table's contract.",
-        )
+        return no_source_partition(table, contract, _MOST_KEPT)
     for commit, *told in rows:
         found[SnapshotId(commit)].append(Part(*told))
     return {each: tuple(parts) for each, parts in found.items()}
 
 
-def spans_of(parts: Iterable[Part], *, may_overlap: bool = False, is_dense: bool = True) -> Spans | None:
-    """What they cover together; None where one has a position twice or, as far as these are dense, lacks one, or two
-    cover the same."""
-    found: Spans = {}
-    for each in sorted((p for p in parts if p.low is not None), key=lambda p: (p.partition or "", p.low or 0)):
-        assert each.low is not None
-        assert each.high is not None
-        spans = found.setdefault(each.partition, [])
-        if (
-            each.rows != each.positions
-            or (is_dense and not each.is_dense)
-            or (spans and each.low <= spans[-1][1] and not may_overlap)
-        ):
-            return None
-        if spans and each.low <= spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], max(spans[-1][1], each.high))
+def places_in(spark: SparkSession, table: TableState, contract: TableContract, files: Sequence[Entry]) -> DataFrame:
+    """Shape: snapshot_id, partition (text; null where the contract names none), position; one row per row that stands
+    in these files. The contract names a position. Cost: these columns of the files. Raises as `rows_in`."""
+    names = [name for name in (contract.position_partition, contract.position) if name is not None]
+    of = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
+    position = column(names[-1]).cast("bigint")
+    rows = rows_in(spark, table, files, names)
+    return rows.select(F.col(COMMIT).alias("snapshot_id"), of.alias("partition"), position.alias("position"))
+
+
+def no_source_partition(table: TableState, contract: TableContract, most: int) -> NotSeen:
+    """What is said of a column with more than so many values."""
+    return NotSeen(
+        source=f"column {contract.position_partition} of {table.name}",
+        reason=f"Column {contract.position_partition} has more than {most:,} values in what was looked at: it is no "
+        "source partition.",
+        remedy="Correct position_partition in the table's contract.",
+    )
+
+
+def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What these cover together, both ends inclusive: rising and apart."""
+    found: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
+        if found and low <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(found[-1][1], high)
         else:
-            spans.append((each.low, each.high))
+            found.append((low, high))
     return found
 
 
-def is_apart(parts: Iterable[Part]) -> bool:
-    """Whether no position is surely in two rows: none in one part, and no two parts of one partition overlap."""
-    placed = [p for p in parts if p.low is not None]
-    tops: dict[Partition, int] = {}
-    for each in sorted(placed, key=lambda p: p.low or 0):
-        assert each.low is not None
-        assert each.high is not None
-        if each.rows != each.positions or each.low <= tops.get(each.partition, each.low - 1):
-            return False
-        tops[each.partition] = each.high
-    return True
+def spans_of(parts: Iterable[Part], *, may_overlap: bool = False, is_dense: bool = True) -> Spans | None:
+    """What they cover together; None where one has a position twice or, as far as these are dense, lacks one, or two
+    cover the same."""
+    spans: Spans = {}
+    for part in parts:
+        if part.low is not None and part.high is not None:
+            if part.rows != part.positions or (is_dense and not part.is_dense):
+                return None
+            spans.setdefault(part.partition, []).append((part.low, part.high))
+    for own in spans.values():
+        own.sort()
+        if not may_overlap and any(later[0] <= earlier[1] for earlier, later in pairwise(own)):
+            return None
+    return {partition: merged(own) for partition, own in spans.items()}
 
 
 def tops_of(parts: Iterable[Part]) -> dict[Partition, int]:

@@ -10,19 +10,16 @@ are asked for, and takes the seconds of a time without a zone for microseconds.
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
-from typing import Literal
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 from pyspark.sql.types import BinaryType, DataType, StructField, StructType
 
+from bot.observation.contract import TableContract
 from bot.observation.errors import EvidenceFailed
-from bot.observation.ids import SnapshotId
 from bot.observation.looked import NotSeen
-from bot.observation.record import Record
-from bot.observation.table import Column as TableColumn
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.few_entries import Entry, entries_by_commit
+from spark_tasks._support.manifest_entries import Entry, asked_of, entries_by_commit
 from spark_tasks._support.manifests import own_manifests
 from spark_tasks._support.reading import column, whole_schema
 from spark_tasks._support.storage import exact, stored_name
@@ -51,56 +48,33 @@ MAX_FILES = 20_000
 COMMIT, PATH = "_waterline_commit", "_waterline_path"
 """What is told of each row beside its own columns, which may have any name: tables have a `name`, or a `file_path`."""
 _SPARKS, _NAME = "_waterline_spelled", "_waterline_name"
-Content = Literal["data", "position-deletes", "equality-deletes"]
-_CONTENT: dict[int, Content] = {0: "data", 1: "position-deletes", 2: "equality-deletes"}
-
-
-class DataFile(Record):
-    """One file that a commit added or removed."""
-
-    snapshot_id: SnapshotId
-    is_added: bool
-    content: Content
-    path: str
-    format: str
-    rows: int
-    low: int | None
-    """Bound of the asked column as Iceberg stores it; None without one."""
-    high: int | None
-    size: int | None = None
-    """Bytes; None where nobody looked."""
-    of_file: str | None = None
-    """The one data file that a delete file is about, where it says so."""
 
 
 def files_of(
-    spark: SparkSession, commits: Sequence[Snapshot], bounded: TableColumn | None = None, *more: TableColumn | None
-) -> tuple[DataFile, ...]:
-    """Every file that these commits added or removed. Reads their manifests now; `more`: what other tasks will ask of
-    them.
+    spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
+) -> list[Entry]:
+    """Every file that these commits added or removed. Reads their manifests now.
 
     Raises EvidenceFailed above 20,000 files: then the window is too long to be looked at row by row.
     """
-    if not commits:
-        return ()
     wanted = {int(commit.snapshot_id) for commit in commits}
-    found: list[DataFile] = []
-    for some in entries_by_commit(spark, own_manifests(spark, commits), (bounded, *more)):
-        found += (file_of(each) for each in some if each.snapshot_id in wanted and each.status in {1, 2})
+    found: list[Entry] = []
+    for some in entries_by_commit(spark, own_manifests(spark, commits), asked_of(table, contract)) if commits else ():
+        found += (each for each in some if each.snapshot_id in wanted and each.status in {1, 2})
         if len(found) > MAX_FILES:
             raise EvidenceFailed(
                 "The window is too large to read.",
                 f"Expected at most {MAX_FILES:,} files in its commits; there are more.",
                 "Choose a window that begins later, then run it again.",
             )
-    return tuple(found)
+    return found
 
 
-def data_added(files: Iterable[DataFile]) -> tuple[DataFile, ...]:
-    return tuple(file for file in files if file.is_added and file.content == "data")
+def data_added(files: Iterable[Entry]) -> list[Entry]:
+    return [file for file in files if file.is_added and file.is_data]
 
 
-def rows_in(spark: SparkSession, table: TableState, files: Sequence[DataFile], names: Sequence[str]) -> DataFrame:
+def rows_in(spark: SparkSession, table: TableState, files: Sequence[Entry], names: Sequence[str]) -> DataFrame:
     """Shape: `COMMIT` (bigint), `PATH` (the file's), then the named columns; one row per row in the files.
 
     Deletes are not applied. A column that a file lacks is null. Cost: these columns of these files. Raises
@@ -125,13 +99,13 @@ def _asked(spark: SparkSession, table: TableState, names: Sequence[str]) -> Stru
     return StructType([_as_stored(whole[name], kinds.get(name, "")) for name in names])
 
 
-def _united(spark: SparkSession, asked: StructType, files: Sequence[DataFile]) -> DataFrame:
+def _united(spark: SparkSession, asked: StructType, files: Sequence[Entry]) -> DataFrame:
     """Shape: `COMMIT`, `PATH`, then the asked columns; one row per row."""
     parts = [_placed(spark, batch, _read(spark, batch, asked)) for batch in _batches(files)]
     return reduce(DataFrame.unionByName, parts) if parts else spark.createDataFrame([], _empty(asked))
 
 
-def _read(spark: SparkSession, files: Sequence[DataFile], asked: StructType) -> DataFrame:
+def _read(spark: SparkSession, files: Sequence[Entry], asked: StructType) -> DataFrame:
     """Rows of one batch, of one format."""
     form = files[0].format
     kept_as = {each.name: stored_name(each.name, form) for each in asked}
@@ -141,7 +115,7 @@ def _read(spark: SparkSession, files: Sequence[DataFile], asked: StructType) -> 
     return read.withColumnsRenamed({kept: name for name, kept in kept_as.items()})
 
 
-def _placed(spark: SparkSession, files: Sequence[DataFile], read: DataFrame) -> DataFrame:
+def _placed(spark: SparkSession, files: Sequence[Entry], read: DataFrame) -> DataFrame:
     """The batch holds no two files of one name. A path is told differently by Iceberg and by Spark (scheme, escapes),
     its last part is not. To decode a name takes fifteen times as long as to read a row."""
     placed = [(file.path.rsplit("/", 1)[-1], int(file.snapshot_id), file.path) for file in files]
@@ -152,8 +126,8 @@ def _placed(spark: SparkSession, files: Sequence[DataFile], read: DataFrame) -> 
     return named.join(F.broadcast(where), on=_NAME, how="inner").drop(_NAME)
 
 
-def _batches(files: Sequence[DataFile]) -> list[list[DataFile]]:
-    batches: dict[tuple[str, int], list[DataFile]] = {}
+def _batches(files: Sequence[Entry]) -> list[list[Entry]]:
+    batches: dict[tuple[str, int], list[Entry]] = {}
     seen: dict[str, int] = {}
     for file in files:
         name = file.path.rsplit("/", 1)[-1]
@@ -180,19 +154,3 @@ def _told(name: str, kind: str) -> Column:
 def _empty(asked: StructType) -> StructType:
     known = StructType().add(COMMIT, "long").add(PATH, "string")
     return StructType([*known.fields, *asked.fields])
-
-
-def file_of(entry: Entry) -> DataFile:
-    edges = entry.edges[0]
-    return DataFile(
-        snapshot_id=SnapshotId(entry.snapshot_id),
-        is_added=entry.status == 1,
-        content=_CONTENT[entry.content],
-        path=entry.path,
-        format=entry.format.lower(),
-        rows=entry.rows,
-        low=edges.low,
-        high=edges.high,
-        size=entry.bytes,
-        of_file=entry.of_file,
-    )

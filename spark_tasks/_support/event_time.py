@@ -8,19 +8,43 @@ that copy rows, and an overwrite that brings new ones, look alike in their summa
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from typing import NamedTuple
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.observation.evidence import Answer, Ask
+from bot.observation.evidence import Ask
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Column as TableColumn
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.data_files import COMMIT, PATH, DataFile, data_added, files_of, rows_in
+from spark_tasks._support.data_files import COMMIT, PATH, data_added, files_of, rows_in
+from spark_tasks._support.manifest_entries import Entry
 from spark_tasks._support.reading import column
-from spark_tasks._support.words import absent_columns, could_not
+from spark_tasks._support.words import Inconclusive, require_columns
+
+
+class Timed(NamedTuple):
+    """A data file that a commit added, with its event times in microseconds since 1970; None: not known. One that lies
+    in the future of its commit is no high: a wrong clock would make all later events seem old."""
+
+    file: Entry
+    low: int | None
+    high: int | None
+
+    @property
+    def snapshot_id(self) -> SnapshotId:
+        return SnapshotId(self.file.snapshot_id)
+
+    @property
+    def rows(self) -> int:
+        return self.file.rows
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether every event lies in the future of its commit."""
+        return self.high is None and self.low is not None
 
 
 def overwrites(commit: Snapshot) -> bool:
@@ -67,7 +91,7 @@ def with_overwrites(table: TableState, at: SnapshotId | None, count: int) -> tup
     return tuple(reversed(found))
 
 
-def bringing(commits: Sequence[Snapshot], files: Sequence[DataFile]) -> tuple[Snapshot, ...]:
+def bringing(commits: Sequence[Snapshot], files: Sequence[Timed]) -> tuple[Snapshot, ...]:
     """Those of `with_overwrites` that surely brought rows: of the ones that overwrite, which replaced whole partitions,
     added more than they removed, or hold an event that is newer than any before them."""
     grouped, marks = by_commit(files), marks_before(commits, files, None)
@@ -115,14 +139,9 @@ def latest_of(commits: Iterable[Snapshot], event: TableColumn) -> dict[SnapshotI
     return {each.snapshot_id: (each.committed_at + allowed - _START) // timedelta(microseconds=1) for each in commits}
 
 
-def is_ahead(file: DataFile) -> bool:
-    """Whether every event of a file from `timed_files` lies in the future of its commit."""
-    return file.high is None and file.low is not None
-
-
-def of_the_future(ask: Ask, files: Sequence[DataFile]) -> tuple[NotSeen, ...]:
+def of_the_future(ask: Ask, files: Sequence[Timed]) -> tuple[NotSeen, ...]:
     """A NotSeen where files are of such events alone, so that they tell nothing of when the others happened."""
-    ahead = [file for file in files if is_ahead(file)]
+    ahead = [file for file in files if file.is_ahead]
     if not ahead:
         return ()
     name = ask.contract.event_time
@@ -142,47 +161,35 @@ BELOW = 20
 """Commits below the window in which the highest event time is looked for: a stream's newest event is among its
 newest commits, and a look through all of them would cost what the table costs."""
 MICROS = 1_000_000
-_DAY = 86_400 * MICROS
-_TIMES = frozenset({"timestamp", "timestamptz", "date"})
+_TIMES = frozenset({"timestamp", "timestamptz"})
 
 
-def event_column(ask: Ask, what: str) -> TableColumn | Answer:
-    """The contract's column of the event's time; an inconclusive answer where there is none that can be compared.
-
-    `what` begins the sentence: `Late rows`.
-    """
+def event_column(ask: Ask) -> TableColumn:
+    """The contract's column of the event's time. Raises Inconclusive where there is none that can be compared."""
     contract, table = ask.contract, ask.observation.table
-    if contract.event_time is None:
-        return could_not(
-            f"{what} cannot be told: the contract of {table.name} names no column with the time of the event.",
+    name = contract.event_time
+    if name is None:
+        raise Inconclusive(
             NotSeen(
                 source="contract.event_time",
                 reason="The contract names no column that holds the time of the event.",
                 remedy="Name one as event_time in the table's contract, if the rows carry it.",
-            ),
+            )
         )
-    if contract.hides(contract.event_time):
-        return could_not(
-            f"{what} cannot be told: the contract of {table.name} hides its column {contract.event_time}.",
+    require_columns(ask, name)
+    found = next(each for each in table.columns if each.name == name)
+    unfit = "is hidden, and an answer would be made of its values" if contract.hides(name) else None
+    if found.type not in _TIMES:
+        unfit = f"holds {found.type}, and no time"
+    if unfit is not None:
+        raise Inconclusive(
             NotSeen(
-                source=f"column {contract.event_time} of {table.name}",
-                reason="Its values are never shown, and an answer would be made of them.",
-                remedy="Name another column as event_time, or let this one be shown.",
-            ),
+                source=f"column {name} of {table.name}",
+                reason=f"Column {name} {unfit}.",
+                remedy="Name another column as event_time, or none: commit_every tells how old a table may be, too.",
+            )
         )
-    if missing := absent_columns(ask, contract.event_time):
-        return could_not(f"{what} cannot be told: {missing[0].reason}", *missing)
-    found = next(each for each in table.columns if each.name == contract.event_time)
-    if found.type in _TIMES:
-        return found
-    return could_not(
-        f"{what} cannot be told: column {found.name} holds {found.type}, not a time.",
-        NotSeen(
-            source=f"column {found.name} of {table.name}",
-            reason=f"Expected timestamp, timestamptz or date; found {found.type}.",
-            remedy="Name another column as event_time, or none.",
-        ),
-    )
+    return found
 
 
 def micros(event: TableColumn) -> Column:
@@ -190,25 +197,27 @@ def micros(event: TableColumn) -> Column:
     return F.unix_micros(column(event.name).cast("timestamp"))
 
 
-def timed_files(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot], event: TableColumn) -> tuple[DataFile, ...]:
-    """The data files that these commits added, `low` and `high` in microseconds. An event that lies in the future of
-    its commit is no high: one wrong clock would make all later events seem old. See `is_ahead`.
+def timed_files(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot], event: TableColumn) -> list[Timed]:
+    """The data files that these commits added.
 
     Cost: manifests; and the column of those files whose bounds the writer left out, or reach into the future.
     """
-    latest = latest_of(commits, event)
-    told = [_in_micros(file, event) for file in data_added(files_of(spark, commits, event))]
-    unsure = [f for f in told if f.rows and (f.high is None or f.high > latest[f.snapshot_id])]
+    table, latest = ask.observation.table, latest_of(commits, event)
+    files = data_added(files_of(spark, table, ask.contract, commits))
+    told = [Timed(file, file.event.low, file.event.high) for file in files]
+    unsure = [f.file for f in told if f.rows and (f.high is None or f.high > latest[f.snapshot_id])]
     if not unsure:
-        return tuple(told)
+        return told
     limits = spark.createDataFrame([(int(each), limit) for each, limit in latest.items()], "of bigint, latest bigint")
-    rows = rows_in(spark, ask.observation.table, unsure, [event.name]).select(COMMIT, PATH, micros(event).alias("at"))
+    rows = rows_in(spark, table, unsure, [event.name]).select(COMMIT, PATH, micros(event).alias("at"))
     read = rows.join(F.broadcast(limits), on=F.col(COMMIT) == F.col("of"), how="inner")
     high = F.max(F.when(F.col("at") <= F.col("latest"), F.col("at")))
     edges = read.groupBy(COMMIT, PATH).agg(F.min("at").alias("low"), high.alias("high"))
-    ends = {(file.snapshot_id, file.path): (file.low, None) for file in unsure}
+    ends: dict[tuple[int, str], tuple[int | None, int | None]] = {
+        (file.snapshot_id, file.path): (file.event.low, None) for file in unsure
+    }
     ends |= {(r[COMMIT], r[PATH]): (r["low"], r["high"]) for r in edges.limit(len(unsure)).collect()}
-    return tuple(_with(file, *ends.get((file.snapshot_id, file.path), (file.low, file.high))) for file in told)
+    return [Timed(each.file, *ends.get((each.file.snapshot_id, each.file.path), each[1:])) for each in told]
 
 
 def newest_with_rows(table: TableState, at: SnapshotId | None, count: int) -> tuple[Snapshot, ...]:
@@ -226,18 +235,18 @@ def brings_rows(commit: Snapshot) -> bool:
     return not is_rewrite and told != "0" and not _is_empty(commit)
 
 
-def by_commit(files: Iterable[DataFile]) -> dict[SnapshotId, list[DataFile]]:
-    grouped: dict[SnapshotId, list[DataFile]] = {}
+def by_commit(files: Iterable[Timed]) -> dict[SnapshotId, list[Timed]]:
+    grouped: dict[SnapshotId, list[Timed]] = {}
     for file in files:
         grouped.setdefault(file.snapshot_id, []).append(file)
     return grouped
 
 
-def highest(files: Iterable[DataFile]) -> int | None:
+def highest(files: Iterable[Timed]) -> int | None:
     return max((file.high for file in files if file.high is not None), default=None)
 
 
-def marks_before(commits: Sequence[Snapshot], files: Iterable[DataFile], start: int | None) -> dict[SnapshotId, int]:
+def marks_before(commits: Sequence[Snapshot], files: Iterable[Timed], start: int | None) -> dict[SnapshotId, int]:
     """Commit -> the highest event time in all commits before it; without those that have nothing before them."""
     grouped = by_commit(files)
     marks: dict[SnapshotId, int] = {}
@@ -253,13 +262,3 @@ def marks_before(commits: Sequence[Snapshot], files: Iterable[DataFile], start: 
 def _is_empty(commit: Snapshot) -> bool:
     """Flink's empty commits say neither of rows nor of files that they added any."""
     return commit.job_id is not None and not {"added-records", "added-data-files"} & commit.summary.keys()
-
-
-def _in_micros(file: DataFile, event: TableColumn) -> DataFile:
-    if event.type != "date":
-        return file
-    return _with(file, *(None if edge is None else edge * _DAY for edge in (file.low, file.high)))
-
-
-def _with(file: DataFile, low: int | None, high: int | None) -> DataFile:
-    return file.model_copy(update={"low": low, "high": high})

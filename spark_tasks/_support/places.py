@@ -23,17 +23,17 @@ from spark_tasks._support.coverage import (
     Edge,
     Part,
     Range,
-    Spans,
     key_columns,
     key_hash,
     moment_of,
     partition_of,
     parts_by_commit,
+    places_in,
     within,
 )
-from spark_tasks._support.data_files import COMMIT, MAX_FILES, DataFile, data_added, files_of, orc_times, rows_in
+from spark_tasks._support.data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
 from spark_tasks._support.event_time import brings_rows, newest_with_rows
-from spark_tasks._support.reading import column, entries, operations, renamed, rows_appended, rows_at
+from spark_tasks._support.reading import column, entries, operations, renamed, require_readable, rows_appended, rows_at
 from spark_tasks._support.window import Branch, Reach
 from spark_tasks._support.words import shown
 
@@ -112,14 +112,12 @@ def usual_holes(spark: SparkSession, ask: Ask, reach: Reach, is_dense: bool) -> 
     names = [name for name in (ask.contract.position_partition, ask.contract.position) if name is not None]
     if not commits or renamed(table, names) or sum(c.counted("added-data-files") for c in commits) > MAX_FILES:
         return nothing
-    files = data_added(files_of(spark, commits))
+    files = data_added(files_of(spark, ask.observation.table, ask.contract, commits))
     if not files or orc_times(table, {file.format for file in files}, names):
         return nothing
-    places = rows_in(spark, table, files, names).select(
-        COMMIT, partition_of(ask).alias("of"), column(names[-1]).cast("bigint").alias("at")
-    )
-    before = F.lag("at").over(Window.partitionBy(COMMIT, "of").orderBy("at"))
-    holes = places.where("at IS NOT NULL").distinct().withColumn("hole", F.col("at") - before - 1)
+    places = places_in(spark, table, ask.contract, files)
+    before = F.lag("position").over(Window.partitionBy("snapshot_id", "partition").orderBy("position"))
+    holes = places.where("position IS NOT NULL").distinct().withColumn("hole", F.col("position") - before - 1)
     try:
         told = holes.agg(
             F.sum("hole").alias("missing"), F.count("*").alias("rows"), F.max("hole").alias("most")
@@ -193,7 +191,9 @@ def window_places(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame:
 def places_as_written(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> DataFrame:
     """Shape: snapshot_id, partition, position, key (a hash); one row per row that stands in a file which these commits
     added, whether it lives or not; without compactions, which bring none. Cost: these columns of the files."""
-    files = data_added(files_of(spark, [commit for commit in commits if commit.operation != "replace"]))
+    files = data_added(
+        files_of(spark, ask.observation.table, ask.contract, [c for c in commits if c.operation != "replace"])
+    )
     rows = rows_in(spark, ask.observation.table, files, names_of_places(ask))
     return rows.select(F.col(COMMIT).alias("snapshot_id"), *_told(ask)).drop("moment")
 
@@ -277,22 +277,30 @@ class Gaps:
 
 
 NO_GAPS = Gaps(missing=0, untold=0, count=0, first=())
+MOST_GAPS = 20_000
+"""So many are judged one by one, the widest; where there are more, positions are scattered, and the others are open."""
 
 
-def gaps_of(gaps: Sequence[PositionGap], most: int, usual: Callable[[], Usual], lost: Spans) -> Gaps:
-    """`lost`: what rolled-back commits brought; a gap that holds some of it is sure, others by their width."""
-    if not gaps:
-        return NO_GAPS
-    told = usual()
-    of_lost = [
-        gap for gap in gaps if any(low <= gap.last and gap.first <= high for low, high in lost.get(gap.partition, ()))
-    ]
-    sure = [gap for gap in gaps if gap.size >= told.sure_from or gap in of_lost]
-    others = [gap for gap in gaps if gap not in sure]
+def gaps_of(
+    gaps: Sequence[PositionGap],
+    most: int,
+    usual: Callable[[], Usual],
+    is_lost: Callable[[PositionGap], bool],
+    *,
+    open_ones: Sequence[PositionGap] = (),
+    more: int = 0,
+) -> Gaps:
+    """`gaps`, by partition and position: each is sure by its width, or where it holds what a rolled-back commit
+    brought. `open_ones`: those that are not sure whatever their width; `more`: positions in gaps that are not listed.
+    """
+    told = usual() if gaps else None
+    sure = [gap for gap in gaps if told is not None and (gap.size >= told.sure_from or is_lost(gap))]
+    surely = set(sure)
+    others = [gap for gap in (*gaps, *open_ones) if gap not in surely]
     kept = sure or others
     return Gaps(
         missing=sum(gap.size for gap in sure),
-        untold=sum(gap.size for gap in others),
+        untold=sum(gap.size for gap in others) + more,
         count=len(kept),
         first=tuple(kept[:most]),
         first_untold=others[0] if others else None,
@@ -300,41 +308,30 @@ def gaps_of(gaps: Sequence[PositionGap], most: int, usual: Callable[[], Usual], 
     )
 
 
-def counted_gaps(gaps: DataFrame, most: int, usual: Callable[[], Usual], lost: DataFrame | None) -> Gaps:
-    """`gaps`: partition, first, last, size, is_sure; one row per gap. Reads; `most` of them are named. `usual` and
-    `lost`: as of `gaps_of`; asked where a gap is sure so far."""
-    kept, told_usual = gaps.persist(), None
+def gaps_in(gaps: DataFrame, most: int, usual: Callable[[], Usual], lost: DataFrame | None) -> Gaps:
+    """The same of `gaps`: partition, first, last, size, is_sure (whether it may be sure); one row per gap. `lost`: as
+    of `lost_places`. Reads."""
+    kept = gaps.persist()
     try:
-        told_usual = None if kept.where("is_sure").isEmpty() else usual()
-        if told_usual is not None and told_usual.sure_from > 1:
-            wide = F.col("is_sure") & (F.col("size") >= told_usual.sure_from)
-            judged = kept.withColumn("is_sure", wide)
-            if lost is not None:
-                is_lost = holding(kept, lost).select("partition", "first", F.lit(True).alias("is_lost"))
-                same = F.col("partition").eqNullSafe(F.col("_of")) & (F.col("first") == F.col("_first"))
-                is_lost = is_lost.toDF("_of", "_first", "is_lost")
-                judged = judged.join(is_lost, same, "left").withColumn("is_sure", F.coalesce("is_lost", "is_sure"))
-            kept.unpersist()
-            kept = judged.persist()
-        by_kind = kept.groupBy("is_sure").agg(F.count("*").alias("gaps"), F.sum("size").alias("positions"))
-        told = {row["is_sure"]: (int(row["positions"]), int(row["gaps"])) for row in by_kind.limit(2).collect()}
-        first = {
-            is_sure: tuple(
-                PositionGap(first=row["first"], last=row["last"], partition=row["partition"])
-                for row in kept.where(F.col("is_sure") == is_sure).orderBy("partition", "first").limit(most).collect()
-            )
-            for is_sure in told
-        }
+        total = kept.agg(F.sum("size")).first()
+        widest = kept.orderBy(F.desc("size"), "partition", "first").limit(MOST_GAPS).collect()
+        of_lost: set[tuple[str | None, int]] = set()
+        if lost is not None and widest:
+            held = holding(kept, lost).select("partition", "first").distinct().limit(MOST_GAPS)
+            of_lost = {(row["partition"], row["first"]) for row in held.collect()}
     finally:
         kept.unpersist()
-    nothing = 0, 0
-    return Gaps(
-        missing=told.get(True, nothing)[0],
-        untold=told.get(False, nothing)[0],
-        count=told.get(True, told.get(False, nothing))[1],
-        first=first.get(True, first.get(False, ())),
-        first_untold=first[False][0] if False in first else None,
-        usual=told_usual,
+    told = [
+        (PositionGap(first=row["first"], last=row["last"], partition=row["partition"]), row["is_sure"])
+        for row in sorted(widest, key=lambda row: (row["partition"] or "", row["first"]))
+    ]
+    return gaps_of(
+        [gap for gap, is_sure in told if is_sure],
+        most,
+        usual,
+        lambda gap: (gap.partition, gap.first) in of_lost,
+        open_ones=[gap for gap, is_sure in told if not is_sure],
+        more=int((total[0] if total is not None else None) or 0) - sum(gap.size for gap, _ in told),
     )
 
 
@@ -370,35 +367,15 @@ def _added(
 
 
 def _compacted(spark: SparkSession, ask: Ask, commits: tuple[Snapshot, ...]) -> DataFrame:
-    """Places in files that these commits added and then compacted. Where a column was renamed since, or took the place
-    of another of its name, such a file holds it under another name: then what lived in it right before is read, by
-    field ids."""
+    """Places in files that these commits added and then compacted. Raises Inconclusive where a column was renamed
+    since: such a file holds it under another name."""
     compactions = {commit.snapshot_id for commit in commits if commit.operation == "replace"}
-    files = files_of(spark, commits)
+    files = files_of(spark, ask.observation.table, ask.contract, commits)
     gone = {each.path for each in files if not each.is_added and each.snapshot_id in compactions}
     brought = [each for each in data_added(files) if each.snapshot_id not in compactions and each.path in gone]
     names = names_of_places(ask)
-    if renamed(ask.observation.table, names):
-        paths = {each.path for each in brought}
-        taken = [each for each in files if not each.is_added and each.snapshot_id in compactions and each.path in paths]
-        return _right_before(spark, ask, taken)
+    require_readable(ask.observation.table, names)
     return _places(rows_in(spark, ask.observation.table, brought, names), ask)
-
-
-def _right_before(spark: SparkSession, ask: Ask, taken: Sequence[DataFile]) -> DataFrame:
-    """Places of rows that lived in these files right before a compaction took them. Cost: these columns of the whole
-    table, for each compaction."""
-    table = ask.observation.table
-    found = spark.createDataFrame([], "partition string, position bigint, key bigint, moment bigint")
-    for compaction in dict.fromkeys(each.snapshot_id for each in taken):
-        parent = table.by_id[compaction].parent_id
-        if parent is None or parent not in table.by_id:
-            continue
-        paths = [(each.path,) for each in taken if each.snapshot_id == compaction]
-        files = F.broadcast(spark.createDataFrame(paths, "_file string").distinct())
-        rows = rows_at(spark, table, parent).select("*", "_file").join(files, on="_file", how="left_semi")
-        found = found.unionByName(_places(rows, ask))
-    return found
 
 
 def _places(rows: DataFrame, ask: Ask) -> DataFrame:

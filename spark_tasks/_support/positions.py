@@ -28,9 +28,11 @@ from spark_tasks._support.coverage import (
     Part,
     Partition,
     Range,
+    Spans,
     key_columns,
     key_hash,
     lowest_of,
+    no_source_partition,
     not_told_apart,
     older_at,
     partition_of,
@@ -43,8 +45,8 @@ from spark_tasks._support.places import (
     Gaps,
     Usual,
     are_dense,
-    counted_gaps,
     gaps_between,
+    gaps_in,
     gaps_of,
     holes_untold,
     live_places,
@@ -58,9 +60,9 @@ from spark_tasks._support.places import (
     usual_holes,
     window_places,
 )
-from spark_tasks._support.reading import column, local_ids, renamed, rows_at
+from spark_tasks._support.reading import column, local_ids, require_readable, rows_at
 from spark_tasks._support.window import Reach, is_cut
-from spark_tasks._support.words import shown
+from spark_tasks._support.words import Inconclusive, shown
 
 _OLDER = -1
 """The place of a row that lived where the window begins."""
@@ -89,13 +91,19 @@ def takers(reach: Reach) -> tuple[Snapshot, ...]:
     return tuple(c for c in others if c.counted("deleted-data-files") or c.counted("added-delete-files"))
 
 
-def written_places(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame | NotSeen:
-    """As of `places_as_written`, for the window's commits on main; NotSeen where their files cannot be read by the
-    table's present names, or no key tells what another writer took out. Raises EvidenceFailed; see `rows_in`."""
-    if unread := renamed(ask.observation.table, names_of_places(ask)):
-        return unread[0]
-    if (bare := _without_keys(ask, reach)) is not None:
-        return bare
+def written_places(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame:
+    """As of `places_as_written`, for the window's commits on main. Raises Inconclusive where their files cannot be read
+    by the table's present names, or no key tells what another writer took out. Raises EvidenceFailed; see `rows_in`."""
+    require_readable(ask.observation.table, names_of_places(ask))
+    if not key_columns(ask) and (others := takers(reach)):
+        raise Inconclusive(
+            NotSeen(
+                source="contract.key",
+                reason=f"The table is written by key, {short(others[0].snapshot_id)} of another writer took rows out, "
+                "and the contract names no key: which rows were replaced rightly is not known.",
+                remedy="Name the key of the Flink sink in the table's contract, then ask again.",
+            )
+        )
     return places_as_written(spark, ask, reach.main)
 
 
@@ -155,18 +163,6 @@ def untold_gaps(ask: Ask, reach: Reach, gaps: Gaps) -> NotSeen:
         "known.",
         remedy="Read these positions in the source: whatever is no delete there must have a newer row of its key in "
         "the table.",
-    )
-
-
-def _without_keys(ask: Ask, reach: Reach) -> NotSeen | None:
-    """What is said where another writer took rows out, and no key tells replaced rows from these; None: all is well."""
-    if key_columns(ask) or not (others := takers(reach)):
-        return None
-    return NotSeen(
-        source="contract.key",
-        reason=f"The table is written by key, {short(others[0].snapshot_id)} of another writer took rows out, and the "
-        "contract names no key: which rows were replaced rightly is not known.",
-        remedy="Name the key of the Flink sink in the table's contract, then ask again.",
     )
 
 
@@ -281,25 +277,20 @@ class Positions:
     """See `GapsFinding.is_dense`."""
 
 
-def positions_of(spark: SparkSession, ask: Ask, reach: Reach, most: int) -> Positions | NotSeen:
+def positions_of(spark: SparkSession, ask: Ask, reach: Reach, most: int) -> Positions:
     """From the highest live position below what the window's commits brought, rolled-back ones too, to the highest live
-    one; with the first `most` gaps. NotSeen for a column that is no source partition, or that older files do not hold.
+    one; with the first `most` gaps. Raises Inconclusive for a column that is no source partition, or that older files
+    do not hold.
 
     Cost: see `parts_by_commit`, and files whose bounds hold the position next below, or reach further; of a partition
     where that one does not live, files further down, and in the end all that can hold it. Where the ranges of the
     commits are not whole, or overlap, or rows were deleted: files whose positions reach the lowest.
     """
     written = written_places(spark, ask, reach) if is_by_key(ask, reach) else None
-    if isinstance(written, NotSeen):
-        return written
     brought = _brought(spark, ask, reach, is_by_key=written is not None)
     whole = _left(spark, ask, reach) if brought is None else [*brought.main, *brought.lost]
     if len({part.partition for part in whole}) > MOST_PARTITIONS:
-        return NotSeen(
-            source=f"column {ask.contract.position_partition} of {ask.observation.table.name}",
-            reason=f"The window's rows have more than {MOST_PARTITIONS:,} values there: it is no source partition.",
-            remedy="Correct position_partition in the table's contract.",
-        )
+        raise Inconclusive(no_source_partition(ask.observation.table, ask.contract, MOST_PARTITIONS))
     is_first = begins_with_table(ask, reach)
     is_plain = brought is not None and written is None and (is_first or reach.since is not None)
     at = reach.since if reach.since is not None and (is_plain or written is not None) else reach.until
@@ -384,12 +375,16 @@ def by_ranges(
     gaps.sort(key=lambda gap: (gap.partition or "", gap.first))
     return Positions(
         edges,
-        gaps_of(gaps, most, usual, gone),
+        gaps_of(gaps, most, usual, lambda gap: _holds(gap, gone)),
         live=sum(part.positions for part in main),
         tops=tops,
         inside=inside,
         above=above,
     )
+
+
+def _holds(gap: PositionGap, spans: Spans) -> bool:
+    return any(low <= gap.last and gap.first <= high for low, high in spans.get(gap.partition, ()))
 
 
 def _by_rows(
@@ -415,7 +410,7 @@ def _by_rows(
         tops = there.groupBy("partition").agg(F.max("position").alias("top")).limit(MOST_PARTITIONS).collect()
         return Positions(
             edges,
-            counted_gaps(gaps, most, no_holes if by_key and is_dense else usual, held),
+            gaps_in(gaps, most, no_holes if by_key and is_dense else usual, held),
             live=int(span[0]),
             tops={row["partition"]: int(row["top"]) for row in tops},
             inside=int(lost["inside"]) if lost else 0,
@@ -480,13 +475,14 @@ def _below(
     for step in _STEPS[1:] if older else _STEPS:
         left = {each: low for each, low in lowest.items() if each not in found and (low != 0 or step is None)}
         if left:
-            found |= _highest(spark, ask, at, left, step)
+            found |= highest_below(spark, ask, at, left, step)
     return found
 
 
-def _highest(
+def highest_below(
     spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[Partition, int], step: int | None
 ) -> dict[Partition, int]:
+    """Partition -> the highest live position below, as far as it is looked for (`step`); None: through all of them."""
     ranges = [Range(each, None if step is None else low - step, low - 1) for each, low in lowest.items()]
     live = within(rows_at(spark, ask.observation.table, at), ask, ranges)
     assert ask.contract.position is not None

@@ -20,7 +20,7 @@ from bot.observation.looked import NotSeen
 from bot.observation.paths import place_of
 from bot.observation.table import Column as TableColumn
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.few_entries import few_entries, stored_entries
+from spark_tasks._support.manifest_entries import few_entries, stored_entries
 from spark_tasks._support.manifests import (
     MAX_MANIFESTS,
     Manifest,
@@ -29,6 +29,7 @@ from spark_tasks._support.manifests import (
     own_manifests,
     written_since,
 )
+from spark_tasks._support.words import Inconclusive
 
 MANIFESTS_BELOW = 20
 """How far below the window copies are looked for: a commit that is repeated lies near its repetition."""
@@ -128,6 +129,12 @@ def _batches(manifests: Sequence[Manifest]) -> Iterator[list[Manifest]]:
             batch, entries, enough = [], 0, enough * _GROWS
     if batch:
         yield batch
+
+
+def require_readable(table: TableState, names: Collection[str]) -> None:
+    """Raises Inconclusive where older files cannot be read by one of these names; see `renamed`."""
+    if moved := renamed(table, names):
+        raise Inconclusive(*moved)
 
 
 def renamed(table: TableState, names: Collection[str]) -> tuple[NotSeen, ...]:

@@ -14,9 +14,8 @@ from bot.observation.ids import JobId, OperatorId, SnapshotId
 from bot.observation.ledger import SourceRange
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
-from bot.observation.table import Column as TableColumn
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.few_entries import Edges, Entry, whole_columns
+from spark_tasks._support.manifest_entries import WHOLE, Asked, Bounds, Entry, asked_of
 
 
 @dataclass(frozen=True)
@@ -123,18 +122,17 @@ def _overlaps(ranges: Iterable[Range]) -> Iterator[tuple[Range, Range, int, int,
 
 NULL = "null"
 """Of rows that have none; no value is spelled so: numbers in digits, all else by its bytes in capital digits."""
-WHOLE = frozenset({"int", "long"})
 
 
-def of_bounds(edges: Edges, rows: int, kind: str) -> str | None:
+def of_bounds(bounds: Bounds, rows: int, kind: str) -> str | None:
     """The one value in a file of so many rows; None where the file holds several, null among them, or does not say."""
-    if edges.stored_low is None or edges.stored_high is None:
-        return NULL if edges.nulls == rows else None
-    if edges.nulls:
+    if bounds.stored_low is None or bounds.stored_high is None:
+        return NULL if bounds.nulls == rows else None
+    if bounds.nulls:
         return None
     if kind in WHOLE:
-        return str(edges.low) if edges.low is not None and edges.low == edges.high else None
-    return edges.stored_low.hex().upper() if edges.stored_low == edges.stored_high else None
+        return str(bounds.low) if bounds.low is not None and bounds.low == bounds.high else None
+    return bounds.stored_low.hex().upper() if bounds.stored_low == bounds.stored_high else None
 
 
 def of_value(value: str | None, kind: str) -> str:
@@ -264,49 +262,44 @@ def by_two_runs(table: TableState, first: Snapshot, again: Snapshot) -> bool:
     return None not in runs and len(runs) > 1
 
 
-def source_columns(
-    table: TableState, contract: TableContract
-) -> tuple[TableColumn | None, TableColumn | None, TableColumn | None]:
-    """(position, event time, source partition): columns whose bounds tell what part of the source a file covers. No
-    event time that is a date: all commits of a day cover that day, and repeat nothing of each other. Hidden ones too,
-    as ranges are compared and not shown."""
-    event, position = whole_columns(table, contract)
-    event = event if event is not None and event.type != "date" else None
-    named = (column for column in table.columns if column.name == contract.position_partition)
-    return position, event, next(named, None)
+def source_columns(table: TableState, contract: TableContract) -> Asked:
+    """Columns whose bounds tell what part of the source a file covers. No event time that is a date: all commits of a
+    day cover that day, and repeat nothing of each other. Hidden ones too, as ranges are compared and not shown."""
+    asked = asked_of(table, contract)
+    is_date = asked.event is not None and asked.event.type == "date"
+    return asked._replace(event=None) if is_date else asked
 
 
 def ranges_of(added: Iterable[Entry], table: TableState, contract: TableContract) -> Covered:
-    """`added`: entries with status 1 and the edges of `source_columns`."""
-    has_partitions = contract.position_partition is not None
-    of = source_columns(table, contract)[2]
-    kind = of.type if of is not None else ""
+    """`added`: entries with status 1, as of `asked_of`."""
+    has_partitions, asked = contract.position_partition is not None, source_columns(table, contract)
+    kind = asked.source.type if asked.source is not None else ""
     alike: dict[tuple[SnapshotId, str | None], list[Entry]] = {}
     for entry in added:
-        if entry.content == 0 and entry.rows > 0:
-            partition = of_bounds(entry.edges[2], entry.rows, kind) if has_partitions else ""
+        if entry.is_data and entry.rows > 0:
+            partition = of_bounds(entry.source, entry.rows, kind) if has_partitions else ""
             alike.setdefault((SnapshotId(entry.snapshot_id), partition), []).append(entry)
     positions: list[Range] = []
     times: list[Range] = []
     unplaced, unstated, mingled, untimed = set[SnapshotId](), set[SnapshotId](), set[SnapshotId](), set[SnapshotId]()
     bare: dict[SnapshotId, int] = {}
     for (commit, partition), files in alike.items():
-        placed = [file for file in files if file.edges[0].low is not None]
-        if any(file.edges[0].nulls != file.rows for file in files if file.edges[0].low is None):
+        placed = [file for file in files if file.position.low is not None]
+        if any(file.position.nulls != file.rows for file in files if file.position.low is None):
             unplaced.add(commit)
-        if has_partitions and any(f.edges[2].stored_low is None and f.edges[2].nulls != f.rows for f in placed):
+        if has_partitions and any(f.source.stored_low is None and f.source.nulls != f.rows for f in placed):
             unstated.add(commit)
-        if any(file.edges[1].low is None for file in files):
+        if asked.event is None or any(file.event.low is None for file in files):
             untimed.add(commit)
-        if without := sum(file.edges[0].nulls or 0 for file in files):
+        if without := sum(file.position.nulls or 0 for file in files):
             bare[commit] = bare.get(commit, 0) + without
         if placed and partition is None:
             mingled.add(commit)
         elif placed and partition is not None:
-            is_counted = all(file.edges[0].nulls is not None for file in placed)
+            is_counted = all(file.position.nulls is not None for file in placed)
             rows = sum(file.rows for file in files) - without if is_counted else None
-            positions += _range(commit, partition, [file.edges[0] for file in placed], rows)
-        times += _range(commit, "", [file.edges[1] for file in files], None)
+            positions += _range(commit, partition, [file.position for file in placed], rows)
+        times += _range(commit, "", [file.event for file in files], None)
     unstated |= unplaced
     return Covered(
         positions=tuple(each for each in positions if each.snapshot_id not in mingled | unplaced),
@@ -319,9 +312,9 @@ def ranges_of(added: Iterable[Entry], table: TableState, contract: TableContract
     )
 
 
-def _range(commit: SnapshotId, partition: str, edges: Sequence[Edges], rows: int | None) -> list[Range]:
+def _range(commit: SnapshotId, partition: str, bounds: Sequence[Bounds], rows: int | None) -> list[Range]:
     lows, highs = (
-        [end for end in ends if end is not None] for ends in zip(*((e.low, e.high) for e in edges), strict=True)
+        [end for end in ends if end is not None] for ends in zip(*((e.low, e.high) for e in bounds), strict=True)
     )
     return [Range(commit, partition, min(lows), max(highs), rows)] if lows and highs else []
 
@@ -331,7 +324,7 @@ def told_ranges(
 ) -> dict[SnapshotId, tuple[SourceRange, ...]] | None:
     """What each of these commits brought, by partition and rising; without commits that do not tell all. None where
     the contract hides the position or the source partition, or the table does not have it."""
-    position, _, of = source_columns(table, contract)
+    position, of = asked_of(table, contract).position, asked_of(table, contract).source
     named = contract.position_partition
     if position is None or (named is not None and of is None) or contract.hides(position.name) or contract.hides(named):
         return None

@@ -160,6 +160,15 @@ def sizes_of(spark: SparkSession, table: TableState, paths: Iterable[str]) -> On
     return OnStorage(found)
 
 
+_FOLDERS = ("write.data.path", "write.folder-storage.path", "write.object-storage.path")
+
+
+def data_folder(table: TableState) -> str:
+    """Where the table's writers put data files now; older files may lie elsewhere."""
+    told = (table.properties.get(name) for name in _FOLDERS)
+    return next((folder for folder in told if folder), f"{table.location.rstrip('/')}/data")
+
+
 def files_under(spark: SparkSession, folder: str) -> DataFrame | None:
     """Shape: path (plain), length, written_at (timestamp); one row per file below the folder; None if there is no
     such folder. Cost: one listing of all of it; storage cannot list by time."""

@@ -1,28 +1,32 @@
-"""What may lie behind the last row of a source partition that the window wrote: nothing, what is still to be committed,
-or rows that are lost. A gap shows only where a later row lives.
-
-Where the job's own state goes on in its source, as of the newest commit that evidence looks at; pure.
+"""What may lie behind the last row of a source partition: nothing, what is still to be committed, or lost rows. A gap
+shows only where a later row lives. The job's own state tells where it goes on in its source.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.observation.evidence import Ask
 from bot.observation.findings import PositionGap
 from bot.observation.flink import CLOCKS_DIFFER, SourcePosition, StoredCheckpoint
-from bot.observation.ids import CheckpointId
+from bot.observation.ids import CheckpointId, short
 from bot.observation.looked import NotSeen
 from bot.observation.record import Record
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
-from spark_tasks._support.coverage import parts_by_commit
-from spark_tasks._support.event_time import brings_rows
-from spark_tasks._support.positions import Edges
-from spark_tasks._support.reading import names_at
-from spark_tasks._support.window import Reach
+from spark_tasks._support.coverage import Partition, parts_by_commit, places_in, tops_of
+from spark_tasks._support.event_time import brings_rows, newest_with_rows
+from spark_tasks._support.manifest_entries import NO_BOUNDS, WHOLE, Bounds, Entry, asked_of, entries_by_commit
+from spark_tasks._support.manifests import Manifest
+from spark_tasks._support.manifests import newest_of as newest_manifests
+from spark_tasks._support.places import added_places
+from spark_tasks._support.positions import MOST_PARTITIONS, Edges
+from spark_tasks._support.reading import names_at, renamed
+from spark_tasks._support.window import Reach, line_of
 from spark_tasks._support.words import shown
 
 
@@ -63,6 +67,9 @@ def source_state(ask: Ask) -> SourceState | None:
     return SourceState(point=oldest, commit=newest) if oldest is not None else None
 
 
+BELOW = 20
+"""Commits with rows below the window that are looked at: a partition that was silent through all of them had stopped
+long before, and a look through the whole table would cost what the table costs."""
 LOOKED = 20
 """So many of the newest commits with rows are looked at for who was silent in them."""
 SEVERAL = 5
@@ -78,8 +85,8 @@ class Stopped:
 
     partition: str | None
     top: int
-    quiet: int
-    """The newest commits with rows in which it has none."""
+    quiet: int | None
+    """The newest commits with rows in which it has none; None: all of the window."""
     read: int
     """Offsets beyond its last row that the job's state has read; 0: not known, or none."""
 
@@ -156,32 +163,85 @@ def waiting_in_words(tails: Tails) -> str:
     )
 
 
-def cut_short(ask: Ask, stopped: Sequence[Stopped]) -> NotSeen:
-    """What is said of partitions whose end is not judged; there is one at least."""
+def silent_in(
+    spark: SparkSession, ask: Ask, reach: Reach, wrote: Collection[Partition]
+) -> tuple[tuple[Stopped, ...], tuple[NotSeen, ...]]:
+    """(Partitions without a row in the window, which had some in the `BELOW` commits with rows below it; what could not
+    be looked at). `wrote`: those with a row in the window. One of which the job's own state shows that nothing came
+    after its last row is idle, and left out; without a named source partition there is none.
+
+    Cost: two columns of these commits; of expired ones as `expired_tops`.
+    """
+    if ask.contract.position_partition is None:
+        return (), ()
+    table, unseen = ask.observation.table, list[NotSeen]()
+    below = newest_with_rows(table, reach.since, BELOW) if reach.since is not None else ()
+    highest: dict[Partition, int] = {}
+    if below and reach.since is not None:
+        brought = parts_by_commit(spark, table, ask.contract, below)
+        if isinstance(brought, NotSeen):
+            highest = _highest(added_places(spark, ask, below, below[0].parent_id, reach.since))
+        else:
+            highest = tops_of(part for parts in brought.values() for part in parts)
+    oldest = line_of(table, reach.until)[-1]
+    if len(below) < BELOW and oldest.has_commit_below:
+        older = expired_tops(spark, ask, oldest, BELOW - len(below), wrote)
+        if isinstance(older, NotSeen):
+            unseen.append(older)
+        else:
+            highest |= {each: max(top, highest.get(each, top)) for each, top in older.items()}
+    state = source_state(ask)
+    following = {each: state.following(each) if state is not None else None for each in highest}
+    silent = [
+        Stopped(each, top, None, max(0, (following[each] or 0) - top - 1))
+        for each, top in sorted(highest.items(), key=lambda each: each[0] or "")
+        if each not in wrote and following[each] != top + 1
+    ]
+    return tuple(silent), tuple(unseen)
+
+
+def _highest(places: DataFrame) -> dict[Partition, int]:
+    told = places.where("position IS NOT NULL").groupBy("partition").agg(F.max("position").alias("highest"))
+    return {row["partition"]: int(row["highest"]) for row in told.limit(MOST_PARTITIONS).collect()}
+
+
+def ends_untold(ask: Ask, reach: Reach, stopped: Sequence[Stopped]) -> NotSeen:
+    """What is said of partitions whose end is not judged, of which there is one at least: all of them were silent in
+    the whole window, or none."""
     column, place = ask.contract.position_partition or "", ask.contract.position or ""
     named = ", ".join(
         f"{shown(column, each.partition, ask.contract)} (last {shown(place, each.top, ask.contract)})"
         for each in stopped[:_NAMED]
     )
     more = f" and {len(stopped) - _NAMED} more" if len(stopped) > _NAMED else ""
-    several = "s" if len(stopped) > 1 else ""
-    quiet, has = min(each.quiet for each in stopped), "have" if several else "has"
-    since = f"{has} no row in the newest {quiet} commits with rows, while others go on" if quiet else ""
-    past = next((each for each in stopped if each.read), None)
-    read = (
-        f"by its own state the job has read {past.read:,} offsets beyond the last row of partition "
-        f"{shown(column, past.partition, ask.contract)}"
-        if past is not None
-        else ""
-    )
-    said = "; ".join(each for each in (since, read) if each)
+    several, has = ("s", " have") if len(stopped) > 1 else ("", " has")
+    said = []
+    quiet = [each.quiet for each in stopped if each.quiet is not None]
+    if not quiet:
+        said.append(f"{has} no row {_since(ask, reach)}, while others go on")
+    elif fewest := min(quiet):
+        said.append(f"{has} no row in the newest {fewest} commits with rows, while others go on")
+    else:
+        said.append(" may lack the last rows")
+    if past := next((each for each in stopped if each.read), None):
+        of = shown(column, past.partition, ask.contract)
+        said.append(f" by its own state the job has read {past.read:,} offsets beyond the last row of partition {of}")
     return NotSeen(
-        source=f"the end of source partition{several} {named}{more}",
-        reason=f"Source partition{several} {named}{more} {said}: idle, or its last rows are lost."
-        if since
-        else f"Of source partition{several} {named}{more} it is not known whether the last rows are lost: {said}.",
+        source=f"source partition{several} {named}{more}",
+        reason=f"Source partition{several} {named}{more}{';'.join(said)}: idle, or its last rows are lost.",
         remedy="Ask the source whether it has records there; if it has, they are missing.",
     )
+
+
+def _since(ask: Ask, reach: Reach) -> str:
+    if reach.since is None:
+        first = reach.main[0]
+        return f"from {short(first.snapshot_id)} ({first.committed_at:{_CLOCK}}) on, the oldest commit that is listed"
+    since = ask.observation.table.by_id[reach.since]
+    return f"after {short(reach.since)} ({since.committed_at:{_CLOCK}}), where the window begins"
+
+
+_CLOCK = "%Y-%m-%d %H:%M:%S UTC"
 
 
 def _gap(partition: str | None, top: int, read: int) -> PositionGap:
@@ -241,3 +301,96 @@ def _wrote(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> dict[s
             if part.rows:
                 found.setdefault(part.partition, []).append(place)
     return found
+
+
+_MOST_MANIFESTS = 400
+_NUMBER = re.compile(r"-?\d+")
+
+
+def expired_tops(
+    spark: SparkSession, ask: Ask, oldest: Snapshot, many: int, known: Collection[Partition]
+) -> dict[Partition, int] | NotSeen:
+    """Partition -> the highest position in data files that live at `oldest`, of the newest `many` commits below it,
+    deleted rows too. Files that by their bounds hold no partition but those that are `known` are passed over. NotSeen
+    where the files are too many, or a column had another name.
+
+    Cost: one manifest list, the manifests that the newest `many` of its writers wrote, and two columns of files that
+    may hold another partition: none where all partitions go on, as long as the column holds whole numbers.
+    """
+    table, contract = ask.observation.table, ask.contract
+    assert contract.position is not None
+    assert contract.position_partition is not None
+    names = [contract.position_partition, contract.position]
+    if other_names := renamed(table, names):
+        return other_names[0]
+    manifests = _newest(spark, oldest, many)
+    if len(manifests) > _MOST_MANIFESTS:
+        return _too_much(ask, oldest, many, f"more than {_MOST_MANIFESTS:,} manifests")
+    files = _files(spark, ask, oldest, manifests, many, known)
+    if len(files) > _MOST_FILES:
+        return _too_much(ask, oldest, many, f"more than {_MOST_FILES:,} data files")
+    if not files:
+        return {}
+    placed = places_in(spark, table, contract, files)
+    places = placed.where("partition IS NOT NULL AND position IS NOT NULL")
+    told = places.groupBy("partition").agg(F.max("position")).limit(MOST_PARTITIONS).collect()
+    return {row[0]: int(row[1]) for row in told}
+
+
+def _newest(spark: SparkSession, oldest: Snapshot, many: int) -> list[Manifest]:
+    """Those of `oldest` itself, which may have merged older ones, and of so many who wrote before, the last first: of
+    format v1, whose lists do not tell who was the last, all. At most one more than `_MOST_MANIFESTS`."""
+    chosen: list[Manifest] = []
+    writers: set[int] = set()
+    for each in newest_manifests(spark, oldest, _MOST_MANIFESTS + 1, first=(oldest,)):
+        if each.snapshot_id != oldest.snapshot_id:
+            writers.add(each.snapshot_id)
+        if len(writers) > many and each.sequence_number:
+            break
+        chosen.append(each)
+    return chosen
+
+
+def _files(
+    spark: SparkSession,
+    ask: Ask,
+    oldest: Snapshot,
+    manifests: Sequence[Manifest],
+    many: int,
+    known: Collection[Partition],
+) -> list[Entry]:
+    """Data files of the newest `many` commits below, that may hold another partition. What `oldest` itself brought is
+    not of them, unless it rewrote older files."""
+    asked = asked_of(ask.observation.table, ask.contract)
+    is_whole = asked.source is not None and asked.source.type in WHOLE
+    live = [
+        entry
+        for some in entries_by_commit(spark, manifests, asked)
+        for entry in some
+        if entry.status != 2 and entry.is_data
+        if oldest.operation != "append" or entry.snapshot_id != oldest.snapshot_id
+    ]
+    newest = set(sorted({entry.age for entry in live}, reverse=True)[:many])
+    numbers = [int(each) for each in known if each is not None and _NUMBER.fullmatch(each)]
+    return [
+        each
+        for each in live
+        if each.age in newest and _may_hold_another(each.source if is_whole else NO_BOUNDS, numbers)
+    ]
+
+
+def _may_hold_another(bounds: Bounds, known: Sequence[int]) -> bool:
+    """Between the bounds of the others all are known."""
+    if bounds.low is None or bounds.high is None:
+        return True
+    return sum(bounds.low <= each <= bounds.high for each in known) < bounds.high - bounds.low + 1
+
+
+def _too_much(ask: Ask, oldest: Snapshot, many: int, found: str) -> NotSeen:
+    return NotSeen(
+        source=f"what lay below snapshot {oldest.snapshot_id} of {ask.observation.table.name}",
+        reason="The commits below it have expired, and which source partitions the newest of them wrote is not known: "
+        f"that would be told by {found}.",
+        remedy=f"Ask again with a window that begins {many} commits later, or ask the source whether each of its "
+        "partitions goes on.",
+    )

@@ -1,6 +1,6 @@
 """The window's commits, sorted into what a task must read: main, and branches that were rolled back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from bot.observation.evidence import Ask
@@ -9,6 +9,7 @@ from bot.observation.listed import marks_of
 from bot.observation.looked import NotSeen
 from bot.observation.record import Record
 from bot.observation.table import Snapshot, TableState
+from spark_tasks._support.words import Inconclusive
 
 
 class Branch(Record):
@@ -37,21 +38,25 @@ class Reach(Record):
         return tuple(commit for branch in self.branches for commit in branch.commits)
 
 
-def reach_of(ask: Ask) -> Reach | NotSeen:
-    """The window's commits; NotSeen when the metadata no longer lists its end, or there is no commit yet."""
+def reach_of(ask: Ask) -> Reach:
+    """The window's commits. Raises Inconclusive when the metadata no longer lists its end, or there is no commit."""
     table, window = ask.observation.table, ask.window
     if window.until is None:
-        return NotSeen(
-            source=f"main of {table.name}",
-            reason="Nothing was ever committed to it, so there is no commit to be looked at.",
-            remedy="Look at the job: checkpoint_health, checkpoint_pairing and leaked_manifests need no commit. Ask "
-            "again after its first commit.",
+        raise Inconclusive(
+            NotSeen(
+                source=f"main of {table.name}",
+                reason="Nothing was ever committed to the table.",
+                remedy="Look at the job: checkpoint_health, checkpoint_pairing and leaked_manifests need no commit. "
+                "Ask again after its first commit.",
+            )
         )
     if window.until not in table.by_id:
-        return NotSeen(
-            source=f"snapshot {window.until} of {table.name}",
-            reason="The snapshot at which the window ends is not listed in the metadata (expired, or never there).",
-            remedy="Ask again with a window that ends at the present head.",
+        raise Inconclusive(
+            NotSeen(
+                source=f"snapshot {window.until} of {table.name}",
+                reason="The snapshot at which the window ends is no longer listed (expired, or never there).",
+                remedy="Ask again with a window that ends at the present head.",
+            )
         )
     inside = window.of(table)
     ids = {s.snapshot_id for s in inside}
@@ -77,9 +82,10 @@ def line_of(table: TableState, of: SnapshotId | None) -> Sequence[Snapshot]:
     return table.chain[place:]
 
 
-def no_commits(ask: Ask) -> str:
-    """Why `reach_of` gives none, as the beginning of a headline."""
-    return "The table has no commit yet" if ask.window.until is None else "The window's end is no longer listed"
+def by_age(table: TableState, snapshots: Iterable[int]) -> tuple[SnapshotId, ...]:
+    """Oldest first; one that is no longer listed is older than all that are."""
+    ids = (SnapshotId(snapshot) for snapshot in snapshots)
+    return tuple(sorted(ids, key=lambda snapshot: (table.place_of(snapshot), snapshot)))
 
 
 def begin_of(reach: Reach) -> SnapshotId | None:
@@ -91,6 +97,11 @@ def is_cut(ask: Ask, reach: Reach) -> bool:
     """Whether what lay where the window begins is no longer listed: the snapshot that was asked for or, from the first
     listed commit on, what that one was built on."""
     return reach.since is None and (ask.window.since is not None or any(c.has_commit_below for c in reach.main[:1]))
+
+
+def cut_off(ask: Ask, reach: Reach) -> tuple[NotSeen, ...]:
+    """What is said where the window's beginning is gone; nothing where it is listed."""
+    return (begin_expired(ask, reach),) if is_cut(ask, reach) else ()
 
 
 def begin_expired(ask: Ask, reach: Reach) -> NotSeen:

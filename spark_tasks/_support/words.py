@@ -1,12 +1,16 @@
 """Words of the answers: ids, times and values as a tired reader needs them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import wraps
+
+from pyspark.sql import SparkSession
 
 from bot.observation.contract import HIDDEN, TableContract
-from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.evidence import Answer, Ask, Task, Verdict
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
+from bot.observation.sentences import span
 
 MAX_ROWS = 20
 IDS_IN_A_SENTENCE = 4
@@ -20,15 +24,8 @@ def ids(snapshots: Sequence[SnapshotId]) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """A length of time by its two largest units: `45 s`, `12 min 5 s`, `3 h 20 min`, `2 d 4 h`."""
-    if abs(seconds) < 60:
-        return f"{seconds:.3g} s"
-    left, parts = round(abs(seconds)), []
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s")):
-        amount, left = divmod(left, size)
-        parts.append(f"{amount} {unit}" if amount else "")
-    first = next(place for place, part in enumerate(parts) if part)
-    return ("-" if seconds < 0 else "") + " ".join(part for part in parts[first : first + 2] if part)
+    """`45 s`, `12 min 5 s`, `3 h 20 min`, `2 d 4 h`."""
+    return span(timedelta(seconds=seconds))
 
 
 def moment(micros: int) -> str:
@@ -51,24 +48,55 @@ def shown(column: str, value: object, contract: TableContract) -> str:
     return HIDDEN if contract.hides(column) else cell(value)
 
 
+class Inconclusive(Exception):
+    """The question has no answer, for want of this."""
+
+    def __init__(self, *missing: NotSeen) -> None:
+        super().__init__(missing[0].reason)
+        self.missing = missing
+
+
 def could_not(headline: str, *missing: NotSeen) -> Answer:
     """An inconclusive answer that names what was missing."""
     return Answer(verdict=Verdict.INCONCLUSIVE, headline=headline, could_not_look=missing)
 
 
-def without_key(ask: Ask, what: str) -> Answer | None:
-    """An inconclusive answer where the contract names no key, or columns that the table does not have."""
+_Answers = Callable[[SparkSession, Ask], Answer]
+
+
+def answers(task: Task) -> Callable[[_Answers], _Answers]:
+    """Around a task's `answer`, which may raise Inconclusive."""
+
+    def around(answer: _Answers) -> _Answers:
+        @wraps(answer)
+        def told(spark: SparkSession, ask: Ask) -> Answer:
+            try:
+                return answer(spark, ask)
+            except Inconclusive as error:
+                return could_not(f"{task.title} cannot be told: {str(error).rstrip('.')}.", *error.missing)
+
+        return told
+
+    return around
+
+
+def require_key(ask: Ask) -> None:
+    """Raises Inconclusive where the contract names no key, or columns that the table does not have."""
     if not ask.contract.key:
-        return could_not(
-            f"{what} cannot be told: the contract of {ask.observation.table.name} names no key.",
+        raise Inconclusive(
             NotSeen(
                 source="contract.key",
                 reason="The contract names no columns that make two rows the same business fact.",
                 remedy="Name them as key in the table's contract.",
-            ),
+            )
         )
-    missing = absent_columns(ask, *ask.contract.key)
-    return could_not(f"{what} cannot be told: {missing[0].reason}", *missing) if missing else None
+    require_columns(ask, *ask.contract.key)
+
+
+def require_columns(ask: Ask, *columns: str | None) -> None:
+    """Raises Inconclusive where the table does not have one of these."""
+    if absent := absent_columns(ask, *columns):
+        raise Inconclusive(*absent)
 
 
 def absent_columns(ask: Ask, *columns: str | None) -> tuple[NotSeen, ...]:

@@ -61,7 +61,7 @@ def case_with_points(world: World, since: int | None, *, savepoints: bool) -> Ca
     jobs = case.observation.jobs.model_copy(update={"values": runs})
     seen = case.observation.model_copy(update={"checkpoints": points, "jobs": jobs})
     ask = Ask(observation=seen, window=case.window, contract=case.contract)
-    reach = tuple(reach_of_point(ask, each, {}, {}) for each in recovering(ask))
+    reach = tuple(reach_of_point(ask, each, {}) for each in recovering(ask))
     leaks = tuple(_judged(world, leak, seen) for leak in case.leaked.manifests)
     return case.model_copy(
         update={

@@ -33,7 +33,7 @@ def extent(plan: Plan) -> RecoveryExtentFinding:
     """What the evidence recovery_extent says at the time of the plan."""
     case = plan.case
     ask = Ask(observation=case.observation, window=case.window, contract=CONTRACT)
-    return RecoveryExtentFinding(points=tuple(reach_of_point(ask, each, {}, {}) for each in recovering(ask)))
+    return RecoveryExtentFinding(points=tuple(reach_of_point(ask, each, {}) for each in recovering(ask)))
 
 
 def with_extent(plan: Plan, found: RecoveryExtentFinding) -> Plan:

@@ -12,7 +12,7 @@ from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
 from bot.evidence import check_answer, find_tasks
 from bot.observation.evidence import Answer, Ask
-from spark_tasks import duplicate_commits, table_health
+from spark_tasks import duplicate_commits
 from spark_tasks._support import commit_files as _commit_files
 from spark_tasks._support import data_files as _data_files
 from spark_tasks._support import reading as _reading
@@ -60,7 +60,6 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Asks:
     for module in (_commit_files, _data_files, duplicate_commits):
         monkeypatch.setattr(module, "own_manifests", lambda _spark, commits: commits)
         monkeypatch.setattr(module, "entries_by_commit", manifests.entries_by_commit)
-    monkeypatch.setattr(table_health, "_sizes", manifests.sizes)
     tasks = find_tasks(spark_tasks)
 
     def put(name: str, ask: Ask) -> Answer:

@@ -12,9 +12,10 @@ from bot.observation.evidence import Ask, Verdict
 from bot.observation.findings import PositionGap, ReplayedRowsFinding
 from bot.observation.table import Window
 from spark_tasks import missing_positions, replayed_rows
-from spark_tasks._support import few_entries as _few_entries
 from spark_tasks._support import manifests as _manifests
-from spark_tasks._support.coverage import Edge, Part, Partition, is_apart, spans_of
+from spark_tasks._support.coverage import Edge, Part, Partition, spans_of
+from spark_tasks._support.manifest_entries import Asked as AskedOf
+from spark_tasks._support.manifest_entries import entries_by_commit
 from spark_tasks._support.positions import Edges, Positions, by_ranges
 from spark_tasks._support.window import reach_of
 from tests.actions.worlds import closed, made
@@ -89,8 +90,7 @@ def test_partitions_are_compared_each_by_itself() -> None:
     """Both count from 0."""
     both = [part(0, 9, of="0"), part(0, 9, of="1")]
 
-    assert is_apart(both)
-    assert not is_apart([*both, part(9, 12, of="1")])
+    assert spans_of([*both, part(9, 12, of="1")], is_dense=False) is None
     assert spans_of(both) == {"0": [(0, 9)], "1": [(0, 9)]}
 
 
@@ -100,7 +100,6 @@ def test_a_hole_of_one_partition_is_judged_without_spark(orders: OrdersTable) ->
     orders.commits("a", 2, range(12, 20))
     ask = orders.ask(before)
     reach = reach_of(ask)
-    assert not isinstance(reach, missing_positions.NotSeen)
     found = by_ranges(edges(Edge(None, 12, 9)), [part(12, 19, of=None)], [], 20)
 
     answer = missing_positions.judge(ask, missing_positions.Facts(reach, found, gaps=found.gaps.first))
@@ -115,7 +114,6 @@ def test_a_hole_of_one_partition_is_judged_without_spark(orders: OrdersTable) ->
     [
         (replayed_rows.Facts(10, 0), Verdict.RULED_OUT),
         (replayed_rows.Facts(10, 2), Verdict.INCONCLUSIVE),
-        (replayed_rows.Facts(0, 2), Verdict.INCONCLUSIVE),
         (replayed_rows.Facts(10, 0, within=1, own=(replayed_rows.Pair(7, 7, 1, 0),)), Verdict.CONFIRMED),
         (replayed_rows.Facts(10, 0, 0, 3, 0, 5, 7, (replayed_rows.Pair(7, 8, 3, 0),)), Verdict.CONFIRMED),
     ],
@@ -128,7 +126,6 @@ def test_what_came_again_is_judged_without_spark(
     orders.commits("a", 2, range(10, 20))
     ask = orders.ask(before)
     reach = reach_of(ask)
-    assert not isinstance(reach, replayed_rows.NotSeen)
 
     answer = replayed_rows.judge(ask, reach, facts)
 
@@ -202,10 +199,10 @@ def test_pyiceberg_reads_what_spark_reads(session: SparkSession, orders: OrdersT
     orders.sets({"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"})
     write(orders, "a4[40:50]")
     table = orders.state()
-    columns = (table.columns[2], None, table.columns[1], table.columns[4])
+    asked = AskedOf(table.columns[2], table.columns[1], table.columns[4])
 
-    read = _few_entries.entries_by_commit(session, _manifests.own_manifests(session, table.snapshots), columns)
-    told = manifests.entries_by_commit(session, table.snapshots, columns)
+    read = entries_by_commit(session, _manifests.own_manifests(session, table.snapshots), asked)
+    told = manifests.entries_by_commit(session, table.snapshots, asked)
 
     by_spark, by_pyiceberg = (
         sorted(each for some in of for each in some if each.status in {1, 2}) for of in (read, told)

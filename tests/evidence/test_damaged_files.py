@@ -143,23 +143,6 @@ def test_a_cut_file_of_vectors_is_damaged(ask: Ask, puffin: Path, asks: Asks) ->
     assert answer.finding.files[0].problem.startswith("It has 20 bytes instead of ")
 
 
-@pytest.mark.parametrize("damage", ["cut", "turned"])
-def test_who_fails_over_a_vector_names_its_file(
-    runner: SparkEvidenceRunner, ask: Ask, puffin: Path, damage: str
-) -> None:
-    """Cut short, or with other bytes in the last vector and its size as before."""
-    content = bytearray(puffin.read_bytes())
-    footer = int.from_bytes(content[-12:-8], "little")
-    last = len(content) - footer - 16
-    content[last - 12 : last - 8] = bytes(each ^ 0xFF for each in content[last - 12 : last - 8])
-    puffin.write_bytes(content if damage == "turned" else content[:20])
-
-    with pytest.raises(FileDamaged) as failed:
-        runner.run(TASKS["duplicate_rows"].task, ask, tag=f"vector-{damage}", on_progress=deaf)
-
-    assert failed.value.path.endswith(str(puffin))
-
-
 def examined(asks: Asks, ask: Ask, *tasks: str) -> Examined:
     """The mode's answer after these tasks have answered."""
     found = {task: asks(task, ask).finding for task in tasks}

@@ -163,7 +163,7 @@ def test_from_the_first_listed_commit_nothing_is_ruled_out_against_what_has_expi
     of the commit above."""
     gone, first, _ = write(orders, "a1[0:100] a2[100:200] a3[200:300]").commits
     orders.expires(gone)
-    tasks = ("replayed_rows", "corrected_rows", "late_rows", "backfill_boundary", "schema_drift")
+    tasks = ("replayed_rows", "corrected_rows", "late_rows", "schema_drift")
 
     told = {task: asks(task, orders.ask(None)) for task in tasks}
 

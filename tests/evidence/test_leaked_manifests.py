@@ -22,8 +22,8 @@ from bot.observation.ledger import FileWriter, SourceRange
 from bot.observation.looked import NotSeen
 from bot.observation.table import Snapshot, TableState
 from spark_tasks import leaked_manifests
-from spark_tasks._support.few_entries import Edges
 from spark_tasks._support.leaked_files import Listed
+from spark_tasks._support.manifest_entries import NO_BOUNDS, Bounds, Entry
 from tests.evidence.conftest import Asks
 from tests.evidence.empty_tales import answer_of
 from tests.evidence.flink_words import done
@@ -68,10 +68,10 @@ def ask_about(
 def listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each manifest lists one file with positions 20 to 29, which is on storage, and not in the table."""
     low, high = (position.to_bytes(8, "little") for position in (20, 29))
-    untold = Edges(None, None)
-    file = Listed("file", 10, 0, is_in_table=False, is_missing=False, edges=(Edges(low, high, 0), untold, untold))
+    entry = Entry(0, 1, 0, "file", 10, 0, (Bounds(low, high, 0), NO_BOUNDS, NO_BOUNDS))
+    file = Listed(entry, is_in_table=False, is_missing=False)
     monkeypatch.setattr(
-        leaked_manifests, "files_listed", lambda _spark, _table, leaks, _: {m.path: (file,) for m in leaks}
+        leaked_manifests, "files_listed", lambda _spark, _table, _contract, leaks: {m.path: (file,) for m in leaks}
     )
     monkeypatch.setattr(leaked_manifests, "files_by_commit", _brought)
 
@@ -188,7 +188,7 @@ def test_a_manifest_that_cannot_be_read_is_said_and_not_counted(
     before = orders.commits("a", 5, range(10))
     orders.leaves_manifest("a", 3, TEN)
     monkeypatch.setattr(
-        leaked_manifests, "files_listed", lambda _spark, _table, leaks, _: {m.path: None for m in leaks}
+        leaked_manifests, "files_listed", lambda _spark, _table, _contract, leaks: {m.path: None for m in leaks}
     )
 
     answer = judged(ask_about(orders, before, run_of("a")))

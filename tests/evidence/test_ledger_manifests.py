@@ -31,7 +31,7 @@ from bot.observation.table import Column, PartitionField, Ref, TouchedPartitions
 from spark_tasks._support import commit_files as _commit_files
 from spark_tasks._support import reading as _reading
 from spark_tasks._support.commit_files import moment_of, word_of
-from spark_tasks._support.few_entries import NULL, parted_by
+from spark_tasks._support.manifest_entries import NULL, parted_by
 from spark_tasks.ledger import COLUMNS
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, done, manifest, run

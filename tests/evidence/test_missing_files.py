@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from pyiceberg.transforms import DayTransform, IdentityTransform
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
@@ -62,20 +61,6 @@ def test_a_file_of_an_older_commit_is_named_with_its_commit_and_rows(orders: Ord
     assert answer.headline.startswith("2 files with 40 rows that the head names are not on storage, added by …")
 
 
-def test_a_missing_file_is_told_with_its_partition(orders: OrdersTable, asks: Asks) -> None:
-    """As engines show it; not by a column that is hidden, nor where its spec had none."""
-    first = orders.commits_files("a", 1, {"one.parquet": range(10)})
-    orders.partitions_by(("event_time", DayTransform()), ("customer", IdentityTransform()))
-    head = orders.commits("a", 2, [7])
-    for path in orders.data_folder.rglob("*.parquet"):
-        path.unlink()
-
-    answer = asks("missing_files", orders.ask(head))
-
-    assert finding_of(answer).commits == (first, head)
-    assert sorted(row[-1] for row in answer.rows) == ["", "day(event_time)=2026-11-03"]
-
-
 def test_a_missing_delete_file_is_told_first_and_has_no_rows(orders: OrdersTable, asks: Asks) -> None:
     """With it the rows that it deletes would come back."""
     orders.commits("a", 1, range(10))
@@ -129,22 +114,6 @@ def test_files_that_lie_elsewhere_are_asked_one_by_one(
     found = finding_of(answer)
     assert (answer.verdict, found.count, found.not_asked) == (verdict, missing, not_asked)
     assert bool(answer.could_not_look) is (not_asked > 0)
-
-
-def test_the_count_is_whole_though_only_some_are_asked_for(
-    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A listing that misses nothing that is there can be relied on."""
-    monkeypatch.setattr(missing_files, "MAX_ASKED", 2)
-    names = [f"{number:02d}.parquet" for number in range(25)]
-    orders.commits_files("a", 1, {name: range(2) for name in names})
-    head = orders.commits("a", 2, range(10, 20))
-    removes(orders, *names[:23])
-
-    answer = asks("missing_files", orders.ask(head))
-
-    assert (finding_of(answer).count, finding_of(answer).rows) == (23, 46)
-    assert len(answer.rows) == 20
 
 
 def test_what_a_listing_leaves_out_is_not_called_missing(
@@ -223,20 +192,6 @@ def test_hidden_names_of_the_whole_table_are_not_asked_for(orders: OrdersTable, 
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert (finding_of(answer).count, finding_of(answer).not_asked) == (0, 3)
-
-
-def test_what_is_not_asked_for_in_a_hidden_folder_is_not_called_missing(
-    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The listing is whole but for such folders: that tells nothing of what lies in them."""
-    monkeypatch.setattr(missing_files, "MAX_ASKED", 1)
-    head = orders.commits_files("a", 1, {"0.parquet": range(3), "_folder/1.parquet": range(3), "2.parquet": range(3)})
-    for name in ("0.parquet", "2.parquet"):
-        (orders.data_folder / name).unlink()
-
-    found = asks("missing_files", orders.ask(head)).finding
-
-    assert (found.count, found.not_asked) == (2, 1)
 
 
 def unread_by(answer: Answer) -> UnreadableFilesFinding:

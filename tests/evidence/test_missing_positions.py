@@ -204,7 +204,10 @@ def test_all_gaps_are_counted_and_twenty_are_shown(orders: OrdersTable, asks: As
 
 @pytest.mark.parametrize(
     ("position", "source", "said"),
-    [(None, "contract.position", "names no position column"), ("customer", "column customer", "holds string")],
+    [
+        (None, "contract.position", "names no column that holds the source position"),
+        ("customer", "column customer", "holds string"),
+    ],
 )
 def test_without_a_position_that_is_a_number_nothing_is_told(
     orders: OrdersTable, judges: Asks, position: str | None, source: str, said: str
@@ -316,7 +319,7 @@ def test_counts_agree_with_brute_force_over_partitions(orders: OrdersTable, asks
     if lost:
         assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, lost)
     said = [missing.source for missing in answer.could_not_look]
-    assert [bool(nowhere), bool(silent)] == [any(end in source for source in said) for end in (" below ", " in the ")]
+    assert [bool(nowhere), bool(silent)] == [any(end in source for source in said) for end in (" below ", "(last ")]
     assert lost or nowhere or silent or answer.verdict is Verdict.RULED_OUT
 
 
@@ -340,8 +343,8 @@ def test_a_partition_that_is_silent_in_the_whole_window_is_named(orders: OrdersT
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert answer.finding is None
-    assert "source partition 1 (last 29) has no row after" in answer.headline
-    assert "idle, or its rows are lost" in answer.headline
+    assert "Source partition 1 (last 29) has no row after" in answer.headline
+    assert "idle, or its last rows are lost" in answer.headline
     assert "Ask the source" in answer.could_not_look[0].remedy
 
 
@@ -350,10 +353,10 @@ def test_a_partition_that_is_silent_in_the_whole_window_is_named(orders: OrdersT
     [
         ("a", 2, 30, Verdict.RULED_OUT, "No position is missing"),
         ("a", 3, 30, Verdict.RULED_OUT, "No position is missing"),
-        ("a", 2, 35, Verdict.INCONCLUSIVE, "the job has read 5 offsets of partition 1 that made no row"),
-        ("a", 2, -2, Verdict.INCONCLUSIVE, "idle, or its rows are lost"),
-        ("a", 1, 30, Verdict.INCONCLUSIVE, "idle, or its rows are lost"),
-        ("b", 3, 30, Verdict.INCONCLUSIVE, "idle, or its rows are lost"),
+        ("a", 2, 35, Verdict.INCONCLUSIVE, "the job has read 5 offsets beyond the last row of partition 1"),
+        ("a", 2, -2, Verdict.INCONCLUSIVE, "idle, or its last rows are lost"),
+        ("a", 1, 30, Verdict.INCONCLUSIVE, "idle, or its last rows are lost"),
+        ("b", 3, 30, Verdict.INCONCLUSIVE, "idle, or its last rows are lost"),
     ],
     ids=["idle", "idle since", "read and lost", "not begun", "older state", "another run"],
 )
@@ -436,7 +439,7 @@ def test_a_partition_that_is_removed_wholly_is_never_ruled_out(orders: OrdersTab
     answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert f"source partition {lost} (last {ends[lost] - 1})" in answer.headline
+    assert f"Source partition {lost} (last {ends[lost] - 1})" in answer.headline
 
 
 @given(history=histories(), many=some.integers(0, 4), near=some.integers(0, 3), packed=some.booleans())

@@ -12,9 +12,8 @@ from bot.observation.findings import OrphanFilesFinding
 from bot.observation.flink import CheckpointKind, JobRun
 from bot.observation.ids import SnapshotId
 from bot.observation.looked import Seen
-from spark_tasks._support import leaked_files
-from spark_tasks._support.beside import begin_of
-from spark_tasks._support.window import Reach, reach_of
+from spark_tasks._support.window import reach_of
+from spark_tasks.orphan_files import begin_of
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.evidence.test_ledger import completed, run_of
@@ -225,7 +224,7 @@ def test_more_files_of_manifests_than_are_looked_at_are_no_orphans(
     before = orders.commits("a", 5, range(10))
     orders.commits("a", 6, range(10, 20))
     orders.leaves_manifest("a", 7, {f"{number}.parquet": [20 + number] for number in range(3)})
-    monkeypatch.setattr(leaked_files, "MAX_PATHS", 2)
+    monkeypatch.setattr("spark_tasks._support.leaked_files.MAX_PATHS", 2)
 
     with pytest.raises(EvidenceFailed, match="more"):
         asks("orphan_files", ask_about(orders, before))
@@ -290,9 +289,7 @@ def begun(before: timedelta, *checkpoints: int) -> JobRun:
 
 def looks_back(ask: Ask) -> timedelta:
     """How far before now a file of the window's time may have been written."""
-    reach = reach_of(ask)
-    assert isinstance(reach, Reach)
-    return datetime.now(UTC) - begin_of(ask, reach)
+    return datetime.now(UTC) - begin_of(ask, reach_of(ask))
 
 
 def test_from_the_tables_first_commit_on_all_that_the_run_wrote_is_looked_at(orders: OrdersTable, asks: Asks) -> None:

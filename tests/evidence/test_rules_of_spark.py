@@ -3,12 +3,11 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import pytest
+from cachetools import LRUCache
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry, ManifestEntryStatus, write_manifest
 from pyiceberg.partitioning import PartitionSpec
@@ -19,18 +18,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.observation.evidence import Ask
-from bot.observation.ids import SnapshotId
 from bot.observation.table import Window
-from spark_tasks._support import few_entries as _few_entries
+from spark_tasks._support import manifest_entries as _manifest_entries
 from spark_tasks._support import reading as _reading
-from spark_tasks._support.commit_files import Written, written_by_commits
-from spark_tasks._support.data_files import files_of
-from spark_tasks._support.few_entries import Edges, Entry, few_entries, stored_entries
+from spark_tasks._support.manifest_entries import Entry, few_entries, stored_entries
 from spark_tasks._support.manifests import Manifest, own_manifests
-from spark_tasks._support.source_ranges import Range
-from spark_tasks._support.window import reach_of
-from spark_tasks.duplicate_commits import Shared, brought_by
-from spark_tasks.duplicate_files import Repeats, repeats_in
 from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable
 from tests.upserts import upserts
@@ -186,92 +178,27 @@ def eventful(orders: OrdersTable) -> Ask:
 
 def ways(monkeypatch: pytest.MonkeyPatch, few: bool) -> None:
     """From here on entries come at once, or those of two commits at a time at the most."""
-    monkeypatch.setattr(_few_entries, "FEW_ENTRIES", 2_500 if few else -1)
-    monkeypatch.setattr(_few_entries, "AT_A_TIME", 2)
+    monkeypatch.setattr(_manifest_entries, "FEW_ENTRIES", 2_500 if few else -1)
+    monkeypatch.setattr(_manifest_entries, "AT_A_TIME", 2)
 
 
-def counted(spark: SparkSession, ask: Ask, position: str | None) -> Written:
-    """In one order, with what has no order sorted."""
-    table, contract = ask.observation.table, ask.contract.model_copy(update={"position": position})
-    found = written_by_commits(spark, table, contract, ask.window.of(table))
-    counts = (each._replace(writers=sorted(each.writers), spec_ids=sorted(each.spec_ids)) for each in found.counts)
-    covered = found.covered
-    in_order = replace(covered, positions=tuple(sorted(covered.positions, key=astuple)), times=())
-    return found._replace(counts=sorted(counts), covered=in_order)
+ALIKE = ("ledger", "duplicate_files", "duplicate_commits", "missing_positions", "replayed_rows", "recovery_extent")
 
 
-def repeats(spark: SparkSession, ask: Ask) -> Repeats:
-    """At the window's end."""
-    reach = reach_of(ask)
-    return repeats_in(spark, ask.observation.table.by_id[ask.window.until], reach.main)
-
-
-@pytest.mark.parametrize("name", ["source_position", "source_partition", "none"])
-def test_a_commit_s_files_are_counted_alike_however_many_come(
-    spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch, name: str
+@pytest.mark.parametrize("partition", [None, "source_partition"])
+@pytest.mark.parametrize("task", ALIKE)
+def test_an_answer_is_the_same_however_many_entries_come(
+    eventful: Ask, asks: Asks, monkeypatch: pytest.MonkeyPatch, task: str, partition: str | None
 ) -> None:
-    """Counts, writers, specs, and ranges of four bytes, of eight and of none: however many come at a time."""
-    position = name if name != "none" else None
-    ways(monkeypatch, few=True)
-    here = counted(spark, eventful, position)
-
-    ways(monkeypatch, few=False)
-    in_parts = counted(spark, eventful, position)
-
-    assert here == in_parts
-    assert {(each.is_added, each.is_data) for each in here.counts} >= {(True, True), (False, True), (True, False)}
-    assert {writer for each in here.counts for writer in each.writers} >= {"00003-0", "00003-12"}
-    assert {(each.subtask, each.attempt) for those in here.writers.values() for each in those} >= {(3, 0), (3, 12)}
-
-
-def test_repeated_files_are_told_alike_however_many_come(
-    spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Paths, harm, and the sets of commits that share a file."""
-    ways(monkeypatch, few=True)
-    here = repeats(spark, eventful)
-
-    ways(monkeypatch, few=False)
-    in_parts = repeats(spark, eventful)
-
-    assert here == in_parts
-    found, _around = here
-    assert found.repeated >= 2
-    assert [each.extra for each in found.sample] == sorted((each.extra for each in found.sample), reverse=True)
-
-
-@pytest.mark.parametrize("task", ["ledger", "duplicate_files", "duplicate_commits"])
-def test_an_answer_is_the_same_however_many_come(
-    eventful: Ask, asks: Asks, monkeypatch: pytest.MonkeyPatch, task: str
-) -> None:
-    """Nobody can see from an answer how many entries the window has."""
-    here = asks(task, eventful)
-    ways(monkeypatch, few=False)
-
-    in_parts = asks(task, eventful)
-
-    assert here == in_parts
-
-
-@pytest.mark.parametrize("partition", [None, "source_partition", "no_such_column"])
-def test_what_commits_brought_is_told_alike_however_many_come(
-    spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch, partition: str | None
-) -> None:
-    """Ranges by position and by event time, and the files that commits share."""
-    table = eventful.observation.table
+    """Writers, ranges, shared and deleted files: nobody can see from an answer how many entries the window has."""
     contract = eventful.contract.model_copy(update={"position_partition": partition})
-    commits = eventful.window.of(table)
+    ask = eventful.model_copy(update={"contract": contract})
+    ways(monkeypatch, few=True)
+    here = asks(task, ask)
 
-    def brought() -> tuple[set[Range], set[Range], frozenset[SnapshotId], dict[tuple[SnapshotId, ...], Shared]]:
-        covered, shared = brought_by(spark, table, contract, commits)
-        return set(covered.positions), set(covered.times), covered.commits, dict(shared)
-
-    here = brought()
     ways(monkeypatch, few=False)
 
-    assert here == brought()
-    assert len(here[0]) >= 3 or partition == "no_such_column"
-    assert here[3]
+    assert here == asks(task, ask)
 
 
 def test_few_entries_of_many_manifests_are_counted_over_all_tasks(
@@ -284,9 +211,9 @@ def test_few_entries_of_many_manifests_are_counted_over_all_tasks(
     tasks = stored_entries(spark, manifests).select(F.spark_partition_id()).distinct().count()
     undercounted = [each._replace(added=1, existing=0, removed=0) for each in manifests]
 
-    monkeypatch.setattr(_few_entries, "FEW_ENTRIES", len(found))
+    monkeypatch.setattr(_manifest_entries, "FEW_ENTRIES", len(found))
     whole = few_entries(spark, undercounted)
-    monkeypatch.setattr(_few_entries, "FEW_ENTRIES", len(found) - 1)
+    monkeypatch.setattr(_manifest_entries, "FEW_ENTRIES", len(found) - 1)
 
     assert whole == found
     assert few_entries(spark, undercounted) is None
@@ -300,7 +227,7 @@ def test_a_list_that_counts_too_little_is_not_believed(
     """Where more entries come than a manifest list says, or than are few, they come so many at a time."""
     head = orders.commits_files("a", 1, {"one.parquet": range(3), "two.parquet": range(3, 6), "three.parquet": [9]})
     manifests = own_manifests(spark, Window(since=None, until=head).of(orders.state()))
-    monkeypatch.setattr(_few_entries, "FEW_ENTRIES", 2)
+    monkeypatch.setattr(_manifest_entries, "FEW_ENTRIES", 2)
 
     claimed = few_entries(spark, [each._replace(added=1) for each in manifests])
 
@@ -329,9 +256,9 @@ def test_an_entry_inherits_the_commit_and_the_spec_of_its_manifest(spark: SparkS
         manifest.add_entry(ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, snapshot_id=None, data_file=file))
     listed = Manifest(f"file://{path}", None, 5, 1, snapshot_id=7, added=1, existing=0, removed=0)
 
-    found = few_entries(spark, [listed], (None,))
+    found = few_entries(spark, [listed])
 
-    inherited = Entry(7, 1, 0, "s3://lake/one.parquet", 3, 5, (Edges(None, None),), format="PARQUET", bytes=1, age=1)
+    inherited = Entry(7, 1, 0, "s3://lake/one.parquet", 3, 5, format="parquet", bytes=1, age=1)
     assert found == [inherited]
 
 
@@ -339,29 +266,26 @@ def test_an_entry_inherits_the_commit_and_the_spec_of_its_manifest(spark: SparkS
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Paths of the manifests that were read, in order."""
     read: list[str] = []
-    through = _few_entries.stored_entries
+    through = _manifest_entries.stored_entries
 
     def stored(spark: SparkSession, manifests: Sequence[Manifest], **more: Any) -> DataFrame:
         read.extend(each.path for each in manifests)
         return through(spark, manifests, **more)
 
-    monkeypatch.setattr(_few_entries, "stored_entries", stored)
+    monkeypatch.setattr(_manifest_entries, "stored_entries", stored)
     monkeypatch.setattr(_reading, "stored_entries", stored)
     return read
 
 
 def test_what_one_task_has_read_of_a_manifest_serves_the_others(eventful: Ask, asks: Asks, reads: list[str]) -> None:
-    """Each is read once, and once more by the first task that asks for more of it; never by one that asks for less."""
-    asks("table_health", eventful)
-    bare = set(reads)
-    asks("duplicate_commits", eventful)
-    with_bounds = len(reads)
-    again = [asks(task, eventful) for task in ("ledger", "table_health", "duplicate_commits", "ledger")]
+    """Each is read once, whoever asks first."""
+    told = [
+        asks(task, eventful) for task in ("duplicate_files", "duplicate_commits", "ledger", "recovery_extent", "ledger")
+    ]
 
-    assert bare
-    assert max(Counter(reads[:with_bounds]).values()) <= 2
-    assert not set(reads[with_bounds:]) & bare
-    assert again[0] == again[3]
+    assert reads
+    assert max(Counter(reads).values()) == 1
+    assert told[2] == told[4]
 
 
 def test_a_manifest_that_is_checked_is_read_itself(eventful: Ask, asks: Asks, reads: list[str]) -> None:
@@ -380,38 +304,10 @@ def test_copies_that_are_too_many_are_read_again(
 ) -> None:
     """The bound is on memory, not on answers."""
     whole = asks("ledger", eventful)
-    monkeypatch.setattr(_few_entries, "MOST_BYTES", 2_000)
-    monkeypatch.setattr(_few_entries, "_COPIES", WeakKeyDictionary())
+    monkeypatch.setattr(_manifest_entries, "_COPIES", LRUCache(3, getsizeof=lambda copy: len(copy[1]) + 1))
     before = len(reads)
 
     cut = [asks("ledger", eventful) for _ in range(2)]
 
     assert cut == [whole, whole]
     assert len(reads) - before > before
-
-
-@pytest.mark.parametrize("task", ["missing_positions", "replayed_rows", "recovery_extent", "table_health"])
-def test_files_are_told_alike_from_copies_and_by_spark(
-    eventful: Ask, asks: Asks, monkeypatch: pytest.MonkeyPatch, task: str
-) -> None:
-    """Those of each commit, with their bounds."""
-    ways(monkeypatch, few=True)
-    here = asks(task, eventful)
-    ways(monkeypatch, few=False)
-
-    assert here == asks(task, eventful)
-
-
-def test_every_file_of_a_commit_is_told_alike_however_many_come(
-    spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also what it deletes, and the file that a delete is about."""
-    table = eventful.observation.table
-    commits, position = eventful.window.of(table), next(c for c in table.columns if c.name == "source_position")
-    found = []
-    for few in (True, False):
-        ways(monkeypatch, few=few)
-        found.append(sorted(files_of(spark, commits, position), key=str))
-
-    assert found[0] == found[1]
-    assert {each.content for each in found[0]} >= {"data", "equality-deletes"}

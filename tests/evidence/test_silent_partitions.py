@@ -20,8 +20,7 @@ from bot.adapters.spark_server import SparkServer
 from bot.cli import app
 from bot.observation.evidence import Verdict
 from bot.observation.ids import SnapshotId, short
-from spark_tasks import missing_positions
-from spark_tasks._support import unlisted as _unlisted
+from spark_tasks._support import tails as _tails
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import stored
 from tests.evidence.test_ledger_manifests import MERGING
@@ -54,7 +53,7 @@ def test_from_the_first_listed_commit_a_silent_partition_is_named(orders: Orders
     answer = asks("missing_positions", orders.ask(None, contract=BY_PARTITION))
 
     assert (answer.verdict, answer.finding) == (Verdict.INCONCLUSIVE, None)
-    assert f"source partition 1 (last 9) has no row from {short(first)}" in answer.headline
+    assert f"Source partition 1 (last 9) has no row from {short(first)}" in answer.headline
     assert "the oldest commit that is listed" in answer.headline
 
 
@@ -65,7 +64,7 @@ def test_above_a_few_listed_commits_it_is_named_as_well(orders: OrdersTable, ask
     answer = asks("missing_positions", orders.ask(since, contract=BY_PARTITION))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert f"source partition 1 (last 9) has no row after {short(since)}" in answer.headline
+    assert f"Source partition 1 (last 9) has no row after {short(since)}" in answer.headline
 
 
 def test_where_every_partition_goes_on_nothing_is_open(orders: OrdersTable, asks: Asks) -> None:
@@ -86,7 +85,7 @@ def test_no_older_file_is_read_whose_bounds_name_no_other_partition(session: Spa
     ask = orders.ask(None, contract=BY_PARTITION)
     oldest = ask.observation.table.chain[-1]
 
-    both, one = (_unlisted.highest_below(session, ask, oldest, 20, known) for known in ({"0", "1"}, {"0"}))
+    both, one = (_tails.expired_tops(session, ask, oldest, 20, known) for known in ({"0", "1"}, {"0"}))
 
     assert both == {}
     assert one["1"] == 9
@@ -113,7 +112,7 @@ def test_a_gap_is_confirmed_beside_it(orders: OrdersTable, asks: Asks) -> None:
     answer = asks("missing_positions", orders.ask(None, contract=BY_PARTITION))
 
     assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, 5)
-    assert answer.could_not_look[0].source == "source partition 1 (last 9) in the window"
+    assert answer.could_not_look[0].source == "source partition 1 (last 9)"
 
 
 def test_rows_that_the_oldest_listed_commit_compacted_are_below_it(orders: OrdersTable, asks: Asks) -> None:
@@ -126,7 +125,7 @@ def test_rows_that_the_oldest_listed_commit_compacted_are_below_it(orders: Order
     answer = asks("missing_positions", orders.ask(None, contract=BY_PARTITION))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "source partition 1 (last 4)" in answer.headline
+    assert "Source partition 1 (last 4)" in answer.headline
 
 
 @pytest.mark.parametrize("merges", [False, True], ids=["a manifest each", "merged manifests"])
@@ -135,7 +134,7 @@ def test_one_that_had_stopped_long_before_is_not_named(
 ) -> None:
     """It is silent in all commits below the window that are looked at, as where these are listed: partition 2 wrote
     last in the fifth commit below the oldest, partition 1 in the third."""
-    monkeypatch.setattr(missing_positions, "BELOW", 3)
+    monkeypatch.setattr(_tails, "BELOW", 3)
     table = OrdersTable(tmp_path, MERGING if merges else {})
     told = {1: (0, 1, 2), 2: (0, 1), 3: (0, 1)}
     below = [writes(table, checkpoint, *told.get(checkpoint, (0,))) for checkpoint in range(1, 6)]
@@ -147,7 +146,7 @@ def test_one_that_had_stopped_long_before_is_not_named(
     table.close()
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.could_not_look[0].source == "source partition 1 (last 14) in the window"
+    assert answer.could_not_look[0].source == "source partition 1 (last 14)"
 
 
 @pytest.mark.parametrize("bound", ["_MOST_FILES", "_MOST_MANIFESTS"])
@@ -155,7 +154,7 @@ def test_too_much_to_be_looked_at_leaves_it_open(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
     """Could not look is no answer that nothing is there."""
-    monkeypatch.setattr(_unlisted, bound, 1)
+    monkeypatch.setattr(_tails, bound, 1)
     first = goes_silent(orders, 4)[0]
 
     answer = asks("missing_positions", orders.ask(None, contract=BY_PARTITION))
@@ -196,7 +195,7 @@ def test_a_table_of_format_v1_is_looked_at_as_well(tmp_path: Path, asks: Asks) -
     orders.close()
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "source partition 1 (last 9)" in answer.headline
+    assert "Source partition 1 (last 9)" in answer.headline
 
 
 RUN = CliRunner()

@@ -133,7 +133,7 @@ def heavy(spark: SparkSession, ask: Ask) -> Answer:
         .collect()
     )
     answer = TASKS["ledger"].answer(spark, ask)
-    return answer.model_copy(update={"remarks": (*answer.remarks, str([tuple(row) for row in sums]))})
+    return answer.model_copy(update={"sources": (*answer.sources, str([tuple(row) for row in sums]))})
 
 
 def test_a_worker_that_is_killed_under_a_task_changes_no_answer(

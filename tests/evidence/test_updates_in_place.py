@@ -48,7 +48,7 @@ def updates(orders: OrdersOfFormat3) -> None:
     orders.says(f"UPDATE {NAME} SET customer = 'x' WHERE source_position BETWEEN 20 AND 29")  # noqa: S608 - ours
 
 
-@pytest.mark.parametrize("task", ["replayed_rows", "late_rows", "backfill_boundary"])
+@pytest.mark.parametrize("task", ["replayed_rows", "late_rows"])
 def test_rows_that_were_updated_did_not_come_again(orders: OrdersOfFormat3, asks: Asks, task: str) -> None:
     """As of an update that copies whole files, it is left open whether it brought new rows beside."""
     before = orders.commits("a", 1, range(100))

@@ -244,7 +244,7 @@ HOSTILE = {
 """Column names that would be something else in a statement."""
 TIMES = {"s", "seconds"}
 WITH_COLUMNS = ("duplicate_rows", "missing_positions", "late_rows", "replayed_rows", "corrected_rows",
-                "backfill_boundary", "freshness", "ledger")  # fmt: skip
+                "freshness", "ledger")  # fmt: skip
 """Every task that is told columns by the contract."""
 COMMITS = (
     ("a", 1, range(900, 1000)),

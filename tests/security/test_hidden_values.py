@@ -44,7 +44,7 @@ from bot.observation.table import PartitionField, TableState, Window
 from bot.ports import Delivery
 from bot.service.diagnosing import build_case
 from bot.slack.requests import Command, parse
-from spark_tasks._support.few_entries import parted_by
+from spark_tasks._support.manifest_entries import parted_by
 from spark_tasks._support.words import shown
 from tests.evidence.test_ledger import run_of
 from tests.evidence.test_recovery_extent import reading_on, stored
@@ -164,7 +164,7 @@ def answers(runner: SparkEvidenceRunner, whole: OrdersTable, cut: OrdersTable) -
 
 
 TELLS = {
-    ("backfill_boundary", "event_time"), ("duplicate_rows", "customer"), ("ledger", "event_time"),
+    ("duplicate_rows", "customer"), ("ledger", "event_time"),
     ("ledger", "source_partition"), ("ledger", "source_position"),
     ("missing_files", "source_partition"), ("missing_positions", "source_partition"),
     ("missing_positions", "source_position"), ("orphan_files", "source_partition"),

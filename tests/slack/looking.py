@@ -19,8 +19,6 @@ from bot.observation.errors import EvidenceCancelled, EvidenceFailed
 from bot.observation.evidence import Answer, Ask, Measure, Progress, Task, Verdict
 from bot.observation.findings import (
     DuplicateCommitsFinding,
-    DuplicateFile,
-    DuplicateFilesFinding,
     DuplicatesFinding,
     GapsFinding,
     LedgerFinding,
@@ -29,23 +27,22 @@ from bot.observation.ids import SnapshotId
 from bot.observation.looked import NotSeen
 from bot.observation.table import Column
 from spark_tasks import checkpoint_pairing
-from spark_tasks._support.few_entries import Edges, Entry
-from spark_tasks._support.source_ranges import source_columns
-from spark_tasks._support.window import Reach, reach_of
-from spark_tasks.duplicate_commits import _brought, _compared, _in_parts, repeating, told_by_entries
-from spark_tasks.duplicate_files import _by_age, repeats_among
+from spark_tasks._support.manifest_entries import NO_BOUNDS, Bounds, Entry, asked_of
+from spark_tasks._support.window import reach_of
+from spark_tasks.duplicate_commits import _brought, _compared, counted_in_parts, repeating, told_by_entries
+from spark_tasks.duplicate_files import repeats_among
 from tests.found import ledger_of, twice
 
 
 def duplicate_commits(ask: Ask) -> Answer:
     """As the task of this name finds it."""
-    reach = _reach(ask)
+    reach = reach_of(ask)
     table, commits = ask.observation.table, _compared(ask, reach)
     wanted = {int(commit.snapshot_id) for commit in commits}
-    added = list(_added(ask, wanted, source_columns(table, ask.contract)))
+    added = list(_added(ask, wanted, asked_of(table, ask.contract).columns))
     covered, shared = told_by_entries([added], table, ask.contract, commits)
     repeated, proven = repeating(table, commits, reach, covered, shared)
-    repeated = _in_parts(None, ask, repeated, proven)  # type: ignore[arg-type] - bounds tell here
+    repeated = counted_in_parts(None, table, ask.contract, repeated, proven)  # type: ignore[arg-type] - bounds tell here
     return Answer(
         verdict=Verdict.CONFIRMED if repeated else Verdict.RULED_OUT,
         headline=f"{len(repeated)} commits bring again what others had brought.",
@@ -57,33 +54,16 @@ def duplicate_commits(ask: Ask) -> Answer:
 
 def duplicate_files(ask: Ask) -> Answer:
     """As the task of this name finds it; it compares with all that is live, and not with the newest alone."""
-    reach = _reach(ask)
+    reach = reach_of(ask)
     stored = _stored(ask)
     manifests = stored.snapshot_by_id(reach.until).manifests(stored.io)  # type: ignore[union-attr]
-    entries = [each for manifest in manifests for each in _entries(stored, manifest, ())]
-    found = repeats_among(entries, reach.main)
-    table = ask.observation.table
-    finding = DuplicateFilesFinding(
-        files_checked=found.files,
-        count=found.repeated,
-        extra_rows=found.extra_rows,
-        files=tuple(
-            DuplicateFile(path=each.path, snapshots=_by_age(table, each.snapshots), rows=each.rows)
-            for each in found.sample
-        ),
-        again=_by_age(table, {late for sharing in found.sharing for late in _by_age(table, sharing)[1:]}),
-    )
+    entries = [each for manifest in manifests for each in _entries(stored, manifest, (None, None, None))]
+    finding = repeats_among(entries, reach.main, ask.observation.table)
     return Answer(
-        verdict=Verdict.CONFIRMED if found.repeated else Verdict.RULED_OUT,
-        headline=f"{found.repeated} data files are live more than once.",
+        verdict=Verdict.CONFIRMED if finding.count else Verdict.RULED_OUT,
+        headline=f"{finding.count} data files are live more than once.",
         finding=finding,
     )
-
-
-def _reach(ask: Ask) -> Reach:
-    reach = reach_of(ask)
-    assert isinstance(reach, Reach)
-    return reach
 
 
 def _stored(ask: Ask) -> StaticTable:
@@ -114,12 +94,12 @@ def _entries(table: StaticTable, manifest: ManifestFile, columns: Sequence[Colum
             path=file.file_path,
             rows=file.record_count,
             spec_id=manifest.partition_spec_id,
-            edges=tuple(_edges(low, high, nulls, c) for c in columns),
+            bounds=tuple(_bounds(low, high, nulls, c) for c in columns),
         )
 
 
-def _edges(low: Mapping[int, bytes], high: Mapping[int, bytes], nulls: Mapping[int, int], of: Column | None) -> Edges:
-    return Edges(low.get(of.field_id), high.get(of.field_id), nulls.get(of.field_id)) if of else Edges(None, None)
+def _bounds(low: Mapping[int, bytes], high: Mapping[int, bytes], nulls: Mapping[int, int], of: Column | None) -> Bounds:
+    return Bounds(low.get(of.field_id), high.get(of.field_id), nulls.get(of.field_id)) if of else NO_BOUNDS
 
 
 class ArrowRunner:

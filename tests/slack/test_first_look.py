@@ -1,8 +1,6 @@
 """What the bot looks at of its own accord, before anybody asks."""
 
 import threading
-from copy import copy
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -10,10 +8,8 @@ import pytest
 from bot.incident.entries import Body, StepDone
 from bot.incident.incident import Incident
 from bot.incident.runbook import DecisionStep
-from bot.observation.evidence import Verdict
 from bot.observation.ids import IncidentId, UserId
 from bot.service.runbook_steps import current_step
-from bot.slack.blocks.evidence import first_look_message
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import PATIENCE_S, Responder, eventually
@@ -148,21 +144,3 @@ def says(body: Body, _incident: Incident) -> list[Body]:
 def kinds(bot: LittleBot) -> list[str]:
     """Of the incident's entries."""
     return [entry.body.kind for entry in bot.services.store.get(WL_1).entries]
-
-
-def test_what_is_no_fault_is_shown_and_not_counted(ana: Responder, bot: LittleBot) -> None:
-    """A remark for later is no trouble: nothing red stands at it, and the count leaves it out."""
-    ana.opens()
-    ana.sees("As of ")
-    incident = copy(bot.services.store.get(WL_1))
-    runs = {key: run for key, run in incident.runs.items() if run.evidence is not None and run.is_first_look}
-    key, run = next(iter(runs.items()))
-    assert run.evidence is not None
-    well = run.evidence.model_copy(update={"verdict": Verdict.RULED_OUT, "remarks": ("Compact them later.",)})
-    incident.runs = {key: replace(run, evidence=well, task="table_health")}
-
-    text, blocks = first_look_message(incident, bot.services.tasks)
-
-    assert text == "First look: nothing wrong found"
-    assert "No fault: Compact them later." in str([block.to_dict() for block in blocks])
-    assert ":red_circle:" not in str([block.to_dict() for block in blocks])

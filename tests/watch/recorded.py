@@ -180,12 +180,8 @@ class _Listed(FolderOfTable):
 
 
 def _retention(ask: Ask) -> Answer:
-    """What the task tells of last commits, which needs no Spark; its figures about files are not asked for."""
+    """What the task tells of last commits, alone."""
     kept = TableHealthFinding(
-        data_files=0,
-        small_files=0,
-        position_deletes=0,
-        equality_deletes=0,
         snapshots=len(ask.observation.table.snapshots),
         last_commits=last_commits(ask, ask.window.of(ask.observation.table)),
         problems=(),

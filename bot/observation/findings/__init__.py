@@ -11,7 +11,6 @@ from bot.observation.findings.commits import (
     ForkedWritersFinding,
     LedgerFinding,
     RepeatedCommit,
-    RepeatedPart,
     Writer,
 )
 from bot.observation.findings.files import (
@@ -38,7 +37,6 @@ from bot.observation.findings.promises import (
 )
 from bot.observation.findings.rows import (
     PAIRS_TOLD,
-    BackfillFinding,
     CompactedRows,
     CopiesOfCommit,
     CorrectedRowsFinding,
@@ -56,7 +54,6 @@ from bot.observation.findings.rows import (
 from bot.observation.findings.state import (
     CheckpointHealthFinding,
     Limit,
-    OperatorState,
     Pairing,
     PairingFinding,
     PairVerdict,
@@ -67,8 +64,7 @@ from bot.observation.findings.state import (
 )
 
 Finding = Annotated[
-    BackfillFinding
-    | CheckpointHealthFinding
+    CheckpointHealthFinding
     | ContractAgreementFinding
     | CorrectedRowsFinding
     | DuplicateCommitsFinding
@@ -99,7 +95,6 @@ __all__ = [
     "COMMITS_TOLD",
     "MOST_COMMIT_RANGES",
     "PAIRS_TOLD",
-    "BackfillFinding",
     "CheckpointHealthFinding",
     "CommitRanges",
     "CompactedRows",
@@ -126,7 +121,6 @@ __all__ = [
     "LedgerFinding",
     "Limit",
     "MissingFilesFinding",
-    "OperatorState",
     "OrphanFilesFinding",
     "PairVerdict",
     "Pairing",
@@ -136,7 +130,6 @@ __all__ = [
     "RecoveryDeadline",
     "RecoveryExtentFinding",
     "RepeatedCommit",
-    "RepeatedPart",
     "ReplayableFinding",
     "ReplayedRowsFinding",
     "RestoreReach",

@@ -14,16 +14,6 @@ class LedgerFinding(Record):
     ledger: Ledger
 
 
-class RepeatedPart(Record):
-    """Positions of one source partition that a commit brought, and that others had brought before."""
-
-    partition: str | None
-    """As text; None where the contract names no column for it, and for rows that have none."""
-    first: int
-    last: int
-    """Inclusive."""
-
-
 class RepeatedCommit(Record):
     """Two commits on main of which the second brings what the first had brought."""
 
@@ -45,11 +35,8 @@ class RepeatedCommit(Record):
     that came again whole. 0: it may hold other rows, too, and nothing tells which. None: of a source range, or an older
     version did not say."""
 
-    parts: tuple[RepeatedPart, ...] = Field(default=(), exclude_if=lambda told: not told)
-    """Where `too_many` does not tell all: the positions that it shares with earlier commits, by the bounds of both, by
-    partition and rising; at most 100. Rows beside them are there once. Empty: not known, or not to be shown."""
     in_parts: int | None = Field(default=None, exclude_if=lambda told: told is None)
-    """Of `rows` those that stand at these positions, listed or not; None: not known."""
+    """Of `rows` those at positions of earlier commits, where `too_many` does not tell all; None: not known."""
 
     @property
     def rows_again(self) -> int:

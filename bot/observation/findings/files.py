@@ -220,25 +220,20 @@ class LastCommit(Record):
     """The newest snapshot of one run and operator: what a restore of that run must find (facts 0.1)."""
 
     job_id: JobId
-    operator_id: OperatorId | None
-    snapshot_id: SnapshotId | None
+    operator_id: OperatorId | None = None
+    snapshot_id: SnapshotId | None = None
     """None: the metadata lists none any more although Flink or storage shows that the run has committed (F8)."""
-    checkpoint_id: CheckpointId | None
-    is_protected: bool
+    checkpoint_id: CheckpointId | None = None
+    is_protected: bool = False
     """Whether a branch or tag without an end keeps it from expiry; the head of main counts."""
-    expires_within_s: float | None
+    expires_within_s: float | None = None
     """Seconds until the table's own retention may expire it, 0 if it may now; None: protected, or nothing listed."""
 
 
 class TableHealthFinding(Record):
-    """How the table is kept: files, deletes, retention."""
+    """How long the table keeps what a restore needs."""
 
     kind: Literal["table-health"] = "table-health"
-    data_files: int
-    small_files: int
-    """Data files of the window below a quarter of `write.target-file-size-bytes` (512 MB unless it is set)."""
-    position_deletes: int
-    equality_deletes: int
     snapshots: int
     last_commits: tuple[LastCommit, ...]
     """Of each run that is alive or wrote in the window."""

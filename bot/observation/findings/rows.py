@@ -247,16 +247,3 @@ class ReplayedRowsFinding(Record):
     within_commit: int = Field(default=0, exclude_if=lambda rows: not rows)
     """Rows that are equal in every column to another one of their own commit, but for one of each; whether or not an
     earlier commit had brought them as well."""
-
-
-class BackfillFinding(Record):
-    """Commits of the window that bring old event times in bulk, and where they begin and end."""
-
-    kind: Literal["backfill"] = "backfill"
-    commits: tuple[SnapshotId, ...]
-    """Oldest first; empty: no commit of the window looks like a backfill."""
-    rows: int
-    event_from: Utc | None
-    event_until: Utc | None
-    overlapping: int
-    """Keys of the backfill that lived in the table before it."""

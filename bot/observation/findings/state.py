@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.observation.flink import CheckpointKind, SourcePosition
-from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.observation.ids import CheckpointId, JobId, SnapshotId
 from bot.observation.record import Record, Utc
 
 
@@ -85,15 +85,6 @@ class CheckpointHealthFinding(Record):
     """Those of storage and of what is set."""
 
 
-class OperatorState(Record):
-    """State of one operator in a restore point."""
-
-    operator_id: OperatorId
-    name: str | None
-    """As Flink's graph or the file names it; None when nothing does."""
-    bytes: int | None
-
-
 class RestoreReach(Record):
     """What a restore from this point brings back, and what it cannot."""
 
@@ -103,7 +94,6 @@ class RestoreReach(Record):
     verdict: PairVerdict
     snapshot_id: SnapshotId | None
     """The table state that it pairs with."""
-    operators: tuple[OperatorState, ...]
     state_bytes: int | None
     pending_manifests: tuple[str, ...]
     """Flink manifests that its committer state still owes to the table."""
@@ -113,8 +103,7 @@ class RestoreReach(Record):
     """Highest source position that its table state holds, of all partitions of the source together, from the bounds
     of the window's files and of the three newest commits with rows; what lies above is read again."""
     to_read_again: int | None
-    """Rows that Flink committed on main above that table state, each source position once and only those above
-    `position_until`: what the job would read and write again."""
+    """Rows that Flink committed on main above that table state: at most so many would the job read and write again."""
     cannot: tuple[str, ...]
     """What no restore from here brings back, each a sentence."""
     source_positions: tuple[SourcePosition, ...] = ()
@@ -127,8 +116,6 @@ class RestoreReach(Record):
     of which is there, on top of its own run's commits."""
     lost_for_good: tuple[str, ...] = Field(default=(), exclude_if=lambda lost: not lost)
     """Ranges of records that it needs and Kafka has no more, a clause each."""
-    is_at_most: bool = Field(default=False, exclude_if=lambda at_most: not at_most)
-    """Whether `to_read_again` may be too high: rows may stand there twice, and no position tells."""
 
 
 class Limit(Record):

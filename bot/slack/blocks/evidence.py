@@ -60,7 +60,6 @@ def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, li
         *([f"Same in every row: {mrkdwn(same)}"] if same else []),
         *([f"{more} more sample row{'s are' if more > 1 else ' is'} in the record"] if more > 0 else []),
         *_left_out(evidence),
-        *(f"No fault: {mrkdwn(remark)}" for remark in evidence.remarks),
         f"Pinned to head {short(evidence.head)} · commits {begin_of(evidence.window)} · "
         f"{clock(evidence.at)} · {evidence.took_ms / 1000:.1f} s · {size(evidence.bytes_read)} read",
     ]
@@ -127,7 +126,6 @@ def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[s
     small = [f":large_green_circle: Checked, nothing wrong: {mrkdwn(', '.join(well))}"] if well else []
     small += [f":no_entry: {mrkdwn(tasks[run.task].title)}: {mrkdwn(run.ended.message)}" for run in _ended(runs)
               if run.ended is not None]  # fmt: skip
-    small += [f"No fault: {mrkdwn(remark)}" for _task, evidence in answered for remark in evidence.remarks]
     small += [RUN_AGAIN] if any(run.is_again for run in runs.values()) else []
     newest = max((evidence.at for _task, evidence in answered), default=None)
     if newest is not None:

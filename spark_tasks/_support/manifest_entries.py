@@ -7,11 +7,10 @@ Flink commits them: these are read side by side.
 
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from cachetools import LRUCache
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -24,31 +23,10 @@ from bot.observation.table import PartitionField, TableState
 from spark_tasks._support.manifests import Manifest
 from spark_tasks._support.storage import exact
 
-_WHOLE = frozenset({"int", "long"})
+WHOLE = frozenset({"int", "long"})
 _TIMES = frozenset({"timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns", "date"})
 NULLS = {"null_value_counts": "array<struct<key: int, value: bigint>>"}
 """A field of data files: name -> type."""
-
-
-def range_columns(table: TableState, contract: TableContract) -> tuple[TableColumn | None, TableColumn | None]:
-    """(event time, position) as the contract names them, where their type has bounds that are whole numbers and
-    their values may be shown."""
-    event, position = whole_columns(table, contract)
-    return (
-        event if event is not None and not contract.hides(event.name) else None,
-        position if position is not None and not contract.hides(position.name) else None,
-    )
-
-
-def whole_columns(table: TableState, contract: TableContract) -> tuple[TableColumn | None, TableColumn | None]:
-    """The same, hidden ones too: for what is compared and never shown."""
-    by_name = {column.name: column for column in table.columns}
-    event = by_name.get(contract.event_time) if contract.event_time else None
-    position = by_name.get(contract.position) if contract.position else None
-    return (
-        event if event is not None and event.type in _TIMES else None,
-        position if position is not None and position.type in _WHOLE else None,
-    )
 
 
 NULL = "\0"
@@ -111,13 +89,6 @@ def stored_text(value: object) -> str:
             return str(value)
 
 
-def stored_value(parted: Parted, partition: Column) -> Column:
-    """`stored_text`, made by Spark."""
-    value = partition[parted.stored]
-    text = F.hex(value) if parted.kind == "binary" else value.cast("string")
-    return F.coalesce(text, F.lit(NULL))
-
-
 def _names(fields: Iterable[tuple[int, PartitionField]]) -> set[str]:
     return {name for _, field in fields for name in (field.name, field.column)}
 
@@ -160,17 +131,53 @@ def stored_entries(
     return spark.read.format("avro").schema(schema).load([exact(manifest.path) for manifest in manifests])
 
 
+class Asked(NamedTuple):
+    """What of each data file is told beside its path: bounds of the columns that the contract names, and its values of
+    the partitioning that may be shown."""
+
+    position: TableColumn | None = None
+    """Of whole numbers."""
+    event: TableColumn | None = None
+    """A time, or a date."""
+    source: TableColumn | None = None
+    """The source partition, of any type."""
+    parted: tuple[Parted, ...] = ()
+
+    @property
+    def columns(self) -> tuple[TableColumn | None, ...]:
+        """As `Entry.bounds` has them."""
+        return self[:3]
+
+
+NOTHING = Asked()
+
+
+def asked_of(table: TableState, contract: TableContract) -> Asked:
+    """Hidden columns have their bounds as well: for what is compared and never shown."""
+    by_name = {column.name: column for column in table.columns}
+    position, event, source = (
+        by_name.get(name) if name is not None else None
+        for name in (contract.position, contract.event_time, contract.position_partition)
+    )
+    return Asked(
+        position=position if position is not None and position.type in WHOLE else None,
+        event=event if event is not None and event.type in _TIMES else None,
+        source=source,
+        parted=parted_by(table, contract),
+    )
+
+
 FEW_ENTRIES = 2_500
 """Up to which they are kept: half a megabyte."""
 AT_A_TIME = 20_000
 _MOST = 1_000_000
 """Of one manifest, whatever its list says."""
 _BOUND_BYTES = frozenset({4, 8})
-_EDGES = ("lower_bounds", "upper_bounds", "null_value_counts")
-"""Fields of a data file, in the order of `Edges`."""
+_BOUNDS = ("lower_bounds", "upper_bounds", "null_value_counts")
+"""Fields of a data file, in the order of `Bounds`."""
 
 
-class Edges(NamedTuple):
+class Bounds(NamedTuple):
     """Bounds of one column in one file, as Iceberg stores them; None where they are not stated."""
 
     stored_low: bytes | None
@@ -189,6 +196,9 @@ class Edges(NamedTuple):
         return _number(self.stored_high)
 
 
+NO_BOUNDS = Bounds(None, None)
+
+
 class Entry(NamedTuple):
     snapshot_id: int
     """The commit that added or removed the file; what a manifest does not say is inherited."""
@@ -199,11 +209,12 @@ class Entry(NamedTuple):
     path: str
     rows: int
     spec_id: int
-    edges: tuple[Edges, ...]
-    """Of each column asked about."""
+    bounds: tuple[Bounds, ...] = (NO_BOUNDS, NO_BOUNDS, NO_BOUNDS)
+    """Of position, event time and source partition."""
     partition: tuple[str, ...] = ()
-    """Of each field asked about, as `stored_text` has it."""
+    """Of each field of `Asked.parted`, as `stored_text` has it."""
     format: str = ""
+    """`parquet`, `avro`, `orc`, `puffin`."""
     bytes: int | None = None
     of_file: str | None = None
     """The one data file that a delete file is about, where it says so."""
@@ -211,106 +222,77 @@ class Entry(NamedTuple):
     """Its sequence number; what a manifest does not say is inherited, where it was added. 0 in format v1."""
 
     @property
+    def is_added(self) -> bool:
+        return self.status == 1
+
+    @property
+    def is_data(self) -> bool:
+        return self.content == 0
+
+    @property
+    def position(self) -> Bounds:
+        return self.bounds[0]
+
+    @property
+    def event(self) -> Bounds:
+        return self.bounds[1]
+
+    @property
+    def source(self) -> Bounds:
+        return self.bounds[2]
+
+    @property
     def told(self) -> tuple[object, ...]:
-        """As a row of `_reading.entries_of`."""
+        """As a row of `reading.entries_of`."""
         return (
             self.snapshot_id, self.status, self.content, self.path, self.format, self.rows, self.bytes, self.spec_id
         )  # fmt: skip
 
 
-_Wanted = int | Parted
-"""The id of a column whose edges are told, or a field of the partitioning."""
-
-
-class _Stored(NamedTuple):
-    """An entry, and what is known of its columns and fields."""
-
-    entry: Entry
-    edges: Mapping[int, Edges]
-    partition: Mapping[str, str]
-
-
-class _Copy(NamedTuple):
-    """All entries of one manifest."""
-
-    known: frozenset[_Wanted]
-    entries: Sequence[_Stored]
-
-    @property
-    def bytes(self) -> int:
-        """About so much memory."""
-        return _ENTRY_BYTES + sum(
-            _ENTRY_BYTES + len(each.entry.path) + _EDGE_BYTES * len(self.known) for each in self.entries
-        )
-
-
-_ENTRY_BYTES, _EDGE_BYTES = 800, 300
-MOST_BYTES = 32 * 1024 * 1024
-"""Of the copies of one session."""
-
-
-_Copies = LRUCache[tuple[str, int | None], _Copy]
-_COPIES: WeakKeyDictionary[SparkSession, _Copies] = WeakKeyDictionary()
-"""What tasks of one session have read of manifests, which never change: the last used, up to `MOST_BYTES`."""
-_LOCK = threading.Lock()
-_READING: WeakKeyDictionary[SparkSession, threading.Lock] = WeakKeyDictionary()
+MOST_KEPT = 40_000
+"""Entries, of all tables together: some 32 MB."""
+_Copy = tuple[Asked, list[Entry]]
+"""All entries of one manifest, and what is told of them."""
+_COPIES: LRUCache[tuple[str, int | None], _Copy] = LRUCache(MOST_KEPT, getsizeof=lambda copy: len(copy[1]) + 1)
+"""What tasks have read of manifests, which never change: the last used."""
+_READING = threading.Lock()
 """Held while a task reads for the copies: two tasks that begin side by side ask for the same manifests."""
 
 
-def few_entries(
-    spark: SparkSession,
-    manifests: Sequence[Manifest],
-    bounded: Sequence[TableColumn | None] = (),
-    parted: Sequence[Parted] = (),
-) -> list[Entry] | None:
-    """Every entry of these manifests, with the edges of these columns and its values of these fields; None where there
-    are more than `FEW_ENTRIES`, or nobody says how many. Reads now those manifests of which no task of the session has
-    read as much."""
+def few_entries(spark: SparkSession, manifests: Sequence[Manifest], asked: Asked = NOTHING) -> list[Entry] | None:
+    """Every entry of these manifests; None where there are more than `FEW_ENTRIES`, or nobody says how many. Reads now
+    those manifests of which no task has read as much."""
     counts = [each for m in manifests for each in (m.added, m.existing, m.removed)]
     if None in counts or sum(m.entries for m in manifests) > FEW_ENTRIES:
         return None
-    asked: frozenset[_Wanted] = frozenset([*(column.field_id for column in bounded if column is not None), *parted])
-    with _LOCK:
-        copies = _COPIES.setdefault(spark, LRUCache(MOST_BYTES, getsizeof=lambda copy: copy.bytes))
-        reading = _READING.setdefault(spark, threading.Lock())
-    with reading:
-        told = _kept_or_read(spark, copies, manifests, asked)
-    if told is None or len(told) > FEW_ENTRIES:  # a writer that miscounts
-        return None
-    return _asked(told, bounded, parted)
-
-
-def _kept_or_read(
-    spark: SparkSession, copies: _Copies, manifests: Sequence[Manifest], asked: frozenset[_Wanted]
-) -> list[_Stored] | None:
-    """What the session has of these manifests, after it read what it had not; None for too many."""
-    with _LOCK:
-        found = {m.path: copy for m in manifests if (copy := copies.get((m.path, m.length))) is not None}
-    known = frozenset(_by_name([*(each for copy in found.values() for each in copy.known), *asked]).values())
-    missing = [each for each in manifests if each.path not in found or not asked <= found[each.path].known]
-    if missing:
-        read = _read(spark, missing, known, FEW_ENTRIES)
+    found: dict[str, list[Entry]] = {}
+    with _READING:
+        missing = []
+        for each in manifests:
+            copy = _COPIES.get((each.path, each.length))
+            if copy is not None and asked in (copy[0], NOTHING):
+                found[each.path] = copy[1]
+            else:
+                missing.append(each)
+        read = _read(spark, missing, asked, FEW_ENTRIES) if missing else {}
         if read is None:
             return None
         for each in missing:
-            found[each.path] = _Copy(known, read.get(each.path.rsplit("/", 1)[-1], ()))
-            with _LOCK, suppress(ValueError):  # larger than all that is kept
-                copies[each.path, each.length] = found[each.path]
-    return [stored for each in manifests for stored in found[each.path].entries]
+            found[each.path] = read.get(each.path.rsplit("/", 1)[-1], [])
+            with suppress(ValueError):  # larger than all that is kept
+                _COPIES[each.path, each.length] = asked, found[each.path]
+    told = [entry for each in manifests for entry in found[each.path]]
+    return told if len(told) <= FEW_ENTRIES else None  # else a writer that miscounts
 
 
 def entries_by_commit(
-    spark: SparkSession,
-    manifests: Sequence[Manifest],
-    bounded: Sequence[TableColumn | None] = (),
-    parted: Sequence[Parted] = (),
+    spark: SparkSession, manifests: Sequence[Manifest], asked: Asked = NOTHING
 ) -> Iterator[list[Entry]]:
     """The same, however many there are: about `AT_A_TIME` entries, all of those manifests together that one commit
     wrote. Raises EvidenceFailed over a manifest of more than a million entries. Reads while it is iterated."""
-    if (few := few_entries(spark, manifests, bounded, parted)) is not None:
+    if (few := few_entries(spark, manifests, asked)) is not None:
         yield few
         return
-    asked: frozenset[_Wanted] = frozenset([*(column.field_id for column in bounded if column is not None), *parted])
     batch: list[Manifest] = []
     of_commits = groupby(sorted(manifests, key=lambda each: each.snapshot_id), key=lambda each: each.snapshot_id)
     for some in (*(list(those) for _, those in of_commits), None):
@@ -322,56 +304,29 @@ def entries_by_commit(
                     f"Expected at most {_MOST:,} entries in it; there are more.",
                     "Rewrite the table's manifests (`rewrite_manifests`), then run it again.",
                 )
-            yield _asked([stored for those in read.values() for stored in those], bounded, parted)
+            yield [entry for those in read.values() for entry in those]
             batch = []
         batch += some or []
 
 
-def _asked(told: Iterable[_Stored], bounded: Sequence[TableColumn | None], parted: Sequence[Parted]) -> list[Entry]:
-    ids = [column.field_id if column is not None else None for column in bounded]
-    return [
-        stored.entry._replace(
-            edges=tuple(stored.edges.get(each, _NO_EDGES) if each is not None else _NO_EDGES for each in ids),
-            partition=tuple(stored.partition[each.stored] for each in parted),
-        )
-        for stored in told
-    ]
-
-
-def _by_name(asked: Iterable[_Wanted]) -> dict[int | str, _Wanted]:
-    """Each column and field once, as it was asked for last."""
-    return {each.stored if isinstance(each, Parted) else each: each for each in asked}
-
-
-_NO_EDGES = Edges(None, None)
-
-
-def edges_of(file: Column, column: TableColumn | None) -> list[Column]:
-    """What `edges_in` takes, of a data file with `BOUNDS` and `NULLS`; nulls without a column."""
+def bounds_of(file: Column, column: TableColumn | None) -> list[Column]:
+    """What `bounds_in` takes, of a data file with `BOUNDS` and `NULLS`; nulls without a column."""
     if column is None:
         return [F.lit(None).cast(kind) for kind in ("binary", "binary", "bigint")]
-    return _edges_of(file, column.field_id)
+    return [F.try_element_at(F.map_from_entries(file[edge]), F.lit(column.field_id)) for edge in _BOUNDS]
 
 
-def _edges_of(file: Column, field_id: int) -> list[Column]:
-    return [F.try_element_at(F.map_from_entries(file[edge]), F.lit(field_id)) for edge in _EDGES]
-
-
-def edges_in(told: Sequence[Any]) -> tuple[Edges, ...]:
+def bounds_in(told: Sequence[Any]) -> tuple[Bounds, ...]:
     """Of each column, three values in their order."""
-    return tuple(Edges(*told[at : at + len(_EDGES)]) for at in range(0, len(told), len(_EDGES)))
+    return tuple(Bounds(*told[at : at + len(_BOUNDS)]) for at in range(0, len(told), len(_BOUNDS)))
 
 
-def _read(
-    spark: SparkSession, manifests: Sequence[Manifest], asked: Collection[_Wanted], most: int
-) -> dict[str, list[_Stored]] | None:
+def _read(spark: SparkSession, manifests: Sequence[Manifest], asked: Asked, most: int) -> dict[str, list[Entry]] | None:
     """Name of a manifest's file -> its entries; None where they are more than `most`."""
-    ids = sorted(each for each in asked if isinstance(each, int))
-    parted = sorted((each for each in asked if isinstance(each, Parted)), key=lambda each: each.stored)
-    more = {"referenced_data_file": "string", **struct_of(parted), **(NULLS if ids else {})}
-    read = stored_entries(spark, manifests, bounds=bool(ids), more=more)
+    has_bounds = any(asked.columns)
+    more = {"referenced_data_file": "string", **struct_of(asked.parted), **(NULLS if has_bounds else {})}
     file = F.col("data_file")
-    told = read.select(
+    told = stored_entries(spark, manifests, bounds=has_bounds, more=more).select(
         F.col("_metadata.file_name"),
         "status",
         "snapshot_id",
@@ -382,54 +337,33 @@ def _read(
         file["file_format"],
         file["file_size_in_bytes"],
         file["referenced_data_file"],
-        *(file["partition"][each.stored] for each in parted),
-        *(edge for each in ids for edge in _edges_of(file, each)),
+        *(edge for column in asked.columns for edge in bounds_of(file, column)),
+        *(file["partition"][each.stored] for each in asked.parted),
     )
     rows = first_of_each_task(told, most + 1).collect()
     if len(rows) > most:  # a writer that miscounts
         return None
     by_name = {manifest.path.rsplit("/", 1)[-1]: manifest for manifest in manifests}
-    found: dict[str, list[_Stored]] = {}
-    for row in rows:
-        name, *fields = row
-        values, edges = fields[_FIELDS : _FIELDS + len(parted)], fields[_FIELDS + len(parted) :]
-        stored = _Stored(
-            entry=_entry(by_name[name], *fields[:_FIELDS]),
-            edges=dict(zip(ids, edges_in(edges), strict=True)),
-            partition={each.stored: stored_text(value) for each, value in zip(parted, values, strict=True)},
+    found: dict[str, list[Entry]] = {}
+    for name, status, snapshot_id, age, content, path, count, form, size, of_file, *more_values in rows:
+        bounds, partition = more_values[: 3 * len(_BOUNDS)], more_values[3 * len(_BOUNDS) :]
+        manifest = by_name[name]
+        entry = Entry(
+            snapshot_id=manifest.snapshot_id if snapshot_id is None else snapshot_id,
+            status=status,
+            content=content or 0,
+            path=path,
+            rows=count,
+            spec_id=manifest.spec_id,
+            bounds=bounds_in(bounds),
+            partition=tuple(map(stored_text, partition)),
+            format=form.lower(),
+            bytes=size,
+            of_file=of_file,
+            age=(manifest.sequence_number if status == 1 else 0) if age is None else age,
         )
-        found.setdefault(name, []).append(stored)
+        found.setdefault(name, []).append(entry)
     return found
-
-
-_FIELDS = 9
-
-
-def _entry(
-    manifest: Manifest,
-    status: int,
-    snapshot_id: int | None,
-    age: int | None,
-    content: int | None,
-    path: str,
-    rows: int,
-    form: str,
-    size: int | None,
-    of_file: str | None,
-) -> Entry:
-    return Entry(
-        snapshot_id=manifest.snapshot_id if snapshot_id is None else snapshot_id,
-        status=status,
-        content=content or 0,
-        path=path,
-        rows=rows,
-        spec_id=manifest.spec_id,
-        edges=(),
-        format=form,
-        bytes=size,
-        of_file=of_file,
-        age=(manifest.sequence_number if status == 1 else 0) if age is None else age,
-    )
 
 
 def _number(bound: bytes | None) -> int | None:
