@@ -29,11 +29,9 @@ from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
 from bot.service.proposals.retrying import RETRYING, Retrying
 from bot.service.proposals.verifying import Verifier
-from bot.service.savepoints import SavepointTags
 from bot.service.waterline import Waterline
 
 _RECOVERY = "The recovery"
-_TAGS = "Removing the tag of an expired savepoint"
 _THAW = "Resuming the table's maintenance"
 _WALK = "Checking the table and the job for the diagnosis"
 _APPROVAL = "Reminding approvers and ending expired proposals"
@@ -54,7 +52,6 @@ class Reconciler:
     _waterline: Waterline
     _maintenance: Maintenance
     _telling: Telling
-    _tags: SavepointTags
     _retrying: Retrying
     _promises: Promises
 
@@ -99,8 +96,6 @@ class Reconciler:
                 self._background.submit(incident.id, _RECOVERY, partial(self._recover_and_keep, incident.id))
             elif self._maintenance.is_owed(incident):
                 self._background.submit(incident.id, _THAW, partial(self._maintenance.settle, incident.id))
-            if self._tags.are_due(incident):
-                self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
 
     def walk_on(self, incident_id: IncidentId) -> None:
         """A step has ended, or a diagnosis is asked for, or evidence may go on."""

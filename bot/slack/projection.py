@@ -127,7 +127,6 @@ class Projection:
                 | e.EvidenceStopped()
                 | e.StepDone()
                 | e.NoticesPreviewed()
-                | e.SavepointReleasing()
                 | e.DiagnosisRequested()
                 | e.DiagnosisEnded(how="new")
             ):
