@@ -6,15 +6,14 @@ Whether damage is new though it looks like what was told before: the same fault 
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import takewhile
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from bot.incident.diagnosis import LastGoodRows
+from bot.incident.diagnosis import LastGoodRows, Matches
 from bot.incident.doubt import was_in_doubt_since
 from bot.incident.entries import Diagnosed, Verified, WaterlineMoved
 from bot.incident.incident import Incident
@@ -100,17 +99,6 @@ class Ended(Record):
     why: str
 
 
-class Looked(Record):
-    """What the watch saw after an alert came: kept once, and shown with the alert."""
-
-    kind: Literal["looked"] = "looked"
-    sighting: str
-    table: TableName
-    at: Utc
-    facts: tuple[str, ...]
-    """Each a full sentence."""
-
-
 class Muted(Record):
     """Somebody wants no messages about a table for a while. The newest counts; `until` in the past ends it."""
 
@@ -122,7 +110,7 @@ class Muted(Record):
     at: Utc
 
 
-WatchNote = Annotated[Sighted | Ended | Looked | Muted, Field(discriminator="kind")]
+WatchNote = Annotated[Sighted | Ended | Muted, Field(discriminator="kind")]
 
 
 NOTE: TypeAdapter[WatchNote] = TypeAdapter(WatchNote)
@@ -135,8 +123,6 @@ def note_key(note: WatchNote) -> str:
             return f"sighted/{note.id}"
         case Ended():
             return f"ended/{note.sighting}"
-        case Looked():
-            return f"looked/{note.sighting}"
         case Muted():
             return f"muted/{note.id}"
 
@@ -154,8 +140,6 @@ class Memory:
     sighted: dict[str, Sighted] = field(default_factory=dict)
     """By id, in the order in which they were seen."""
     ended: dict[str, Ended] = field(default_factory=dict)
-    looked: dict[str, Looked] = field(default_factory=dict)
-    """By sighting."""
     muted: Muted | None = None
     """The newest mute of the table, whether it holds still or not."""
 
@@ -185,8 +169,6 @@ def recall(notes: Iterable[WatchNote]) -> Memory:
                 memory.sighted[note.id] = note
             case Ended():
                 memory.ended[note.sighting] = note
-            case Looked():
-                memory.looked[note.sighting] = note
             case Muted():
                 memory.muted = note
     return memory
@@ -240,108 +222,50 @@ def open_findings(memory: Memory, incidents: Sequence[Incident]) -> tuple[Sighte
 
 
 def goes_on(sign: Sign, memory: Memory, incidents: Sequence[Incident], table: TableState | None) -> bool:
-    """Whether this very thing was told, or an incident has named and left it, and it has not come again since, though
-    what it concerns may have changed. `incidents`: those of this table. `table`: None where it was never read."""
-    known = memory.known(sign)
-    if table is None:
-        return known is not None
-    if any(_was_left(sign, incident, table) for incident in incidents):
-        return True
-    if known is not None:
-        return not came_again(sign, known, taken_over_by(known, incidents), table)
-    alike = (each for each in memory.lasting if each.sign.code == sign.code)
-    return any(is_all_told(sign, each, taken_over_by(each, incidents), table) for each in alike)
+    """Whether this very thing was told, or an incident has named and left it, and it has not grown since, though what
+    it concerns may have changed. `incidents`: those of this table. `table`: None where it was never read.
 
-
-def came_again(sign: Sign, sighted: Sighted, incident: Incident | None, table: TableState) -> bool:
-    """`sighted`: a sighting of the same code. `incident`: what took it over.
-
-    True where that is closed, and the newest commit that belongs to the fault came to main after what was told of it,
-    and after the commit that the incident proved (where it proved none: the head at its close); or where main has lost
-    that very commit. What an incident left as it was is not told a second time, however the run goes on. Of a mode that
-    names no such commit: where the sign rests on one that the incident did not look at.
+    Once an incident that looked into the fault is closed, the fault has grown when it rests on a commit that nobody was
+    told of, that no diagnosis named, and that the incident did not leave on main.
     """
-    if incident is None or incident.closed_at is None:
-        return False
-    if sign.newest_wrong is None:
-        return _rests_on_newer(sign, sighted, _looked_until(incident, incident.closed_at, table), table)
-    told = {*_told_by(sighted), *_named_by(incident, sign.code)}
-    return _is_newer(sign.newest_wrong, told, incident, incident.closed_at, table)
+    known, marks = memory.known(sign), _marks(sign)
+    if table is None or not marks:
+        return known is not None
+    taken = {each.id: taken_over_by(each, incidents) for each in memory.lasting if each.sign.code == sign.code}
+    if known is not None and ((by := taken[known.id]) is None or by.is_open):
+        return True
+    left: set[SnapshotId] = set()
+    for each in memory.lasting:
+        if each.id in taken:
+            left |= _marks(each.sign) | _up_to(each.sign.newest_wrong, table)
+    for incident in incidents:
+        named = _named_by(incident, sign.code)
+        if not incident.is_open and (named or any(by is not None and by.id == incident.id for by in taken.values())):
+            left |= named | _up_to(_head_left(incident, table), table)
+    return marks <= left
 
 
-def is_all_told(sign: Sign, sighted: Sighted, incident: Incident | None, table: TableState) -> bool:
-    """Whether a sighting of the same code that concerned something else has told this fault: its newest commit is none
-    that came later. A run that ends, or a window that begins elsewhere, changes what a fault concerns."""
-    if sign.newest_wrong is None or sighted.sign.newest_wrong is None:
-        return False
-    if incident is not None and incident.closed_at is not None:
-        return not came_again(sign, sighted, incident, table)
-    log = _log(table)
-    return _place(sign.newest_wrong, log, table) <= _place(sighted.sign.newest_wrong, log, table)
+def _marks(told: Sign | Matches) -> set[SnapshotId]:
+    """The newest commit that belongs to the fault; where the mode does not say, all on which it rests."""
+    found = (*told.rows, told.last_good) if told.newest_wrong is None else (told.newest_wrong,)
+    return {each for each in found if each is not None}
 
 
-def _was_left(sign: Sign, incident: Incident, table: TableState) -> bool:
-    """Whether a diagnosis of this incident named the fault, and it was closed with nothing newer of it."""
-    named = _named_by(incident, sign.code)
-    if sign.newest_wrong is None or incident.closed_at is None or not named:
-        return False
-    return not _is_newer(sign.newest_wrong, set(named), incident, incident.closed_at, table)
-
-
-def _is_newer(
-    newest: SnapshotId, told: set[SnapshotId], incident: Incident, closed_at: datetime, table: TableState
-) -> bool:
-    log, head = _log(table), _proven(incident)
-    left = max(_place(each, log, table) for each in (*told, incident.opened.window.until, head))
-    if head is None:
-        before = [move.snapshot_id for move in table.head_moves if move.at <= closed_at]
-        left, head = max(left, len(before) - 1), next((each for each in before[-1:] if each not in told), None)
-    is_lost = head is not None and head not in table.chain_ids
-    return _place(newest, log, table) > left or (is_lost and newest == head)
-
-
-def _log(table: TableState) -> Mapping[SnapshotId, int]:
-    """Snapshot -> the line of the snapshot log with which it first became the head of main."""
-    first: dict[SnapshotId, int] = {}
-    for line, move in enumerate(table.head_moves):
-        first.setdefault(move.snapshot_id, line)
-    return first
-
-
-def _place(snapshot: SnapshotId | None, log: Mapping[SnapshotId, int], table: TableState) -> int:
-    """When it came to main: by its own line of the log, else by that of the commit with which a branch was published.
-    -1: before all that the log still tells."""
-    if snapshot in log or snapshot not in table.chain_ids:
-        return log.get(snapshot, -1) if snapshot is not None else -1
-    above = takewhile(lambda commit: commit.snapshot_id != snapshot, table.chain)
-    return min((log[commit.snapshot_id] for commit in above if commit.snapshot_id in log), default=-1)
-
-
-def _told_by(sighted: Sighted) -> tuple[SnapshotId, ...]:
-    told = sighted.sign
-    return told.rows if told.newest_wrong is None else (told.newest_wrong,)
-
-
-def _named_by(incident: Incident, code: str) -> tuple[SnapshotId, ...]:
-    """The newest commits of this fault, as the incident's own diagnoses named them."""
+def _named_by(incident: Incident, code: str) -> set[SnapshotId]:
+    """What the incident's own diagnoses say of the fault."""
     diagnoses = (entry.body.diagnosis for entry in incident.entries if isinstance(entry.body, Diagnosed))
     matches = (match for diagnosis in diagnoses for mode, match in diagnosis.matches if mode.code == code)
-    return tuple(match.newest_wrong for match in matches if match.newest_wrong is not None)
+    return set[SnapshotId]().union(*map(_marks, matches))
 
 
-def _proven(incident: Incident) -> SnapshotId | None:
+def _up_to(snapshot: SnapshotId | None, table: TableState) -> set[SnapshotId]:
+    """It and what lies below, while main holds it."""
+    return {s.snapshot_id for s in table.ancestors(snapshot)} if snapshot in table.chain_ids else set()
+
+
+def _head_left(incident: Incident, table: TableState) -> SnapshotId | None:
+    """The head that it proved last; where it proved none, that at its close."""
     moved = (entry.body for entry in reversed(incident.entries) if isinstance(entry.body, WaterlineMoved))
-    return next((body.snapshot for body in moved if body.status == "trusted"), None)
-
-
-def _rests_on_newer(sign: Sign, sighted: Sighted, looked_until: datetime, table: TableState) -> bool:
-    resting_on = {*sign.rows, sign.last_good} - {*sighted.sign.rows, sighted.sign.last_good}
-    commits = (table.by_id.get(each) for each in resting_on if each is not None)
-    return any(commit.committed_at > looked_until for commit in commits if commit is not None)
-
-
-def _looked_until(incident: Incident, closed_at: datetime, table: TableState) -> datetime:
-    """When the newest commit was made that it proved, by the clock of who commits; else when it was closed."""
-    proven = _proven(incident)
-    commit = table.by_id.get(proven) if proven is not None else None
-    return closed_at if commit is None else commit.committed_at
+    proven = next((body.snapshot for body in moved if body.status == "trusted"), None)
+    before = [m.snapshot_id for m in table.head_moves if incident.closed_at is not None and m.at <= incident.closed_at]
+    return proven if proven is not None or not before else before[-1]

@@ -27,7 +27,7 @@ from bot.incident.journal import Entry
 from bot.incident.notice import Notice, NoticeEnded, NoticesHeld
 from bot.incident.setup import TableSetup
 from bot.incident.trust import Basis, Trust, TrustState
-from bot.incident.watch import Ended, Looked, Muted, Sighted, Sign
+from bot.incident.watch import Ended, Muted, Sighted, Sign
 from bot.notices import render, scan
 from bot.notices import render as render_notice
 from bot.notices.samples import samples
@@ -106,10 +106,9 @@ def _sights(incident: Incident, attack: str) -> list[Sight]:
     table = TableName("sales.orders")
     sighted = poisoned_record(Sighted(id="abc", table=table, channel="C0ORDERS01", sign=sign, at=NINE), attack)
     ended = poisoned_record(Ended(sighting="abc", table=table, at=NINE, why="w"), attack)
-    looked = poisoned_record(Looked(sighting="abc", table=table, at=NINE, facts=("f", "g")), attack)
     muted = Muted(id="m", table=table, until=NINE, by=ANA, at=NINE)
     return [
-        Sight(sighted, None, None, None, looked),
+        Sight(sighted, None, None, None),
         Sight(sighted, ended, None, incident),
         Sight(sighted, None, muted, incident),
     ]

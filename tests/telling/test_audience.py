@@ -32,10 +32,8 @@ from bot.service.notices.late_readers import runs_told
 from bot.service.notices.rules import is_said_already
 from bot.service.notices.sending import queued
 from bot.service.proposals.outdated import cleared as told_that_all_is_well
-from bot.service.watching.look import facts_of
 from bot.slack.limits import SECTION_TEXT, pages
 from tests import orders_table as orders
-from tests.cases import Tale
 from tests.decisions import BEN
 from tests.incidents import Story
 from tests.telling.conftest import Scene
@@ -286,26 +284,6 @@ NOW = datetime(2026, 11, 3, 0, 5, tzinfo=UTC)
 def test_the_day_is_told_where_it_is_another(at: datetime, beside: datetime | None, told: str) -> None:
     """Days are UTC's; where nobody knows when it is read, the day is always told."""
     assert told == clock_time(at, beside)
-
-
-@pytest.mark.parametrize(("days", "day"), [(0, ""), (1, "21 Nov, ")])
-def test_what_stood_still_since_yesterday_does_not_read_as_minutes_ago(days: int, day: str) -> None:
-    """Beside an alert that the table is stale, the newest commit and checkpoint are told with their day."""
-    tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1)
-
-    head, run = facts_of(tale.case(), tale.now + timedelta(days=days))
-
-    assert f", of {day}12:00:23 UTC by run" in head
-    assert run.endswith(f"its newest checkpoint is 1, of {day}12:00:13 UTC.")
-
-
-def test_a_run_that_ended_is_told_with_its_day() -> None:
-    """Nobody knows how long ago the table was read when this is read."""
-    tale = Tale().flink_runs("a").commits("a", 1).becomes("a", "FAILED")
-
-    _head, ended = facts_of(tale.case(), tale.now)
-
-    assert ended.endswith("is FAILED since 21 Nov 2026, 12:00:20 UTC.")
 
 
 TRUSTED = WaterlineMoved(snapshot=orders.GOOD, status="trusted")

@@ -9,7 +9,6 @@ from bot.adapters.journal_sql import Store
 from bot.adapters.lineage import NoLineage
 from bot.incident.entries import (
     Body,
-    CorrectionDeclined,
     LateRunsSeen,
     NoteAdded,
     NoticeEnded,
@@ -246,7 +245,6 @@ def trusted(to: SnapshotId = orders.GOOD) -> WaterlineMoved:
     return WaterlineMoved(snapshot=to, status="trusted")
 
 
-NONE = CorrectionDeclined(consumers=("revenue_daily",), reason="They read it once a month.")
 LATE = LateRunsSeen(consumer="revenue_daily", runs=("late",))
 
 
@@ -269,21 +267,16 @@ def story(record: Store) -> Story:
         ([lowered(orders.GOOD), lowered(LOWEST), told("correction")], "moved"),  # rendered before the move
         ([lowered(orders.GOOD), told("correction", LOWEST)], None),  # another incident says so of the table
         ([told("first_warning", orders.HEAD), lowered(orders.GOOD), trusted()], None),
-        ([told("first_warning", orders.HEAD), lowered(orders.GOOD), NONE], None),
-        ([told("first_warning", orders.HEAD), lowered(orders.GOOD), NONE, lowered(LOWEST)], "moved"),
         ([told("planned_work", None), lowered(orders.GOOD)], None),
         ([trusted(), told("recovered")], None),
         ([trusted(), told("recovered"), lowered(orders.GOOD)], "taken-back"),
         ([trusted(), told("recovered"), lowered(orders.GOOD), told("correction")], None),
-        ([trusted(), told("recovered"), lowered(orders.GOOD), NONE], None),
-        ([trusted(), told("recovered"), lowered(orders.GOOD), NONE, trusted(), lowered(orders.GOOD)], "taken-back"),
         ([trusted(), told("recovered"), lowered(orders.GOOD), trusted()], "proven-again"),
         ([trusted(), told("recovered"), lowered(orders.GOOD), trusted(), told("recovered", revision=2)], None),
         ([trusted(), told("recovered"), lowered(orders.GOOD), told("correction"), trusted()], None),
         ([told("first_warning"), trusted(), lowered(orders.GOOD)], None),
         ([trusted(), told("recovered"), LATE], "late-run"),
         ([trusted(), told("recovered"), LATE, told("recovered", revision=2)], None),
-        ([trusted(), told("recovered"), LATE, NONE], None),
         ([trusted(), told("recovered"), LATE, lowered(orders.GOOD)], "taken-back"),
     ],
 )

@@ -55,26 +55,6 @@ def test_the_button_mutes_the_table_and_a_command_ends_it(ana: Responder, bot: W
     assert bot.sightings.memory(ORDERS).mute_at(bot.clock.now()) is None
 
 
-def test_what_the_watch_sees_is_put_beside_an_alert(ana: Responder, bot: WatchingBot) -> None:
-    """Once, when it has looked: head and run; and what is wrong, as soon as two looks have shown it."""
-    bot.looks()
-    bot.sightings.see(ORDERS, alert("TableStale"), occasion="09:00")
-    bot.commits()
-    bot.looks()
-    calm = ana.sees("What Waterline saw at")
-    bot.is_restored_from_an_older_savepoint()
-    bot.sightings.see(ORDERS, alert("RowsTwice"), occasion="09:10")
-    bot.looks(2)
-    bot.sightings.settle(ORDERS)
-
-    alarmed = ana.waits_for(lambda m: "RowsTwice" in m.plain and "What Waterline saw" in m.plain)
-
-    assert "The watch found nothing wrong." in calm.plain
-    assert "The newest commit is" in calm.plain
-    assert "Run aaaaaa is RUNNING" in calm.plain
-    assert "was restored from checkpoint 5" in alarmed.plain
-
-
 def test_an_alert_during_an_incident_goes_into_its_thread(ana: Responder, bot: WatchingBot) -> None:
     """The people who work on it see it there, and that it is over; nobody opens a second incident from it."""
     ana.opens()

@@ -103,28 +103,6 @@ def fires(scene: Scene, sightings: Sightings) -> Post:
     return post
 
 
-def test_within_the_day_it_goes_on_in_the_thread(scene: Scene) -> None:
-    """An alert that flaps is one message in the channel."""
-    sightings = sightings_of(scene)
-    first = fires(scene, sightings)
-    scene.clock.at += timedelta(minutes=20)
-
-    second = fires(scene, sightings)
-
-    assert (second.channel, second.thread_of) == (ROOM, first.key)
-
-
-def test_days_later_it_is_a_message_of_its_own(scene: Scene) -> None:
-    """Nobody reads the thread of a message that stands days above."""
-    sightings = sightings_of(scene)
-    fires(scene, sightings)
-    scene.clock.at += timedelta(days=3)
-
-    later = fires(scene, sightings)
-
-    assert (later.channel, later.thread_of, later.incident) == (ROOM, None, None)
-
-
 @pytest.mark.parametrize("private", [False, True])
 def test_after_the_incident_that_took_it_over_it_is_a_message_of_its_own(scene: Scene, private: bool) -> None:
     """The first stood in that incident's thread, in another channel: of a private one nothing could be posted here."""
@@ -140,30 +118,3 @@ def test_after_the_incident_that_took_it_over_it_is_a_message_of_its_own(scene: 
 
     assert (within.channel, within.incident) == (CHANNEL, scene.id)
     assert (later.channel, later.thread_of, later.incident) == (ROOM, None, None)
-
-
-def test_damage_that_goes_on_after_an_incident_is_told_in_the_tables_channel(scene: Scene) -> None:
-    """An earlier finding about the same run stands in the thread of an incident that is closed."""
-    sightings = sightings_of(scene)
-    scene.opens(mark=False)
-    scene.clock.at += timedelta(minutes=1)
-    fires(scene, sightings)
-    scene.clock.at += timedelta(minutes=1)
-    scene.incidents.write(scene.id, by=ANA, decide=lambda _now: [IncidentClosed(reason="done")])
-    scene.clock.at += timedelta(minutes=1)
-    sightings.see(ORDERS, sign("F12", "Alertmanager/1"))
-
-    sightings.settle(ORDERS)
-
-    told = scene.store.outbox.find(post_key(sightings.memory(ORDERS).lasting[-1].id))
-    assert (told.channel, told.thread_of, told.incident) == (ROOM, None, None)
-
-
-def test_in_a_channel_that_the_table_has_got_since_it_begins_anew(scene: Scene) -> None:
-    """A thread is of one channel."""
-    fires(scene, sightings_of(scene))
-    scene.clock.at += timedelta(minutes=20)
-
-    later = fires(scene, sightings_of(scene, "C0ANOTHER1"))
-
-    assert (later.channel, later.thread_of) == ("C0ANOTHER1", None)

@@ -9,11 +9,12 @@ from bot.adapters.journal_sql import Store
 from bot.incident.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.incident.entries import Diagnosed, IncidentClosed, IncidentOpened, Verified, WaterlineMoved
 from bot.incident.journal import WATERLINE
-from bot.incident.watch import Sighted, Sign, came_again, goes_on, is_all_told, open_findings, recall
+from bot.incident.watch import Sighted, Sign, goes_on, open_findings, recall
 from bot.observation.evidence import Verdict
 from bot.observation.ids import IncidentId, SnapshotId
-from bot.observation.table import HeadMove, Window
+from bot.observation.table import Window
 from bot.service.watching.sightings import post_key
+from tests import orders_table as orders
 from tests.adapters.flink_wire import Wire
 from tests.cases import Tale
 from tests.decisions import ANA, CHANNEL, F2, HEAD_AFTER, PROPOSAL, RUNBOOK
@@ -54,17 +55,21 @@ def rewound() -> Tale:
     return Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).rolls_back_to("a", 3)
 
 
+def is_new(tale: Tale, checkpoint: int, told: int, story: Story) -> bool:
+    """Whether a fault that ends there is told, after one that ended at `told`."""
+    memory = recall([sighted(ending_at(tale.at("a", told)), at=orders.NINE)])
+    return not goes_on(ending_at(tale.at("a", checkpoint)), memory, [story.incident], tale.table)
+
+
 @pytest.mark.parametrize("is_named", [True, False])
 def test_what_the_incident_named_itself_is_not_new_to_it(is_named: bool, story: Story) -> None:
     """Though it lies above the commit that was proven: that is where main was taken back to."""
     tale = rewound()
     if is_named:
         story.says(named(tale.at("a", 5)))
-    told = sighted(ending_at(tale.at("a", 2)), at=story.now)
+    closes(story, tale.at("a", 3))
 
-    closed = closes(story, tale.at("a", 3)).incident
-
-    assert came_again(ending_at(tale.at("a", 5)), told, closed, tale.table) is not is_named
+    assert is_new(tale, 5, 2, story) is not is_named
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -89,84 +94,36 @@ def test_what_another_incident_named_and_left_is_not_told(is_told: bool, is_name
     assert not goes_on(ending_at(None), recall([]), [first, second.incident], tale.table)
 
 
-def test_a_clock_that_is_behind_makes_nothing_new_of_what_was_left(story: Story) -> None:
-    """By the bot's clock main was set back only after the incident was closed, which was about just that."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 2)
-    told = sighted(ending_at(tale.at("a", 3)), at=story.now)
-    story.now = tale.moves[-1].at - timedelta(minutes=1, seconds=5)
-
-    closed = story.says(IncidentClosed(reason="accepted")).incident
-
-    assert not came_again(ending_at(tale.at("a", 3)), told, closed, tale.table)
-
-
 def test_what_main_lost_after_an_incident_that_proved_nothing_is_new(story: Story) -> None:
-    """Its head at the close is lost itself."""
+    """Its head at the close is lost itself; what was told and left stays told."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    told = sighted(ending_at(tale.at("a", 1)), at=story.now)
     story.now = tale.now - timedelta(seconds=55)
-    closed = story.says(IncidentClosed(reason="accepted")).incident
-    lost = tale.at("a", 3)
+    story.says(IncidentClosed(reason="accepted"))
+    before = [is_new(tale, each, 1, story) for each in (1, 2, 3)]
     tale.rolls_back_to("a", 2)
 
-    assert came_again(ending_at(lost), told, closed, tale.table)
-
-
-def test_what_an_old_note_showed_is_not_new(story: Story) -> None:
-    """It names the commits that show the fault, and not which is its newest."""
-    tale = rewound()
-    told = sighted(ending_at(None, tale.at("a", 4), tale.at("a", 5)), at=story.now)
-
-    closed = closes(story, tale.at("a", 3)).incident
-
-    assert not came_again(ending_at(tale.at("a", 5)), told, closed, tale.table)
-
-
-def test_a_commit_of_a_branch_came_to_main_when_that_was_published(story: Story) -> None:
-    """The log has no line of it: main went over it with the commit above."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5)
-    told = sighted(ending_at(tale.at("a", 1)), at=story.now)
-    closed = closes(story, tale.at("a", 3)).incident
-    log = tale.moves
-
-    def is_new(checkpoint: int, *left_out: int) -> bool:
-        gone = {tale.at("a", each) for each in left_out}
-        tale.moves = [move for move in log if move.snapshot_id not in gone]
-        return came_again(ending_at(tale.at("a", checkpoint)), told, closed, tale.table)
-
-    assert is_new(4, 4)
-    assert not is_new(2, 2)
-    assert not is_new(2, 1, 2, 3)
+    assert before == [False, False, False]
+    assert [is_new(tale, each, 1, story) for each in (1, 3)] == [False, True]
 
 
 def test_a_fault_that_concerns_something_else_now_is_told_if_it_has_grown(story: Story) -> None:
-    """As long as no incident has looked into it; a mode that names no commit is told by what it concerns alone."""
+    """A run that ends, or a window that begins elsewhere, changes what a fault concerns."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    told = sighted(ending_at(tale.at("a", 2)), at=story.now)
-    asked = [ending_at(tale.at("a", 2)), ending_at(tale.at("a", 3)), ending_at(None)]
+    memory = recall([sighted(ending_at(tale.at("a", 2)), at=story.now)])
 
-    assert [True, False, False] == [is_all_told(each, told, None, tale.table) for each in asked]
-    assert [True, False, False] == [is_all_told(each, told, story.incident, tale.table) for each in asked]
-    closed = closes(story, tale.at("a", 3)).incident
-    assert [True, True, False] == [is_all_told(each, told, closed, tale.table) for each in asked]
+    def is_known(checkpoint: int) -> bool:
+        elsewhere = ending_at(tale.at("a", checkpoint)).model_copy(update={"subject": "another run"})
+        return goes_on(elsewhere, memory, [story.incident], tale.table)
+
+    assert [is_known(each) for each in (1, 2, 3)] == [True, True, False]
+    closes(story, tale.at("a", 3))
+    assert [is_known(each) for each in (1, 2, 3)] == [True, True, True]
 
 
 def test_an_old_sign_stays_as_it_was_written() -> None:
     """Notes are compared as text: a field that says nothing is not written."""
     assert "newest_wrong" not in ending_at(None).model_dump(mode="json")
     assert 7 == ending_at(SnapshotId(7)).model_dump(mode="json")["newest_wrong"]
-
-
-def test_the_log_is_read_by_the_first_line_of_each_commit(story: Story) -> None:
-    """Main set back to what was proven: the log names that once more, below what was lost."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
-    told = sighted(ending_at(tale.at("a", 1)), at=story.now)
-    closed = closes(story, tale.at("a", 3)).incident
-    lost = tale.at("a", 4)
-    tale.rolls_back_to("a", 3)
-
-    assert HeadMove(at=tale.now, snapshot_id=tale.at("a", 3)) == tale.moves[-1]
-    assert came_again(ending_at(lost), told, closed, tale.table)
 
 
 def again_sighted(bot: WatchingBot) -> tuple[Sighted, ...]:

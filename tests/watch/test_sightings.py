@@ -69,18 +69,6 @@ def test_two_replicas_tell_a_thing_once(world: World) -> None:
     assert len(world.posts(first)) == 1
 
 
-def test_more_about_the_same_run_is_told_in_the_thread(world: World) -> None:
-    """One fault is one message in the channel, however many names it gets."""
-    sightings = world.replica()
-    sightings.see(ORDERS, sign("F2", "bbbbbb"))
-    sightings.see(ORDERS, sign("F12", "bbbbbb"))
-    sightings.settle(ORDERS)
-
-    first, second = world.posts(sightings)
-
-    assert second.endswith(f" in {first}")
-
-
 def test_a_mute_has_an_end_and_a_table(world: World) -> None:
     """Nobody mutes for ever, nor what is not watched."""
     sightings = world.replica()
@@ -91,59 +79,6 @@ def test_a_mute_has_an_end_and_a_table(world: World) -> None:
         with pytest.raises(Refused, match="from a minute to 7 days"):
             sightings.mute(ORDERS, length, by=ANA)
     assert sightings.memory(ORDERS).muted is None
-
-
-def test_what_was_muted_for_days_is_told_in_the_channel_when_the_mute_ends(world: World) -> None:
-    """Nobody reads the thread any more that was new when it was seen; what is told with it goes into its own."""
-    sightings = world.replica()
-    sightings.see(ORDERS, sign("F2"))
-    sightings.settle(ORDERS)
-    sightings.mute(ORDERS, timedelta(days=3), by=ANA)
-    world.clock.at += timedelta(hours=1)
-    sightings.see(ORDERS, sign("F12"))
-    sightings.see(ORDERS, sign("F3"))
-    sightings.settle(ORDERS)
-    muted = world.posts(sightings)
-
-    world.clock.at += timedelta(days=3)
-    sightings.settle(ORDERS)
-    told = world.posts(sightings)
-    world.clock.at += timedelta(hours=1)
-    sightings.settle(ORDERS)
-
-    assert len(muted) == 1
-    assert [" in " in each for each in told] == [False, False, True]
-    assert told[2].endswith(f" in {told[1]}")
-    assert told == world.posts(sightings)
-
-
-def test_what_was_muted_for_hours_is_told_in_the_thread(world: World) -> None:
-    """It is read still."""
-    sightings = world.replica()
-    sightings.see(ORDERS, sign("F2"))
-    sightings.settle(ORDERS)
-    sightings.mute(ORDERS, timedelta(hours=4), by=ANA)
-    sightings.see(ORDERS, sign("F12"))
-    sightings.settle(ORDERS)
-
-    world.clock.at += timedelta(hours=5)
-    sightings.settle(ORDERS)
-
-    first, second = world.posts(sightings)
-    assert second.endswith(f" in {first}")
-
-
-def test_no_message_goes_into_the_thread_of_one_that_is_less_urgent(world: World) -> None:
-    """Nobody looks there in time; what is no more urgent than the first goes into its thread."""
-    sightings = world.replica()
-    for each in (sign("stale", urgent=False), sign("F2"), sign("restarts", urgent=False)):
-        sightings.see(ORDERS, each)
-    sightings.settle(ORDERS)
-
-    calm, urgent, more = world.posts(sightings)
-
-    assert " in " not in urgent
-    assert more.endswith(f" in {calm}")
 
 
 def test_a_note_is_kept_once_and_survives_a_restart(tmp_path: Path) -> None:

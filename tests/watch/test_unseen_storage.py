@@ -13,17 +13,14 @@ from bot.observation.evidence import Observation
 from bot.observation.findings import Limit, RecoveryDeadline
 from bot.observation.flink import JobRun
 from bot.observation.looked import NotSeen, Seen
-from bot.service.alerts import Alert, AlertService
 from bot.service.watching import look
 from bot.service.watching.look import Look, hidden_aside
 from bot.slack.commands import watched as listed
 from tests.tables import CONTRACT, ORDERS
 from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded
-from tests.watch.watched import Watched
 
 MISSED = NotSeen(source="some storage", reason="Access denied.", remedy="Give the key.")
-ALL_CLEAR = "The watch found nothing wrong."
 SOURCES = {"checkpoints": "the checkpoint storage", "flink_manifests": "the Flink manifests on storage"}
 
 
@@ -35,35 +32,10 @@ def hidden(world: Recorded, *sources: str) -> Recorded:
     return world
 
 
-def is_alerted(watched: Watched) -> None:
-    """Somebody else tells of the table."""
-    alert = Alert(
-        source="Alertmanager", fingerprint="f", started_at=watched.clock.at, is_resolved=False, title="t",
-        details=(), names=("sales.orders",), severity="sev1", runbook=None, link=None,
-    )  # fmt: skip
-    AlertService(watched.sightings, watched.observer.tables, None).take([alert])
-
-
-def beside(watched: Watched) -> str:
-    """What the watch put beside the alert."""
-    return " ".join(fact for note in watched.sightings.memory(ORDERS).looked.values() for fact in note.facts)
-
-
-def test_where_all_can_be_seen_the_alert_is_told_that_nothing_is_wrong(over_recorded: OverRecorded) -> None:
-    """A planned restart."""
-    watched = over_recorded(Recorded("planned-restart-v2"))
-    is_alerted(watched)
-
-    watched.looks(16, apart=timedelta(seconds=10))
-
-    assert ALL_CLEAR in beside(watched)
-    assert "blind" not in watched.seen
-
-
 def test_the_answer_says_until_when_a_table_can_be_recovered(
     over_recorded: OverRecorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`/waterline watch`, and beside an alert; as the newest closer look told it."""
+    """`/waterline watch`, as the newest closer look told it."""
     until = datetime(2030, 1, 1, tzinfo=UTC)
     limit = Limit(what="Kafka may delete orders/2", at=until, how="retention", after="Replay.")
     fixed = RecoveryDeadline(
@@ -71,7 +43,6 @@ def test_the_answer_says_until_when_a_table_can_be_recovered(
     )
     monkeypatch.setattr(look, "deadline_of", lambda _case, _diagnosis: fixed)
     watched = over_recorded(Recorded("planned-restart-v2"))
-    is_alerted(watched)
 
     watched.looks(16, apart=timedelta(seconds=10))
 
@@ -79,7 +50,6 @@ def test_the_answer_says_until_when_a_table_can_be_recovered(
     nobody: Any = None
     assert watched.watch.deadline(ORDERS) == fixed
     assert limit.what in listed(services, nobody)
-    assert limit.what in beside(watched)
 
 
 @pytest.mark.parametrize("part", SOURCES)
@@ -87,16 +57,12 @@ def test_what_cannot_be_read_is_no_all_clear_and_is_told(over_recorded: OverReco
     """After the grace_period that Flink has, by name, with why and what to do; and it is over when it can be read."""
     world = hidden(Recorded("planned-restart-v2"), part)
     watched = over_recorded(world)
-    is_alerted(watched)
     watched.looks(20, apart=timedelta(seconds=10))
     [blind] = [each for each in watched.told if each.code == "blind"]
-    said = beside(watched)
 
     world.case = Recorded(world.name).case
     watched.looks(40, apart=timedelta(seconds=10))
 
-    assert ALL_CLEAR not in said
-    assert f"Could not be looked at: {SOURCES[part]}." in said
     assert blind.subject == SOURCES[part]
     assert "Access denied." in blind.text
     assert "blind" not in {each.sign.code for each in watched.sightings.memory(ORDERS).lasting}

@@ -5,32 +5,29 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from bot.diagnosis._support.case import living
 from bot.diagnosis._support.examine import ModeModule, diagnose
-from bot.diagnosis._support.may_commit_on import standstill
 from bot.history.case import Case
 from bot.history.other_jobs import OtherJobs
 from bot.history.suspicion import LOOK_BACK, case_of_table, propose_window
-from bot.incident.recovery_deadline import deadline_in_short, deadline_of
+from bot.incident.recovery_deadline import deadline_of
 from bot.incident.setup import TableSetup
 from bot.incident.watch import Sign
 from bot.observation.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.observation.evidence import Observation
 from bot.observation.findings import RecoveryDeadline
 from bot.observation.flink import JobRun, StoredCheckpoint
-from bot.observation.ids import SnapshotId, TableName, short, short_job
+from bot.observation.ids import SnapshotId, TableName
 from bot.observation.listed import Listed
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.readers import ReadRun
 from bot.observation.record import Record
-from bot.observation.sentences import clock_time
 from bot.observation.table import Snapshot, TableState
 from bot.ports import Clock
 from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner
 from bot.service.observing import Observer
 from bot.service.watching.signs import CONDITIONS, Signs, signs_in, suspicion
-from bot.service.watching.unnamed import blind, newest_event, unnamed_signs
+from bot.service.watching.unnamed import blind, newest_event
 
 CATALOG, FLINK, EVIDENCE = "the table in its catalog", "Flink", "what evidence reads"
 _POINTS, _MANIFESTS, _OTHERS = "the checkpoint storage", "the Flink manifests on storage", "the table's other jobs"
@@ -70,7 +67,6 @@ _SHARE = 20
 """A table's metadata is read for at most one twentieth of the time, and judged and looked at closer for as much each: a
 long history, or a full folder, makes looks rarer, not dearer."""
 _CLOSER_WHILE_WRONG = timedelta(minutes=1)
-_MEANWHILE = frozenset({"no-commit", "stale"})
 _NOT_ASKED = NotSeen(source="what a quick look leaves out", reason="It was not looked at.", remedy="Look closer.")
 
 
@@ -114,8 +110,6 @@ class Look(Record):
     signs: tuple[Sign, ...]
     beside: frozenset[str] = frozenset()
     """Codes of what holds and is not told by itself, because one of `signs` stands for it."""
-    facts: tuple[str, ...] = ()
-    """How table and job stand, a sentence each."""
     unseen: frozenset[str] = frozenset()
     """Sources that could not be looked at: what they tell of is not over because it was not seen."""
 
@@ -165,30 +159,15 @@ class Eye:
         known = {(sign.code, sign.subject) for sign in seen.closer}
         is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
         more = tuple(sign for sign in found.told if (sign.code, sign.subject) not in known)
-        beside, now = found.beside | seen.closer_beside, self._clock.now()
+        beside = found.beside | seen.closer_beside
         if is_explained:
             beside |= {sign.code for sign in more}
             more = ()
         return Look(
             signs=(*seen.closer, *more, *missing),
             beside=beside,
-            facts=(*facts_of(case, now), *(deadline_in_short(seen.deadline, now) if seen.deadline else ())),
             unseen=frozenset(seen.unseen),
         )
-
-    def meanwhile(self, table: TableName, seen: TableSeen) -> tuple[Sign, ...]:
-        """What nobody else follows while an incident is open: a run that commits nothing, and a table that gets stale.
-        A quick look only; nothing where it could not be looked."""
-        try:
-            state = self._state(table, seen)
-        except (CouldNotLook, UnknownTable):
-            return ()
-        if state is None or state.head is None:
-            return ()
-        setup = self._observer.setup(table)
-        jobs = self._observer.runs(setup)
-        found = unnamed_signs(_quick(setup, tail_of(state, jobs) or state, jobs), self._terms.grace_period)
-        return tuple(sign for sign in found if sign.code in _MEANWHILE)
 
     def _judge(
         self, setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen, seen: TableSeen
@@ -336,40 +315,3 @@ def _reaches(tail: TableState, run: JobRun, other_jobs: OtherJobs) -> bool:
         return is_before and not other_jobs.has(commit)
 
     return any(is_covered(commit) for commit in tail.of_flink)
-
-
-def facts_of(case: Case, now: datetime) -> tuple[str, ...]:
-    """The head first, then the runs that write, or why none does. What is not of today (`now`) is told with its day."""
-    return (_head(case, now), *_runs(case, now))
-
-
-def _head(case: Case, now: datetime) -> str:
-    head = next(iter(case.observation.table.chain), None)
-    if head is None:
-        return "The table has no snapshot."
-    by = f" by run {short_job(head.job_id)} with checkpoint {head.checkpoint_id}" if head.job_id else ""
-    rows = head.counted("added-records")
-    added = f"; it added {rows:,} rows" if rows else ""
-    when = clock_time(head.committed_at, now, seconds=True)
-    return f"The newest commit is {short(head.snapshot_id)}, of {when}{by}{added}."
-
-
-def _runs(case: Case, now: datetime) -> tuple[str, ...]:
-    jobs = case.observation.jobs
-    if isinstance(jobs, NotSeen):
-        return (f"Flink could not be asked: {jobs.reason}",)
-    alive = living(case)
-    if not alive:
-        why = standstill(case)
-        return (why,) if why is not None else ()
-    return tuple(_run(run, now) for run in alive)
-
-
-def _run(run: JobRun, now: datetime) -> str:
-    done = next((c for c in run.checkpoints if c.status == "COMPLETED"), None)
-    newest = (
-        f"its newest checkpoint is {done.checkpoint_id}, of {clock_time(done.triggered_at, now, seconds=True)}"
-        if done is not None
-        else "Flink lists no completed checkpoint of it"
-    )
-    return f"Run {short_job(run.job_id)} is {run.state}; {newest}."

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import takewhile
 
 from ulid import ULID
 
@@ -13,7 +12,6 @@ from bot.incident.incident import Incident
 from bot.incident.watch import (
     SILENT,
     Ended,
-    Looked,
     Memory,
     Muted,
     Sighted,
@@ -43,8 +41,6 @@ class Sight:
     """What silences it now."""
     incident: Incident | None
     """The first one since on its table that looks into it: one that put the table in doubt at that time or later."""
-    looked: Looked | None = None
-    """What the watch saw then, of what somebody else told."""
     beside: Incident | None = None
     """One that is open on its table and has not looked into it: planned work, or one whose table is proven."""
 
@@ -53,8 +49,6 @@ class Sight:
         return self.ended is not None and now - self.ended.at >= _STILL_TOLD
 
 
-_READ = timedelta(days=1)
-"""So long people read a thread."""
 SHORTEST_MUTE, LONGEST_MUTE = timedelta(minutes=1), timedelta(days=7)
 """Both are allowed."""
 _NOBODY = People()
@@ -105,7 +99,6 @@ class Sightings:
             sighted=found,
             ended=memory.ended.get(found.id),
             mute=memory.mute_at(self._clock.now()),
-            looked=memory.looked.get(found.id),
             incident=incident,
             beside=now_open if incident is None or now_open is None or now_open.id != incident.id else None,
         )
@@ -149,18 +142,6 @@ class Sightings:
             self._outbox.touch(told.key)
             reply = f"Over since {clock_time(at, sighted.at, seconds=True)}: {why}"
             self._put(f"{told.key}/over", told.channel, told.thread_of or told.key, told.incident, reply)
-
-    def looked(self, sighted: Sighted, facts: tuple[str, ...]) -> None:
-        """Keep what the watch saw when it was told of; its message shows it."""
-        if self._notes.add(Looked(sighting=sighted.id, table=sighted.table, at=self._clock.now(), facts=facts)):
-            self._outbox.touch(post_key(sighted.id))
-
-    def meanwhile(self, incident: Incident, sign: Sign) -> None:
-        """Say it in the incident's thread; once an incident, however often it is asked for."""
-        advice = sign.advice[:1].upper() + sign.advice[1:]
-        text = f"Meanwhile: {sign.headline} {' '.join(sign.reasons)} What to do: {advice}."
-        key = f"{incident.id}/watch/{sign.code}"
-        self._put(key, incident.opened.channel, f"{incident.id}/card", incident.id, text)
 
     def mute(self, table: TableName, span: timedelta, *, by: UserId) -> Muted:
         """Post nothing about the table for a while. Raises UnknownTable, and Refused for a span that is too short or
@@ -208,7 +189,6 @@ class Sightings:
         if memory.mute_at(self._clock.now()) is not None:
             return
         planned = now_open if now_open is not None and now_open.runbook.is_planned else None
-        fresh: set[str] = set()
         for sighted in memory.lasting:
             if self.is_told(sighted.id):
                 continue
@@ -216,8 +196,7 @@ class Sightings:
             if incident is None and planned is not None and sighted.sign.code in SILENT:
                 self._post_in(planned, sighted)
             elif incident is None:
-                self._put(post_key(sighted.id), sighted.channel, self._thread(sighted, memory, fresh), None)
-                fresh.add(sighted.id)
+                self._put(post_key(sighted.id), sighted.channel, None, None)
             elif incident.is_open and not sighted.sign.is_of_watch:
                 self._post_in(incident, sighted)
 
@@ -228,22 +207,6 @@ class Sightings:
             shown = self._incident_of(sighted)
             if shown is None or shown.id == incident.id:
                 self._outbox.touch(post_key(sighted.id))
-
-    def _is_past(self, sighted: Sighted) -> bool:
-        """Of what is not said to be over: whether it is a day old, or an incident took it over. Nobody reads its thread
-        any more."""
-        return self._clock.now() - sighted.at >= _READ or self._incident_of(sighted) is not None
-
-    def _thread(self, sighted: Sighted, memory: Memory, fresh: Collection[str]) -> str | None:
-        """The key of what was told of the same subject before, as urgent, whose thread is still read now. `fresh`: what
-        is told at this moment, however long it had to wait."""
-        for each in takewhile(lambda s: s.id != sighted.id, memory.lasting):
-            is_alike = each.sign.subject == sighted.sign.subject and each.sign.is_urgent >= sighted.sign.is_urgent
-            if is_alike and (each.id in fresh or not self._is_past(each)):
-                told = self._outbox.find(post_key(each.id))
-                if told is not None and (told.channel, told.incident, told.thread_of) == (sighted.channel, None, None):
-                    return told.key
-        return None
 
     def _post_in(self, incident: Incident, sighted: Sighted) -> None:
         self._put(post_key(sighted.id), incident.opened.channel, f"{incident.id}/card", incident.id)

@@ -10,7 +10,6 @@ from functools import partial
 import structlog
 
 from bot.incident.doubt import is_in_doubt
-from bot.incident.incident import Incident
 from bot.observation.errors import WaterlineError
 from bot.observation.findings import RecoveryDeadline
 from bot.observation.ids import IncidentId, TableName
@@ -142,12 +141,9 @@ class Watch:
         incident = self._store.open_on(table)
         looks_away = incident is not None and is_in_doubt(incident)
         self._tell_of_incident(followed, incident.id if incident is not None else None, looks_away)
-        if incident is not None and looks_away:
-            self._follow_freshness(table, followed, incident)
-        elif (look := self._eye.look(table, followed.seen)) is not None:
+        if not looks_away and (look := self._eye.look(table, followed.seen)) is not None:
             followed.unseen = look.unseen
             self._judge(table, followed, look)
-            self._put_beside(table, followed, look)
         followed.looked_at, followed.failing_since = self._clock.now(), None
 
     def _tell_of_failure(self, table: TableName, followed: _Followed, error: Exception) -> None:
@@ -192,30 +188,6 @@ class Watch:
                 continue
             if now - followed.last.setdefault(sighted.id, now) >= self.terms.grace_period:
                 self._sightings.end(sighted, "Waterline does not see it any more.")
-
-    def _put_beside(self, table: TableName, followed: _Followed, look: Look) -> None:
-        """Show with each alert about the table, once, what a look has seen since. One that shows something new waits
-        for the next, and one that could not see everything for a while."""
-        memory, now = self._sightings.memory(table), self._clock.now()
-        if not all(self._sightings.goes_on(table, sign, memory, followed.seen.state) for sign in look.signs):
-            return
-        seen = tuple(sign.headline for sign in look.signs)
-        facts = (*(seen or ("The watch found nothing wrong.",)), *look.facts)
-        if not look.is_whole:
-            facts = (*seen, *look.facts, f"Could not be looked at: {', '.join(sorted(look.unseen))}.")
-        for sighted in memory.lasting:
-            is_told = not sighted.sign.is_of_watch and sighted.id not in memory.looked
-            if is_told and (look.is_whole or now - sighted.at >= self.terms.grace_period):
-                self._sightings.looked(sighted, facts)
-
-    def _follow_freshness(self, table: TableName, followed: _Followed, incident: Incident) -> None:
-        """Say in its thread, once each, what two looks in a row saw and nobody was told before it was opened."""
-        found = self._eye.meanwhile(table, followed.seen)
-        memory = self._sightings.memory(table)
-        for sign in found:
-            if (sign.code, sign.subject) in followed.candidates and memory.known(sign) is None:
-                self._sightings.meanwhile(incident, sign)
-        followed.candidates = frozenset((sign.code, sign.subject) for sign in found)
 
     def _tell_of_incident(self, followed: _Followed, now_open: IncidentId | None, looks_away: bool) -> None:
         """People look themselves while one has the table in doubt; what was told of the table shows that, and the watch

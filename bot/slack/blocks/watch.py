@@ -12,7 +12,7 @@ from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.text import addressed, as_sentence, clipped, code, mrkdwn, person, room, short_paths
 
-_REASONS, _ALSO, _FACTS, _REASON = 4, 3, 5, 400
+_REASONS, _ALSO, _REASON = 4, 3, 400
 MUTE_HOURS = 4
 
 
@@ -33,9 +33,6 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     if sign.also:
         also = "\n".join(f"• {mrkdwn(_short(each))}" for each in sign.also[:_ALSO])
         blocks.append(section(f"*At the same time*\n{also}"))
-    if sight.looked is not None:
-        seen = "\n".join(f"• {mrkdwn(_short(each))}" for each in sight.looked.facts[:_FACTS])
-        blocks.append(section(f"*What Waterline saw at {clock(sight.looked.at)}*\n{seen}"))
     blocks.append(section("\n".join(_now(sight))))
     blocks.append(context(*_small_print(sight)))
     if not is_over and sight.incident is None:
