@@ -414,8 +414,6 @@ class MaintenanceMarked(Record):
     kind: Literal["maintenance-marked"] = "maintenance-marked"
     status: Literal["freezing", "frozen", "unfrozen"]
     sentence: str
-    until: Utc | None = None
-    """Of a freeze: when whoever asked for it expects that it can end; None: nobody said."""
 
 
 class NoticesPreviewed(Record):

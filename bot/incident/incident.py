@@ -113,8 +113,6 @@ class Incident:
     """Whether maintenance of the table waits for the end of this incident."""
     frozen_at: datetime | None = None
     """Since when it does."""
-    frozen_until: datetime | None = None
-    """When whoever froze it expects that it can go on; None: nobody said."""
     review: tuple[Finding, ...] | None = None
     snippet: str | None = None
     assigned: dict[tuple[str, str], FindingAssigned] = field(default_factory=dict)
@@ -445,7 +443,6 @@ def _mark_maintenance(incident: Incident, entry: Entry, mark: e.MaintenanceMarke
     match mark.status:
         case "freezing" | "frozen":
             _freeze(incident, entry, is_frozen=True)
-            incident.frozen_until = mark.until or incident.frozen_until
         case "unfrozen":
             _freeze(incident, entry, is_frozen=False)
         case _:
@@ -456,4 +453,3 @@ def _freeze(incident: Incident, entry: Entry, *, is_frozen: bool) -> None:
     """A second freeze goes on from the first."""
     incident.is_frozen = is_frozen
     incident.frozen_at = (incident.frozen_at or entry.at) if is_frozen else None
-    incident.frozen_until = incident.frozen_until if is_frozen else None

@@ -1,6 +1,5 @@
 """Freeze and unfreeze of a table's maintenance beside any proposal: at once by a responder, and back at the end."""
 
-from datetime import datetime
 from typing import Literal
 
 from bot.actions._support.maintenance import (
@@ -19,7 +18,6 @@ from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.observation.errors import CommitRefused, CouldNotLook, Refused
 from bot.observation.ids import IncidentId, TableName
-from bot.observation.sentences import clock_time
 from bot.observation.table import TableState
 from bot.ports import TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
@@ -32,17 +30,15 @@ class Maintenance:
         self._store = store
         self._catalog = catalog
 
-    def freeze(self, incident_id: IncidentId, *, by: str, until: datetime | None = None) -> str:
-        """Stop expiry and orphan removal now; the answer for whoever asked. `until`: when it is expected to end, by
-        which somebody is asked for the unfreeze; it may be said anew while it lasts. Raises Refused, CommitRefused,
+    def freeze(self, incident_id: IncidentId, *, by: str) -> str:
+        """Stop expiry and orphan removal now; the answer for whoever asked. Raises Refused, CommitRefused,
         OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
         must_be_open(incident)
         table = incident.opened.table
         state = self._catalog.load(table)
         if is_frozen_by_hand(state) and stays_frozen_for(state, incident_id):
-            ignored = [] if until is None else [f"Waterline does not ask at {clock_time(until)}."]
-            return " ".join([f"Maintenance of {table} is already frozen by hand.", *ignored])
+            return f"Maintenance of {table} is already frozen by hand."
         if not incident.is_frozen:
             self._note(incident_id, by, "freezing", "Pausing snapshot expiry and orphan cleanup of the table.")
         try:
@@ -51,17 +47,13 @@ class Maintenance:
             if not incident.is_frozen:
                 self._note(incident_id, by, "unfrozen", f"Maintenance was not frozen: {error.happened}")
             raise
-        asked = [] if until is None else [f"Waterline asks at {clock_time(until)} whether it can end."]
         if not is_new and incident.is_frozen and not _was_cut_off(incident):
-            if until is not None:
-                self._note(incident_id, by, "frozen", f"Maintenance stays frozen. {asked[0]}", until)
-            return " ".join([f"Maintenance of {table} is already frozen by {incident_id}.", *asked])
-        stopped = "Snapshot expiry and orphan cleanup of the table are paused (gc.enabled=false)."
-        self._note(incident_id, by, "frozen", " ".join([stopped, *asked]), until)
-        frozen = (
+            return f"Maintenance of {table} is already frozen by {incident_id}."
+        paused = "Snapshot expiry and orphan cleanup of the table are paused (gc.enabled=false)."
+        self._note(incident_id, by, "frozen", paused)
+        return (
             f"Maintenance of {table} is frozen until {incident_id} is closed or somebody types `/waterline unfreeze`."
         )
-        return " ".join([frozen, *asked])
 
     def unfreeze(self, incident_id: IncidentId, *, by: str) -> str:
         """Set back what was there before; the answer for whoever asked. Raises Refused while a proposal is at work
@@ -114,14 +106,9 @@ class Maintenance:
         return True
 
     def _note(
-        self,
-        incident_id: IncidentId,
-        by: str,
-        status: Literal["freezing", "frozen", "unfrozen"],
-        sentence: str,
-        until: datetime | None = None,
+        self, incident_id: IncidentId, by: str, status: Literal["freezing", "frozen", "unfrozen"], sentence: str
     ) -> None:
-        mark = MaintenanceMarked(status=status, sentence=sentence, until=until)
+        mark = MaintenanceMarked(status=status, sentence=sentence)
         self._store.write(incident_id, by=by, decide=lambda now: [mark] if _is_news(now, mark) else [])
 
 

@@ -23,7 +23,6 @@ from bot.incident.doubt import beside_trusted, doubted_since
 from bot.incident.entries import IncidentOpened
 from bot.incident.incident import Incident, shown_in
 from bot.incident.notice import PLANNED, WorkState
-from bot.incident.promises import said_end
 from bot.incident.recovery_deadline import deadline_in_short
 from bot.incident.runbook import ASKED_FOR
 from bot.incident.setup import TableSetup, TeamMember
@@ -390,8 +389,11 @@ class Commands:
 
     def _freeze(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        until = said_end(command.rest, self._services.clock.now(), incident.opened.table)
-        return self._services.maintenance.freeze(incident.id, by=command.user, until=until)
+        if command.rest.strip() not in ("", incident.opened.table):
+            raise Refused(
+                "Nothing was frozen.", f"Expected no words; found “{command.rest.strip()}”.", f"Type {COMMAND} freeze."
+            )
+        return self._services.maintenance.freeze(incident.id, by=command.user)
 
     def _unfreeze(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)

@@ -1,7 +1,6 @@
 """What people froze by hand stays theirs, and whatever goes away during an execution."""
 
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,18 +50,6 @@ def test_it_stays_frozen_after_a_proposal_and_after_the_incident(scene: Scene) -
     assert ProposalState.APPLIED is view.state
     assert properties == scene.table.properties
     assert not scene.store.get(scene.incident).is_frozen
-
-
-def test_an_end_that_is_not_kept_is_not_dropped_without_a_word(scene: Scene) -> None:
-    """Whoever said it would wait for the question."""
-    frozen_by_hand(scene)
-
-    said = scene.maintenance.freeze(scene.incident, by=ANA, until=datetime(2026, 11, 24, 14, 10, tzinfo=UTC))
-
-    assert said == (
-        "Maintenance of sales.orders is already frozen by hand. Waterline does not ask at 24 Nov 2026, 14:10 UTC."
-    )
-    assert scene.store.get(scene.incident).frozen_until is None
 
 
 def begun(scene: Scene) -> ProposalId:

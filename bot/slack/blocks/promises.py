@@ -76,7 +76,7 @@ def _not_started(standing: StandingJob, settled: Settled, since: str, who: str) 
 
 _TO_CHOOSE = (
     "• Recovery finished: type `/waterline unfreeze`, or close the incident. Both restore the old settings.\n"
-    "• Recovery still running: type `/waterline freeze until 18:00`, or leave it. Waterline asks again in a day."
+    "• Recovery still running: leave it. Waterline asks again in a day."
 )
 
 
@@ -90,12 +90,10 @@ def reminder_of_freeze(incident: Incident, entry: Entry, body: PromiseReminded, 
     lasted = timedelta(minutes=round((entry.at - body.due).total_seconds() / 60))
     hours = f"{round(lasted.total_seconds() / 3600)} h" if lasted >= timedelta(hours=1) else span(lasted)
     text = f"{incident.id}: maintenance of {incident.opened.table} has been frozen for {hours}"
-    until = incident.frozen_until
-    expected = f"; planned end {clock_time(until, entry.at)}" if until is not None else ""
     said = (
         f":snowflake: {who}: snapshot expiry and orphan cleanup of {table} are paused for {hours} by {incident.id}, "
         "since "
-        f"{clock_time(body.due, entry.at)}{expected}. Files pile up meanwhile."
+        f"{clock_time(body.due, entry.at)}. Files pile up meanwhile."
     )
     return text, [section(f"{said}\n{_TO_CHOOSE}")]
 
