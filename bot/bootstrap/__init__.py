@@ -203,11 +203,11 @@ def assemble(
     newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others, directory)
     background = Background(incidents, alone_with, workers=4)
-    retrying = Retrying(incidents, clock, others)
+    retrying = Retrying(incidents, others)
     promises = Promises(incidents, observer.tables, clock)
     reconciler = Reconciler(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
-        telling, retrying, promises,
+        telling, promises,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, filed, clock)
     desk.on_answer(reconciler.walk_on)
@@ -228,7 +228,7 @@ def assemble(
         verifier=verifier,
         telling=telling,
         answering=Answering(incidents),
-        posting=Posting(incidents, clock, others),
+        posting=Posting(incidents, others),
         retrying=retrying,
         trust=TrustService(incidents, observer, clock, is_marked=mark != "none"),
         waterline=waterline,

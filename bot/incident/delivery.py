@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WAITS = (
     timedelta(seconds=10), timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=5), timedelta(minutes=15),
+    timedelta(hours=1),
 )  # fmt: skip
 
 
@@ -25,18 +26,9 @@ MOST_TRIES = len(_WAITS) + 1
 """Then it is given up, and the responder is asked to call them."""
 
 
-_HEALS_AFTER = (timedelta(minutes=10), timedelta(hours=1), timedelta(hours=4))
-"""After a failure whose cause somebody may mend: the bot is invited, a server is back."""
-
-
 def again_after(tries: int) -> timedelta | None:
     """How long to wait after so many tries; None: it is given up."""
     return _WAITS[tries - 1] if tries < MOST_TRIES else None
-
-
-def healed_after(times: int) -> timedelta | None:
-    """How long after a failure it is tried by itself once more, having been so many times; None: not any more."""
-    return _HEALS_AFTER[times] if times < len(_HEALS_AFTER) else None
 
 
 @dataclass

@@ -181,12 +181,6 @@ class NoticeEnded(Record):
     """Who is asked to call them, when they could not be reached; or to send it, when a `doubt` is over."""
     may_be_there: bool = False
     """Whether it may have arrived although it failed: its answer was lost."""
-    again_at: Utc | None = None
-    """When it is tried again by itself, where the cause may mend; None: only if somebody asks for it."""
-    doubt: str = ""
-    """Why nobody may be told that all is well, where it was `overtaken` by that; empty: by something newer."""
-    command: str = ""
-    """What sends it once that doubt is over; it is not sent by itself."""
 
 
 class NoticeRetried(Record):

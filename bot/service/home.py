@@ -1,11 +1,8 @@
-"""What one person should see first: what waits for them, their incidents, their tables, what was promised next.
-
-Which tables are a person's own at App Home, and in what way: by configuration, contract, and what lineage saw.
-"""
+"""What one person should see first: what waits for them, their incidents, the tables, what was promised next."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.decisions import last_approval_at
@@ -23,13 +20,6 @@ from bot.service.notices.rules import AFTER_CLOSE
 Members = Callable[[Sequence[str]], frozenset[UserId]]
 """Everyone in some user groups; raises CouldNotLook."""
 _WORST_FIRST = (TrustState.UNDER_REVIEW, TrustState.UNKNOWN, TrustState.TRUSTED)
-
-
-@dataclass(frozen=True)
-class OwnTable:
-    trust: Trust
-    roles: tuple[str, ...]
-    """`you approve for it`, `you answer for revenue_daily`, …; empty: it is none of theirs."""
 
 
 class Groups:
@@ -61,58 +51,6 @@ def may_approve(policy: ApprovalPolicy, user: UserId, groups: Groups) -> bool:
     return named or groups.has_person(group for people in policy.approvers for group in people.groups)
 
 
-def own_tables(
-    trusts: Iterable[Trust],
-    setups: Mapping[TableName, TableSetup],
-    incidents: Iterable[Incident],
-    user: UserId,
-    groups: Groups,
-    today: date,
-) -> tuple[OwnTable, ...]:
-    """Those with a role first, the worst first. `incidents`: those that this person may know of, for who was seen
-    reading; lineage itself is not asked."""
-    answers_for = frozenset(c.name for setup in setups.values() for c in setup.consumers if c.owner == user)
-    seen = _seen_reading(incidents)
-    found = [
-        OwnTable(
-            trust=trust,
-            roles=tuple(_roles(setups.get(trust.table), user, groups, today))
-            + _readers(seen.get(trust.table, ()), setups.get(trust.table), answers_for),
-        )
-        for trust in trusts
-    ]
-    return tuple(sorted(found, key=lambda own: (not own.roles, _WORST_FIRST.index(own.trust.state), own.trust.table)))
-
-
-def _roles(setup: TableSetup | None, user: UserId, groups: Groups, today: date) -> Iterator[str]:
-    if setup is None:
-        return
-    if setup.team is not None and setup.team.has(user, today):
-        yield "your team owns it"
-    if any(may_approve(policy, user, groups) for policy in setup.policies.values()):
-        yield "you approve for it"
-    owned = [consumer.name for consumer in setup.consumers if consumer.owner == user]
-    if owned:
-        yield f"you own {', '.join(owned)}"
-
-
-def _seen_reading(incidents: Iterable[Incident]) -> dict[TableName, tuple[str, ...]]:
-    """Table -> consumers whom its newest incident saw reading it, themselves or through others."""
-    noted = [incident for incident in incidents if incident.readers is not None]
-    return {
-        incident.opened.table: tuple(reader.consumer for reader in incident.readers.observed)
-        for incident in sorted(noted, key=lambda each: each.opened_at)
-        if incident.readers is not None
-    }
-
-
-def _readers(seen: Iterable[str], setup: TableSetup | None, answers_for: frozenset[str]) -> tuple[str, ...]:
-    """Consumers of this person that are declared for another table, and were seen reading this one."""
-    declared = {consumer.name for consumer in setup.consumers} if setup is not None else set()
-    found = [name for name in dict.fromkeys(seen) if name in answers_for and name not in declared]
-    return (f"{', '.join(found)} reads it",) if found else ()
-
-
 @dataclass(frozen=True)
 class Promise:
     at: datetime
@@ -128,11 +66,11 @@ class HomeFacts:
     held: tuple[tuple[Incident, HeldView], ...]
     """Notices that this person may send as the second one, also of an incident that has ended."""
     groups_unknown: bool
-    """Whether a user group could not be read, so that something may wait, or be theirs, that is not named."""
+    """Whether a user group could not be read, so that something may wait that is not named."""
     mine: tuple[Incident, ...]
     other_open: tuple[Incident, ...]
-    tables: tuple[OwnTable, ...]
-    """Those with a role first, the worst first."""
+    tables: tuple[Trust, ...]
+    """The worst first."""
     promises: tuple[Promise, ...]
     """The next first; those that are overdue, too."""
     now: datetime
@@ -155,7 +93,7 @@ def home_facts(
         (i, view) for i in open_ones if (view := i.current_proposal) is not None and _waits(view, user, groups, now)
     )
     held = tuple((i, view) for i in known_ones for view in _unsent(i) if _is_held_for(view, user, groups))
-    tables = own_tables(trusts, setups, known_ones, user, groups, now.date())
+    tables = tuple(sorted(trusts, key=lambda trust: (_WORST_FIRST.index(trust.state), trust.table)))
     return HomeFacts(
         waiting=waiting,
         held=held,

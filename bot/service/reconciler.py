@@ -27,7 +27,6 @@ from bot.service.notices.promises import PROMISED, Promises
 from bot.service.proposals.approving import Approvals
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
-from bot.service.proposals.retrying import RETRYING, Retrying
 from bot.service.proposals.verifying import Verifier
 from bot.service.waterline import Waterline
 
@@ -52,13 +51,11 @@ class Reconciler:
     _waterline: Waterline
     _maintenance: Maintenance
     _telling: Telling
-    _retrying: Retrying
     _promises: Promises
 
     def __post_init__(self) -> None:
-        self._by_time: dict[str, Approvals | Retrying | Promises] = {
+        self._by_time: dict[str, Approvals | Promises] = {
             _APPROVAL: self._approvals,
-            RETRYING: self._retrying,
             PROMISED: self._promises,
         }
         self._duties: dict[str, Callable[[IncidentId], None]] = {

@@ -1,16 +1,12 @@
-"""One entry of the journal -> one plain sentence. People are written `<@U…>`, as Slack mentions them.
-
-Notices that all is well which were not sent, as the table came in doubt, are told to a person as one message. Pure.
-"""
+"""One entry of the journal -> one plain sentence. People are written `<@U…>`, as Slack mentions them."""
 
 from typing import assert_never
 
 from bot.incident import entries as e
 from bot.incident import notice as n
 from bot.incident.approval import ids_mentioned
-from bot.incident.entries import Body, NoticeEnded, NoticeQueued, NoticeRetried, PromiseReminded
-from bot.incident.incident import Incident
-from bot.incident.journal import WATERLINE, Entry
+from bot.incident.entries import PromiseReminded
+from bot.incident.journal import Entry
 from bot.observation.ids import short, short_job
 from bot.observation.readers import WAYS, shown_of
 from bot.observation.sentences import clock_time, counted, full_stop, visible
@@ -35,11 +31,11 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             is_slack = not body.to or body.to.startswith("slack:")
             return f"{_notice(body.key)} was delivered{'' if is_slack else f' {_way(body.to)}'}."
         case n.NoticeEnded(how="overtaken"):
-            return f"{_notice(body.key)} is not sent {_way(body.to)}: {full_stop(body.detail)}"
+            asked = f" <@{body.asks}>, please look." if body.asks else ""
+            return f"{_notice(body.key)} is not sent {_way(body.to)}: {full_stop(body.detail)}{asked}"
         case n.NoticeEnded():
             asked = f" <@{body.asks}>, please call them." if body.asks else " Somebody must call them."
-            again = f" Next try at {body.again_at:%H:%M} UTC." if body.again_at else ""
-            return f"{_notice(body.key)} could not be delivered {_way(body.to)}: {full_stop(body.detail)}{asked}{again}"
+            return f"{_notice(body.key)} could not be delivered {_way(body.to)}: {full_stop(body.detail)}{asked}"
         case n.NoticeRetried():
             return f"{_notice(body.key)} is sent again {_way(body.to)}, with the same text."
         case n.NoticeAnswered():
@@ -342,56 +338,3 @@ def _bare(text: str) -> str:
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
-
-
-def first_given_up(incident: Incident, seq: int, ended: NoticeEnded) -> int:
-    """Number of the entry that began the telling to which entry `seq` belongs: what follows joins it until somebody
-    sends such a notice (again)."""
-    first = seq
-    for entry in reversed(incident.entries[: seq - 1]):
-        if _is_sent(entry.body, ended):
-            break
-        if _joins(entry.body, ended):
-            first = entry.seq
-    return first
-
-
-def given_up_from(incident: Incident, first: int) -> tuple[NoticeEnded, ...]:
-    """Every way that was given up from entry `first` on, until such a notice was sent (again)."""
-    began = incident.entries[first - 1].body
-    assert isinstance(began, NoticeEnded)
-    found: list[NoticeEnded] = []
-    for entry in incident.entries[first - 1 :]:
-        if _is_sent(entry.body, began):
-            break
-        if isinstance(entry.body, NoticeEnded) and _joins(entry.body, began):
-            found.append(entry.body)
-    return tuple(found)
-
-
-def _joins(body: Body, ended: NoticeEnded) -> bool:
-    """The same kind of notice, and the same command that sends it."""
-    if not isinstance(body, NoticeEnded) or not body.doubt:
-        return False
-    return (_kind(body.key), body.command) == (_kind(ended.key), ended.command)
-
-
-def _is_sent(body: Body, ended: NoticeEnded) -> bool:
-    match body:
-        case NoticeQueued():
-            return body.notice.kind == _kind(ended.key)
-        case NoticeRetried():
-            return _kind(body.key) == _kind(ended.key)
-    return False
-
-
-def _kind(key: str) -> str:
-    return key.split("/", 2)[1]
-
-
-def sent_by_rule(incident: Incident, seq: int, body: NoticeEnded) -> bool:
-    """Whether Waterline tried again by itself: whoever is to call them was told at the first failure."""
-    for entry in reversed(incident.entries[: seq - 1]):
-        if isinstance(entry.body, NoticeRetried) and (entry.body.key, entry.body.to) == (body.key, body.to):
-            return entry.by == WATERLINE
-    return False

@@ -448,9 +448,8 @@ VERBS: dict[str, Verb] = {
     ),
     "undo": Verb("undo [REASON]", "propose to undo the last proposal", Commands._undo),
     "freeze": Verb(
-        "freeze [until TIME]",
-        "pause snapshot expiry and orphan cleanup until the incident ends; Waterline asks after eight hours, or at "
-        "TIME",
+        "freeze",
+        "pause snapshot expiry and orphan cleanup until the incident ends; Waterline asks after eight hours",
         Commands._freeze,
     ),
     "unfreeze": Verb("unfreeze", "resume them with the old settings", Commands._unfreeze),

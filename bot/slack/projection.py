@@ -12,7 +12,6 @@ from bot.incident.trust_claims import corrections_due
 from bot.observation.ids import EvidenceId, IncidentId
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
-from bot.service.timeline import first_given_up, sent_by_rule
 from bot.slack.pictures import KIND as PICTURE
 from bot.slack.pictures import has_picture
 
@@ -98,12 +97,7 @@ class Projection:
                 self._outbox.touch(notice_post(incident.id, body.key))
                 self._said(incident, entry.seq, aloud=body.answer == "needs-help")
             case e.NoticeEnded() if body.how != "delivered":
-                is_first = body.how == "failed" and not sent_by_rule(incident, entry.seq, body)
-                self._said(incident, entry.seq, aloud=is_first)
-                if body.doubt:
-                    name = f"given-up/{first_given_up(incident, entry.seq, body)}"
-                    self._in_channel(incident, name)
-                    self._outbox.touch(f"{incident.id}/{name}")
+                self._said(incident, entry.seq, aloud=body.how == "failed" or is_first_asked(incident, entry, body))
             case e.NoticeRetried():
                 self._take_up(incident, body)
                 self._said(incident, entry.seq, aloud=False)
@@ -192,6 +186,17 @@ class Projection:
         thread = of or card_key(incident.id)
         key = f"{incident.id}/{name}"
         self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel, thread_of=thread))
+
+
+def is_first_asked(incident: Incident, entry: Entry, ended: e.NoticeEnded) -> bool:
+    """Whether it asks somebody to look at an all-clear that is not sent, and none has since the last was sent."""
+    for earlier in reversed(incident.entries[: entry.seq - 1]):
+        match earlier.body:
+            case e.NoticeQueued() | e.NoticeRetried():
+                break
+            case e.NoticeEnded(how="overtaken", asks=asked) if asked is not None:
+                return False
+    return ended.asks is not None
 
 
 def notice_post(incident_id: IncidentId, key: str) -> str:

@@ -16,7 +16,7 @@ from bot.service.timeline import sentence
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message, first_look_message
-from bot.slack.blocks.notices import given_up_message, notice_message
+from bot.slack.blocks.notices import notice_message
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.blocks.promises import reminder_of_promise
 from bot.slack.blocks.proposal import emergency_message, execution_message, proposal_message, reminder_message
@@ -97,8 +97,6 @@ def _of_incident(incident: Incident, services: Services, kind: str, name: str) -
             return reminder_of_promise(incident, incident.entries[int(name) - 1])
         case "held":
             return held_message(incident, incident.held[name])
-        case "given-up":
-            return given_up_message(incident, int(name))
         case _:
             raise KeyError(kind)
 

@@ -151,7 +151,7 @@ class Sender:
         arrivals: Arrivals,
         *,
         min_message_interval: timedelta,
-        on_end: Callable[[Post, str | None, bool], None],
+        on_end: Callable[[Post, str | None], None],
         overtaken: Callable[[Post], str | None],
     ) -> None:
         self._outbox = outbox
@@ -267,7 +267,7 @@ class Sender:
     def _accepted(self, post: Post, ts: str | None) -> None:
         """Said first where it matters: a crash before it counts as sent finds it in Slack and says it again, once."""
         if post.ts is None and post.user is None:
-            self._on_end(post, None, False)
+            self._on_end(post, None)
         self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._min_message_interval)
 
     def _refused(self, post: Post, error: SlackApiError) -> None:
@@ -302,7 +302,7 @@ class Sender:
             self._tell_responder(post, code)
         details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
         log.warning("message refused", key=post.key, error=code, details=details)
-        self._end(post, f"Slack refused it: {code} {details}".strip(), may_mend=code in MAY_MEND)
+        self._end(post, f"Slack refused it: {code} {details}".strip())
 
     def _waits_for_channel(self, post: Post) -> bool:
         """Whether it is for an open incident's own channel; what goes to others is accounted for one by one."""
@@ -316,10 +316,10 @@ class Sender:
         incident = self._services.store.get(post.incident)
         self._outbox.put(waits_for_channel(post, code, incident.responder or incident.opened_by))
 
-    def _end(self, post: Post, problem: str, *, may_mend: bool = False) -> None:
+    def _end(self, post: Post, problem: str) -> None:
         """Said first where it matters, then marked: a crash between the two says it again, and it counts once."""
         if is_upload(post):
             self._outbox.put(instead_of(post, problem))
         if post.user is None:
-            self._on_end(post, problem, may_mend)
+            self._on_end(post, problem)
         self._outbox.failed(post.key, post.wanted, problem)

@@ -157,7 +157,7 @@ class SlackSurface:
             return None
         return "not posted: the finding had already been over for a day"
 
-    def _delivered(self, post: Post, problem: str | None, may_mend: bool) -> None:
+    def _delivered(self, post: Post, problem: str | None) -> None:
         """Slack took a post for the first time, or refuses it: notices are accounted for in the journal."""
         if post.incident is None:
             return
@@ -168,4 +168,4 @@ class SlackSurface:
             return
         key = post.key.split("/notice/", 1)[1]
         with suppress(UnknownIncident):
-            self._services.posting.ended(post.incident, key, how=how, detail=detail, may_mend=may_mend)
+            self._services.posting.ended(post.incident, key, how=how, detail=detail)

@@ -75,7 +75,6 @@ def recovering(scene: Scene, executions: Executions) -> Reconciler:
     still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, owes_first_warning=None, owes_severity=None)
     return Reconciler(
         scene.store, background, still, still, still, still, executions, still, waterline, still, still, still,
-        still, still,
     )  # fmt: skip
 
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from bot.adapters.journal_sql import Store, open_store
-from bot.incident.approval import ApprovalPolicy, People, VetoRule
-from bot.incident.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, ProposalMade, ReadersNoted
-from bot.incident.notice import PLANNED, Notice, NoticeData, ObservedReader
-from bot.incident.setup import TableSetup, Team, TeamMember
+from bot.incident.approval import ApprovalPolicy, VetoRule
+from bot.incident.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, ProposalMade
+from bot.incident.notice import PLANNED, Notice, NoticeData
+from bot.incident.setup import TableSetup
 from bot.incident.trust import Basis, Trust, TrustState
 from bot.observation.errors import CouldNotLook
 from bot.observation.ids import TableName, UserId
@@ -67,50 +67,7 @@ def home(user: UserId, *stories: Story, setups: Sequence[TableSetup] = (), now: 
     return home_facts([story.incident for story in stories], map(trust, known), known, user, members, at)
 
 
-def roles(facts: HomeFacts) -> dict[str, tuple[str, ...]]:
-    """Table -> in what way it is theirs."""
-    return {own.trust.table: own.roles for own in facts.tables if own.roles}
-
-
-def test_members_of_an_approving_group_see_their_tables() -> None:
-    """By the group, as by name; other groups, and groups that only may veto, decide nothing."""
-    team = setup(policies={"default": ApprovalPolicy(teams={"streaming": People(groups=("S0OTHER001",))})})
-
-    assert roles(home(CLEO)) == {orders.TABLE: ("you approve for it",)}
-    assert roles(home(EVE)) == {}
-    assert roles(home(EVE, setups=[team])) == {orders.TABLE: ("you approve for it",)}
-
-
-def test_people_of_the_contracts_team_see_their_tables() -> None:
-    """Whom Slack knows, and who is of it today."""
-    eve = TeamMember(name="Eve", slack=EVE, until=date(2026, 11, 4))
-    owned = setup(team=Team(name="Orders", members=(TeamMember(name="Dana"), eve)))
-
-    assert roles(home(EVE, setups=[owned])) == {orders.TABLE: ("your team owns it",)}
-    assert roles(home(EVE, setups=[owned], now=orders.NINE + timedelta(days=1))) == {}
-
-
-def test_readers_that_lineage_saw_are_their_owners_tables(story: Story) -> None:
-    """A job that is declared for one table was seen reading another: whoever answers for it is shown both."""
-    read = ObservedReader(consumer="refund_report", distance=2, runs=3, is_declared=False)
-    story.opens().says(ReadersNoted(observed=(read,), unknown=None))
-    reader = Consumer(name="refund_report", channel="C0REFUNDS1", owner=EVE)
-
-    found = roles(home(EVE, story, setups=[setup(), setup(REFUNDS, consumers=(reader,))]))
-
-    assert found == {REFUNDS: ("you own refund_report",), orders.TABLE: ("refund_report reads it",)}
-    assert roles(home(EVE, setups=[setup(), setup(REFUNDS, consumers=(reader,))])).keys() == {REFUNDS}
-
-
-def test_a_declared_reader_is_not_told_twice(story: Story) -> None:
-    """What is declared is a role already."""
-    read = ObservedReader(consumer="revenue_daily", distance=1, runs=3, is_declared=True)
-    story.opens().says(ReadersNoted(observed=(read,), unknown=None))
-
-    assert roles(home(DANA, story)) == {orders.TABLE: ("you own revenue_daily",)}
-
-
-def test_a_group_that_cannot_be_read_is_said() -> None:
+def test_a_group_that_cannot_be_read_is_said(story: Story) -> None:
     """Other groups count all the same."""
 
     def one_is_gone(groups: Sequence[str]) -> frozenset[UserId]:
@@ -118,12 +75,15 @@ def test_a_group_that_cannot_be_read_is_said() -> None:
             raise CouldNotLook("The group cannot be read.", "", "")
         return members(groups)
 
-    both = setup(policies={"default": ApprovalPolicy(groups=("S0GONE0001", "S0APPROVE1"))})
-    facts = home_facts([], [trust(both.name)], {both.name: both}, BEN, one_is_gone, orders.NINE)
-    of_eve = home_facts([], [trust(both.name)], {both.name: both}, EVE, one_is_gone, orders.NINE)
+    asked = rewind(story.opens().now)
+    policy = ApprovalPolicy(groups=("S0GONE0001", "S0APPROVE1"))
+    story.says(ProposalMade(step=None, proposal=asked.model_copy(update={"policy": policy})), by=ANA)
+    of_cleo, of_eve = (
+        home_facts([story.incident], [], {}, user, one_is_gone, asked.proposed_at) for user in (CLEO, EVE)
+    )
 
-    assert roles(facts) == {orders.TABLE: ("you approve for it",)}
-    assert (roles(of_eve), of_eve.groups_unknown) == ({}, True)
+    assert len(of_cleo.waiting) == 1
+    assert (of_eve.waiting, of_eve.groups_unknown) == ((), True)
     assert "Slack did not return" in str(home_view(of_eve).to_dict())
 
 

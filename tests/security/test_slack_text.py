@@ -5,7 +5,6 @@ What the younger messages are made from, each text that comes from outside an at
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from copy import copy
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +23,7 @@ from bot.incident.approval import ApprovalPolicy, People
 from bot.incident.delivery import AnswerView, HeldView
 from bot.incident.incident import Incident
 from bot.incident.journal import Entry
-from bot.incident.notice import Notice, NoticeEnded, NoticesHeld
+from bot.incident.notice import Notice, NoticesHeld
 from bot.incident.setup import TableSetup
 from bot.incident.trust import Basis, Trust, TrustState
 from bot.incident.watch import Ended, Muted, Sighted, Sign
@@ -36,7 +35,7 @@ from bot.observation.errors import BadConfiguration
 from bot.observation.ids import SnapshotId, TableName, UserId
 from bot.observation.readers import Consumer, Untold
 from bot.observation.sentences import inert
-from bot.service.home import HomeFacts, OwnTable, Promise
+from bot.service.home import HomeFacts, Promise
 from bot.service.timeline import sentence
 from bot.service.watching.sightings import Sight
 from bot.slack import blocks as builders
@@ -62,20 +61,7 @@ def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]
         "held_message": {"view": _held(incident, attack)},
         "card_message": {"setup": _setups(attack)},
         "sending_view": _texts(incident, attack),
-        "given_up_message": _given_up(incident, attack),
     }
-
-
-def _given_up(incident: Incident, attack: str) -> dict[str, list[Any]]:
-    """The incident after its first notice was given up for such a reason."""
-    if not incident.notices:
-        return {"incident": [], "first": []}
-    seq, key = len(incident.entries) + 1, next(iter(incident.notices))
-    why = NoticeEnded(key=key, to="slack:C0X", how="overtaken", detail=attack, doubt=attack, command=attack, asks=ANA)
-    entry = Entry(incident_id=incident.id, seq=seq, at=NINE, by=ANA, body=why, prev_hash="", hash="")
-    after = copy(incident)
-    after.entries = [*incident.entries, entry]
-    return {"incident": [after], "first": [seq]}
 
 
 def _texts(incident: Incident, attack: str) -> dict[str, list[Any]]:
@@ -186,7 +172,7 @@ def home_of(incident: Incident, attack: str) -> HomeFacts:
         groups_unknown=True,
         mine=(incident,),
         other_open=(incident,),
-        tables=(OwnTable(trust, (attack,)), OwnTable(trust, ())),
+        tables=(trust,),
         promises=(Promise(at=NINE, incident=incident, what=attack),),
         now=NINE,
     )

@@ -293,7 +293,7 @@ class Scene:
         return Sender(
             client, self.store.outbox, nothing, self.clock, Arrivals(),  # type: ignore[arg-type]
             min_message_interval=timedelta(seconds=1), overtaken=lambda _post: None,
-            on_end=lambda _post, problem, _may_mend: self.ended.append(problem),
+            on_end=lambda _post, problem: self.ended.append(problem),
         )  # fmt: skip
 
     def sends(self, client: WebClient) -> Post:

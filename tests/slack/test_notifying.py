@@ -27,11 +27,10 @@ from bot.observation.readers import Consumer
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.dispatcher import Posting
-from bot.slack.blocks.notices import given_up_message
+from bot.service.timeline import sentence
 from bot.slack.projection import Projection
 from bot.workspace import SeenMessage, Workspace
 from tests import orders_table as orders
-from tests.decisions import ANA
 from tests.incidents import Story
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
 from tests.slack.people import Responder, eventually
@@ -372,39 +371,35 @@ def gives_up(store: Store, story: Story, consumer: str) -> NoticeEnded:
     """Its turn in Slack comes while the table is in doubt."""
     kept = IncidentStore(story.journal, SystemClock())
     key = notice(consumer).key(story.id)
-    Posting(kept, SystemClock(), OtherDoubts(kept, None)).overtaken(story.id, key)
+    Posting(kept, OtherDoubts(kept, None)).overtaken(story.id, key)
     [way] = story.incident.notices[key].deliveries.values()
     assert way.ended is not None
     return way.ended
 
 
 def aloud(store: Store, story: Story) -> list[str]:
-    """What stands in the channel itself about what was given up, as it is shown now."""
+    """What stands in the channel itself about what was given up."""
     projection = Projection(IncidentStore(story.journal, SystemClock()), store.outbox, store.cursor)
     projection.catch_up_all()
-    ends = [entry.seq for entry in story.incident.entries if isinstance(entry.body, NoticeEnded)]
-    posts = [(seq, store.outbox.find(f"{story.id}/given-up/{seq}")) for seq in ends]
-    found = [(seq, post) for seq, post in posts if post is not None]
-    assert all(post.thread_of is None and post.channel == story.incident.opened.channel for _, post in found)
-    return ["\n".join(str(b.to_dict()) for b in given_up_message(story.incident, seq)[1]) for seq, _ in found]
+    ends = [entry for entry in story.incident.entries if isinstance(entry.body, NoticeEnded)]
+    posts = [(entry, store.outbox.find(f"{story.id}/line/{entry.seq}")) for entry in ends]
+    return [sentence(entry) for entry, post in posts if post is not None and post.thread_of is None]
 
 
-def test_what_another_incident_has_stopped_is_told_once_with_everybody(store: Store, story: Story) -> None:
-    """The responder reads whom, why, and what to type once the other one is over."""
+def test_what_another_incident_has_stopped_is_told_aloud_once(store: Store, story: Story) -> None:
+    """The responder reads whom, why, and what to type once the other one is over; of the others in the thread."""
     story.says(IncidentClosed(reason="Proven."))
     Story(store.journal, start=story.now).opens()
     first = gives_up(store, story, "revenue_daily")
-    early = aloud(store, story)
     gives_up(store, story, "ml_features")
 
     [message] = aloud(store, story)
 
     assert first.asks == story.incident.responder
-    assert "ml_features" not in early[0]
     assert f"<@{first.asks}>" in message
-    assert "“Recovered” was *not sent* to `revenue_daily` (in Slack), `ml_features` (in Slack)." in message
+    assert "for revenue_daily is not sent" in message
     assert "incident wl-2 questions the table" in message
-    assert "When that is resolved, type `/waterline notify again`" in message
+    assert "When that is resolved: /waterline notify again revenue_daily" in message
 
 
 def test_what_came_in_doubt_again_is_previewed_anew(store: Store, story: Story) -> None:
@@ -415,29 +410,15 @@ def test_what_came_in_doubt_again_is_previewed_anew(store: Store, story: Story) 
     [message] = aloud(store, story)
 
     assert "You cannot send an all-clear" in message
-    assert "When that is resolved, type `/waterline notify recovered`" in message
-
-
-def test_what_is_given_up_again_is_told_again(store: Store, story: Story) -> None:
-    """Somebody had sent it once more, too early."""
-    story.says(IncidentClosed(reason="Proven."))
-    Story(store.journal, start=story.now).opens()
-    ended = gives_up(store, story, "revenue_daily")
-    again = NoticeRetried(key=ended.key, to=ended.to, number=1)
-    IncidentStore(story.journal, SystemClock()).write(story.id, by=ANA, decide=lambda _now: [again])
-    gives_up(store, story, "revenue_daily")
-
-    assert len(aloud(store, story)) == 2
+    assert "When that is resolved: /waterline notify recovered" in message
 
 
 def test_what_something_newer_has_overtaken_needs_nobody(store: Store, story: Story) -> None:
-    """A correction followed it; and a record of before told no doubt."""
+    """A correction followed it."""
     story.says(NoticeQueued(notice=notice("revenue_daily").model_copy(update={"kind": "correction"})))
     ended = gives_up(store, story, "revenue_daily")
-    old = NoticeEnded.model_validate({"key": "wl-1/recovered/x/1", "how": "overtaken", "detail": "Not so any more."})
 
-    assert (ended.how, ended.doubt, ended.asks) == ("overtaken", "", None)
-    assert (old.doubt, old.command) == ("", "")
+    assert (ended.how, ended.asks) == ("overtaken", None)
     assert aloud(store, story) == []
 
 

@@ -102,4 +102,4 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 def retrying_of(scene: Scene) -> Retrying:
     """One process's; nothing is watched."""
     store = IncidentStore(scene.story.journal, scene.clock)
-    return Retrying(store, scene.clock, OtherDoubts(store, None))
+    return Retrying(store, OtherDoubts(store, None))

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from bot.adapters.notify import Security, Smtp
 from bot.incident.delivery import DeliveryView
 from bot.incident.entries import IncidentClosed, NoticeEnded, NoticeQueued, NoticeRetried, WaterlineMoved
-from bot.incident.journal import WATERLINE
 from bot.incident.notice import Notice, sending_key
 from bot.observation.errors import Refused
 from bot.observation.readers import Address
@@ -293,41 +291,6 @@ def test_a_second_click_and_a_late_one_change_nothing(scene: Scene, retrying: Re
 
     assert scene.delivers() is None
     assert len(scene.box.mails) == 1
-
-
-def test_each_time_has_all_its_tries(scene: Scene, retrying: Retrying) -> None:
-    """A server that is still away is asked by rule, counted anew, and given up anew; the next time is longer off."""
-    key = scene.queues(scene.mail())
-    seq = scene.story.incident.notices[key].seq
-    waits = []
-    for _ in range(4):
-        while (due := scene.delivers(is_up=False)) is not None:
-            scene.clock.at = due
-        ended = delivery(scene, key).ended
-        assert "Tried 6 times" in ended.detail
-        waits.append(ended.again_at and ended.again_at - scene.clock.at)
-        if ended.again_at is not None:
-            scene.clock.at = ended.again_at
-            retrying.settle(scene.story.id)
-            retrying.settle(scene.story.id)
-
-    by = [entry.by for entry in scene.story.incident.entries if isinstance(entry.body, NoticeRetried)]
-    assert waits == [timedelta(minutes=10), timedelta(hours=1), timedelta(hours=4), None]
-    assert by == [WATERLINE] * 3
-    assert delivery(scene, key).tries == 24
-    retrying.retry(scene.story.id, seq, 0, by=ANA)
-    scene.delivers()
-    assert len(scene.box.mails) == 1
-
-
-def test_what_is_refused_for_good_is_not_tried_again_by_itself(scene: Scene, retrying: Retrying) -> None:
-    """A mailbox that is not there: somebody has to say that it is there now."""
-    scene.queues(scene.mail())
-    scene.box.refuses = "550 no such mailbox"
-    scene.delivers()
-    scene.clock.at += timedelta(days=1)
-
-    assert retrying.due(scene.story.incident) == []
 
 
 @pytest.mark.parametrize(

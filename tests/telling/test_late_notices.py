@@ -10,7 +10,6 @@ from bot.incident.entries import (
     Body,
     IncidentClosed,
     NoticeEnded,
-    NoticeRetried,
     NoticesHeld,
     NoticesPreviewed,
     SeverityChanged,
@@ -91,30 +90,21 @@ def test_once_the_table_is_proven_again_a_responder_may_send_it(scene: Scene) ->
     assert ended(scene, key).how == "delivered"
 
 
-def test_what_had_failed_is_taken_up_neither_by_itself_nor_by_a_click(scene: Scene) -> None:
-    """By itself once the doubt is over; whoever clicks is told who questions the table."""
+def test_what_had_failed_is_not_taken_up_in_doubt(scene: Scene) -> None:
+    """Whoever clicks is told who questions the table."""
     key = scene.queues(scene.mail())
-    again_at = scene.clock.at + timedelta(minutes=10)
-    scene.story.says(NoticeEnded(key=key, how="failed", detail="Away.", to=scene.mail().key, again_at=again_at))
-    second = doubted(scene)
-    scene.clock.at = again_at
-    retrying = retrying_of(scene)
+    scene.story.says(NoticeEnded(key=key, how="failed", detail="Away.", to=scene.mail().key))
+    doubted(scene)
 
-    doubtful = retrying.due(scene.story.incident)
     with pytest.raises(Refused, match=IN_DOUBT):
-        retrying.retry(scene.story.id, scene.story.incident.notices[key].seq, 0, by=ANA)
-    second.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
-    later = retrying.due(scene.story.incident)
-
-    assert doubtful == []
-    assert later == [NoticeRetried(key=key, to=scene.mail().key, number=1)]
+        retrying_of(scene).retry(scene.story.id, scene.story.incident.notices[key].seq, 0, by=ANA)
 
 
 def test_a_post_that_slack_has_not_taken_yet_is_not_posted(scene: Scene) -> None:
     """The same holds for what waits in Slack's outbox."""
     key = scene.queues(channel="C0REVENUE1")
     store = IncidentStore(scene.story.journal, scene.clock)
-    posting = Posting(store, scene.clock, OtherDoubts(store, None))
+    posting = Posting(store, OtherDoubts(store, None))
     holds = posting.overtaken(scene.story.id, key)
     doubted(scene)
 

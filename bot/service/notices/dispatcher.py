@@ -26,7 +26,6 @@ from bot.service.background import AloneWith
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.proposals.outdated import overtaken, tried_or_ended
-from bot.service.proposals.retrying import tried_again_at
 
 log = structlog.get_logger(__name__)
 _LOOK_EVERY = timedelta(seconds=20)
@@ -202,7 +201,6 @@ class NotificationDispatcher:
         ended = NoticeEnded(
             key=view.key, how="failed", detail=f"{problem.happened}{tried}", to=to,
             may_be_there=problem.may_be_there or may_be_there,
-            again_at=None if problem.is_final else tried_again_at(delivery, self._clock.now()),
         )  # fmt: skip
         self._end(incident_id, view, delivery, ended)
 
@@ -231,21 +229,12 @@ def _waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryVie
 class Posting:
     """Puts the end of what is sent to Slack on record; Slack's outbox sends it."""
 
-    def __init__(self, store: IncidentStore, clock: Clock, others: OtherDoubts) -> None:
+    def __init__(self, store: IncidentStore, others: OtherDoubts) -> None:
         self._store = store
-        self._clock = clock
         self._others = others
 
-    def ended(
-        self,
-        incident_id: IncidentId,
-        key: str,
-        *,
-        how: Literal["delivered", "failed"],
-        detail: str,
-        may_mend: bool = False,
-    ) -> None:
-        """Note that Slack took a notice, or refuses it; `may_mend`: until somebody invites the bot, or the like."""
+    def ended(self, incident_id: IncidentId, key: str, *, how: Literal["delivered", "failed"], detail: str) -> None:
+        """Note that Slack took a notice, or refuses it."""
 
         def decide(incident: Incident) -> list[Body]:
             view = incident.notices.get(key)
@@ -253,8 +242,7 @@ class Posting:
             if delivery is None or delivery.ended is not None:
                 return []
             asks = incident.responder if how == "failed" else None
-            again = tried_again_at(delivery, self._clock.now()) if may_mend else None
-            return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks, again_at=again)]
+            return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks)]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
 

@@ -64,8 +64,7 @@ def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: C
     except Refused as doubt:
         only_this = f" {view.notice.consumer}" if command.endswith("again") else ""
         end = _given_up(view, way, doubt, f" When that is resolved: {command}{only_this}.")
-        told = {"doubt": f"{doubt.happened} {doubt.found}", "command": command, "asks": incident.responder}
-        return end.model_copy(update=told)
+        return end.model_copy(update={"asks": incident.responder})
     return None
 
 

@@ -1,31 +1,23 @@
-"""Takes up what had failed: exactly that way of exactly that notice, once the reason why it failed is mended."""
+"""Takes up what had failed, when a person asks for it: exactly that way of exactly that notice."""
 
-from datetime import datetime, timedelta
-
-from bot.incident.delivery import DeliveryView, NoticeView, healed_after
+from bot.incident.delivery import DeliveryView, NoticeView
 from bot.incident.entries import Body, NoticeRetried
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
-from bot.incident.trust_claims import ALONE
 from bot.observation.errors import Refused
 from bot.observation.ids import IncidentId, UserId
 from bot.observation.readers import Address
-from bot.ports import Clock
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.notifying import notice_of
-from bot.service.proposals.outdated import refuse_now, still_holds
-
-RETRYING = "Trying again to reach consumers"
-"""What is done when time alone lets a failed notice be tried again."""
+from bot.service.proposals.outdated import refuse_now
 
 
 class Retrying:
     """Arms failed deliveries anew; Slack's outbox and the dispatcher send them, at most once for each time."""
 
-    def __init__(self, store: IncidentStore, clock: Clock, others: OtherDoubts) -> None:
+    def __init__(self, store: IncidentStore, others: OtherDoubts) -> None:
         self._store = store
-        self._clock = clock
         self._others = others
 
     def retry(self, incident_id: IncidentId, seq: int, way: int, *, by: UserId) -> Address:
@@ -83,31 +75,6 @@ class Retrying:
         self._store.write(incident_id, by=by, decide=decide)
         told = {view.notice.consumer for view in found}
         return found, {name: error for name, error in refused.items() if name not in told}
-
-    def settle(self, incident_id: IncidentId) -> None:
-        """Take up what is to be tried again by itself now. Safe to call at any time, any number of times."""
-        self._store.write(incident_id, by=WATERLINE, decide=self.due)
-
-    def due(self, incident: Incident) -> list[Body]:
-        """What is to be tried again by itself now, as far as it still holds."""
-        now = self._clock.now()
-        ready = [
-            (view, delivery)
-            for view in incident.notices.values()
-            for delivery in view.unreached
-            if delivery.ended is not None
-            and delivery.ended.again_at is not None
-            and delivery.ended.again_at <= now
-            and still_holds(incident, view)
-        ]
-        around = self._others.of(incident) if ready else ALONE
-        return [_retried(view, delivery) for view, delivery in ready if still_holds(incident, view, around)]
-
-
-def tried_again_at(delivery: DeliveryView, now: datetime) -> datetime | None:
-    """When a way that fails now, for a reason that may mend, is tried again by itself; None: it was often enough."""
-    wait: timedelta | None = healed_after(delivery.retried.count(WATERLINE))
-    return None if wait is None else now + wait
 
 
 def _way(view: NoticeView, way: int) -> DeliveryView:

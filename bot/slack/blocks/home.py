@@ -9,7 +9,7 @@ from bot.incident.delivery import HeldView
 from bot.incident.incident import Incident
 from bot.incident.trust import Basis, Trust, TrustState
 from bot.observation.ids import short
-from bot.service.home import HomeFacts, OwnTable, Promise
+from bot.service.home import HomeFacts, Promise
 from bot.service.runbook_steps import current_step
 from bot.slack.blocks.parts import context, header, section
 from bot.slack.limits import SECTION_TEXT
@@ -41,9 +41,7 @@ def home_view(facts: HomeFacts) -> View:
     if not facts.mine and not facts.other_open:
         blocks.append(section("No incident is open."))
     blocks.append(DividerBlock())
-    yours, others = [t for t in facts.tables if t.roles], [t for t in facts.tables if not t.roles]
-    blocks += _part("Your tables", [_table(each) for each in yours])
-    blocks += _part("Other tables" if yours else "Tables", [_table(each) for each in others])
+    blocks += _part("Tables", [trust_line(each) for each in facts.tables])
     blocks.append(context("Type `/waterline help` in a channel to see all commands."))
     return View(type="home", blocks=blocks)
 
@@ -96,8 +94,3 @@ def _promise(promise: Promise, facts: HomeFacts) -> str:
     late = ", *overdue*" if promise.at < facts.now else ""
     at = f"{promise.at:%H:%M} UTC" if promise.at.date() == facts.now.date() else f"{promise.at:%Y-%m-%d}"
     return f"• {at}: {mrkdwn(promise.what)}, *{promise.incident.id}*{late}"
-
-
-def _table(own: OwnTable) -> str:
-    roles = f" ({mrkdwn('; '.join(own.roles))})" if own.roles else ""
-    return f"{trust_line(own.trust)}{roles}"

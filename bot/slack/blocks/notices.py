@@ -3,8 +3,6 @@
 Who reads the table, beside those who were told: declared, seen, not known, and channels that cannot be told.
 
 A notice in its consumer's channel.
-
-To the responder, aloud: an all-clear was not sent, as the table came in doubt, and nobody sends it by itself.
 """
 
 from collections.abc import Sequence
@@ -20,7 +18,6 @@ from bot.observation.findings import LedgerFinding
 from bot.observation.readers import WAYS, Untold
 from bot.observation.sentences import counted
 from bot.service.proposals.outdated import still_holds
-from bot.service.timeline import given_up_from
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.limits import pages
@@ -239,34 +236,8 @@ def _delivery(delivery: DeliveryView) -> str:
             return f"{where} {clock(delivery.ended_at)}"
         if delivery.ended.how == "overtaken":
             return f"{where} not sent: {mrkdwn(clipped(delivery.ended.detail, 300))}"
-        again = f", next try at {clock(delivery.ended.again_at)}" if delivery.ended.again_at is not None else ""
-        return f"{where} *could not be reached, call them*{again} ({mrkdwn(clipped(delivery.ended.detail, 160))})"
+        return f"{where} *could not be reached, call them* ({mrkdwn(clipped(delivery.ended.detail, 160))})"
     if delivery.delayed is not None:
         count = delivery.delayed.number - delivery.tries_before
         return f"{where} failed {count} times, next try at {clock(delivery.delayed.again_at)}"
     return f"{where} on its way{' once more' if delivery.retried else ''}"
-
-
-_LOST_NAMED, _DOUBT = 20, 600
-
-
-def given_up_message(incident: Incident, first: int) -> tuple[str, list[Block]]:
-    """(notification text, blocks): what, to whom, why, and which command sends it once the doubt is over."""
-    ends = given_up_from(incident, first)
-    ways: dict[str, list[str]] = {}
-    for each in ends:
-        ways.setdefault(incident.notices[each.key].notice.consumer, []).append(WAYS[each.to.partition(":")[0]])
-    notice, asks = incident.notices[ends[0].key].notice, ends[0].asks
-    what = f"“{notice.title or notice.kind.replace('_', ' ')}”"
-    named = [f"{code(name)} ({', '.join(by)})" for name, by in list(ways.items())[:_LOST_NAMED]]
-    more = [f"{len(ways) - _LOST_NAMED} more"] if len(ways) > _LOST_NAMED else []
-    who = f"{person(asks)}: " if asks else ""
-    there = " It may have arrived all the same." if any(each.may_be_there for each in ends) else ""
-    text = f"{incident.id}: {what} was not sent to {', '.join(list(ways)[:_LOST_NAMED])}"
-    return text, [
-        section(
-            f":no_entry: {who}{mrkdwn(what)} was *not sent* to {', '.join([*named, *more])}.{there} "
-            f"{mrkdwn(clipped(ends[0].doubt, _DOUBT))}"
-        ),
-        section(f"Waterline does not send it again. When that is resolved, type {code(ends[0].command)}"),
-    ]
