@@ -22,14 +22,10 @@ from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer, readers_since
 
-LOOKS = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 6 * 60, 24 * 60))
-"""After the closing message."""
 _WORK = "Checking lineage for late reader events"
-_EVERY_S = 60.0
-_AGAIN = timedelta(hours=1)
-"""So long after a look that could not see."""
-_OVERDUE = timedelta(days=7)
-"""So long after the closing message a look that was missed is made up for."""
+_EVERY = timedelta(minutes=15)
+_FOR = timedelta(days=2)
+"""After the closing message."""
 
 
 class LateReaders:
@@ -45,12 +41,10 @@ class LateReaders:
         self._timers = timers
         self._looked: dict[IncidentId, datetime] = {}
         """When this process looked last; of looks before its start nothing is known."""
-        self._again: dict[IncidentId, datetime] = {}
-        """When to look again because the last look could not see."""
 
     def start(self) -> None:
-        """Look whenever it is due, also for what was missed."""
-        self._timers.every("late-readers", _EVERY_S, self.look_where_due)
+        """Look whenever it is due."""
+        self._timers.every("late-readers", 60.0, self.look_where_due)
 
     def look_where_due(self) -> None:
         """In the background, one look an incident."""
@@ -59,27 +53,21 @@ class LateReaders:
                 self._background.submit(incident.id, _WORK, partial(self.look, incident.id))
 
     def is_due(self, incident: Incident) -> bool:
-        """Whether a moment has passed at which nobody here has looked. Old incidents are not walked."""
+        """Whether a closing message is new enough, and the last look here old enough. Old incidents are not walked."""
         now = self._clock.now()
-        if incident.entries[-1].at + _OVERDUE <= now:
+        looked = self._looked.get(incident.id)
+        if incident.entries[-1].at + _FOR <= now or (looked is not None and now < looked + _EVERY):
             return False
-        again, looked = self._again.get(incident.id), self._looked.get(incident.id)
-        if again is not None:
-            return again <= now
-        closed = {told.closed_at for told in runs_told(incident).values() if now < told.closed_at + _OVERDUE}
-        passed = [at + wait for at in closed for wait in LOOKS if at + wait <= now]
-        return bool(passed) and (looked is None or looked < max(passed))
+        return any(now < told.closed_at + _FOR for told in runs_told(incident).values())
 
     def look(self, incident_id: IncidentId) -> None:
         """Look once. Raises CouldNotLook (also where only a part could be seen: what was seen is on record first),
-        UnknownTable; it is looked again in an hour then."""
-        now = self._clock.now()
-        self._looked[incident_id], self._again[incident_id] = now, now + _AGAIN
+        UnknownTable."""
+        self._looked[incident_id] = self._clock.now()
         incident = self._store.get(incident_id)
         told = runs_told(incident)
         if told:
             self._look(incident, told)
-        del self._again[incident_id]
 
     def _look(self, incident: Incident, told: Mapping[str, "RunsTold"]) -> None:
         table = self._observer.table(incident.opened.table)
