@@ -1,14 +1,12 @@
 """One look at one table: the pointer first, then only what it or the job gives reason for."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import takewhile
 
 from bot.diagnosis._support.examine import ModeModule, diagnose
 from bot.history.case import Case
-from bot.history.other_jobs import OtherJobs
-from bot.history.suspicion import LOOK_BACK, case_of_table, propose_window
+from bot.history.suspicion import propose_window
 from bot.incident.recovery_deadline import deadline_of
 from bot.incident.setup import TableSetup
 from bot.incident.watch import Sign
@@ -16,17 +14,16 @@ from bot.observation.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.observation.evidence import Observation
 from bot.observation.findings import RecoveryDeadline
 from bot.observation.flink import JobRun, StoredCheckpoint
-from bot.observation.ids import SnapshotId, TableName
-from bot.observation.listed import Listed
+from bot.observation.ids import TableName
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.readers import ReadRun
 from bot.observation.record import Record
-from bot.observation.table import Snapshot, TableState
+from bot.observation.table import TableState
 from bot.ports import Clock
 from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner
 from bot.service.observing import Observer
-from bot.service.watching.signs import CONDITIONS, Signs, signs_in, suspicion
+from bot.service.watching.signs import CONDITIONS, signs_in, suspicion
 from bot.service.watching.unnamed import blind, newest_event
 
 CATALOG, FLINK, EVIDENCE = "the table in its catalog", "Flink", "what evidence reads"
@@ -89,8 +86,6 @@ class TableSeen:
     state: TableState | None = None
     read_again_at: datetime | None = None
     judge_again_at: datetime | None = None
-    judged: SnapshotId | None = None
-    """The head up to which nothing was wrong. None: not judged yet, or something is; then all of it is looked at."""
     suspicion: str = ""
     closer_at: datetime | None = None
     closer: tuple[Sign, ...] = ()
@@ -148,7 +143,8 @@ class Eye:
             return None
         setup = self._observer.setup(table)
         jobs, began = self._observer.runs(setup), self._clock.now()
-        case, found = self._judge(setup, state, jobs, seen)
+        case = _quick(setup, state, jobs)
+        found = signs_in(case, diagnose(case, self._modes), grace_period=self._terms.grace_period)
         is_missing = isinstance(jobs, NotSeen) and setup.job is not None
         missing = self._blind_to(seen, FLINK, jobs if isinstance(jobs, NotSeen) and is_missing else None)
         told = suspicion(case)
@@ -168,25 +164,6 @@ class Eye:
             beside=beside,
             unseen=frozenset(seen.unseen),
         )
-
-    def _judge(
-        self, setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen, seen: TableSeen
-    ) -> tuple[Case, Signs]:
-        """By the newest part of the history, where what lies below was judged and found right; by all of it at first,
-        and wherever a failure mode has something to tell."""
-        tail = tail_of(state, jobs)
-        parts = (tail, state) if tail is not None and goes_on_from(tail, seen.judged) else (state,)
-        for part in parts:
-            case = _quick(setup, part, jobs)
-            found = signs_in(case, diagnose(case, self._modes), grace_period=self._terms.grace_period)
-            is_wrong = bool(self._modes.keys() & {*found.beside, *(sign.code for sign in found.told)})
-            if not is_wrong:
-                break
-        if is_wrong:
-            seen.judged = None
-        elif setup.job is None or not isinstance(jobs, NotSeen):  # nobody knows it is right before Flink has answered
-            seen.judged = state.head
-        return case, found
 
     def _state(self, table: TableName, seen: TableSeen) -> TableState | None:
         """The table now. While the pointer is the same, what was read before; None while it is not yet to be read."""
@@ -256,62 +233,3 @@ def _quick(setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen) -
 def _has_failed(missing: NotSeen) -> bool:
     """Whether a task could not run to its end; a question that the contract leaves open is none of that."""
     return missing.source.startswith("evidence ")
-
-
-KEPT = 256
-"""Snapshots of the newest part; several windows of a new incident fit into it."""
-
-
-def tail_of(table: TableState, jobs: Seen[JobRun] | NotSeen, *, kept: int = KEPT) -> TableState | None:
-    """The table with its `kept` newest snapshots alone. None where that is not enough to judge it: for a short history;
-    where main was set back to below them, or nearly; where the newest commit of a living run, the point that a run was
-    restored from since or has yet to commit after, or the newest rows lie below them.
-
-    Cost: so many snapshots, and one pass over the names of all writers.
-    """
-    if not isinstance(table.snapshots, Listed) or len(table.snapshots) <= 2 * kept:
-        return None
-    newest = tuple(table.snapshots[-kept:])
-    since = newest[0].committed_at
-    moves = tuple(takewhile(lambda move: move.at >= since, reversed(table.head_moves)))[::-1]
-    fields = {name: getattr(table, name) for name in TableState.model_fields}
-    tail = TableState.model_construct(**{**fields, "snapshots": newest, "head_moves": moves})
-    wrote = {writer for writer, _operator in table.snapshots.writers if writer is not None}
-    seen = {snapshot.job_id for snapshot in tail.of_flink}
-    known = seen & {run.job_id for run in jobs.values}
-    other_jobs = OtherJobs(case_of_table(tail, jobs))
-    is_enough = (
-        len(tail.chain) > LOOK_BACK
-        and any(snapshot.counted("added-records") for snapshot in tail.chain)
-        and (bool(seen) or not wrote)
-        and all(run.is_terminal or run.job_id in seen or run.job_id not in wrote for run in jobs.values)
-        and all(run.is_terminal or run.job_id in wrote or run.restored is None or known for run in jobs.values)
-        and all(_reaches(tail, run, other_jobs) for run in jobs.values if _may_be_rewound(run, since, wrote))
-    )
-    return tail if is_enough else None
-
-
-def goes_on_from(tail: TableState, judged: SnapshotId | None) -> bool:
-    """Whether all that came since `judged` was head lies in it, and enough below to judge that."""
-    places = [snapshot.snapshot_id for snapshot in tail.snapshots]
-    return judged in places[LOOK_BACK:]
-
-
-def _may_be_rewound(run: JobRun, since: datetime, wrote: Set[str]) -> bool:
-    """Whether where it was restored from is asked of the part: it was since that begins, or has yet to commit."""
-    if run.restored is None:
-        return False
-    return run.restored.at >= since or (not run.is_terminal and run.job_id not in wrote)
-
-
-def _reaches(tail: TableState, run: JobRun, other_jobs: OtherJobs) -> bool:
-    """Whether it holds a commit from before the run's restore that the restore point covers; not another job's, whose
-    ids say nothing of it."""
-    assert run.restored is not None
-    point = run.restored
-
-    def is_covered(commit: Snapshot) -> bool:
-        is_before = commit.committed_at <= point.at and (commit.checkpoint_id or 0) <= point.checkpoint_id
-        return is_before and not other_jobs.has(commit)
-
-    return any(is_covered(commit) for commit in tail.of_flink)
