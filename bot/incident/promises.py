@@ -4,7 +4,7 @@ maintenance, a job that stands still. Pure: no clock, no timer.
 A promise stands though its table leaves the configuration: without a setup the times are those of one that says none.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -18,28 +18,12 @@ from bot.incident.setup import NEXT_UPDATE_MINUTES, TableSetup
 from bot.incident.staged_repairs import AGAIN, standing_job
 from bot.incident.waterline import last_taken_back
 
-FIRST = timedelta(hours=8)
+FROZEN_LONG = timedelta(hours=8)
 """A freeze that has lasted for so long may have been forgotten: nobody recovers a table for a whole shift."""
 
 
 ASKED_AGAIN = timedelta(days=1)
-"""Asked again so long after the last time."""
-
-
-def asks_to_thaw(incident: Incident) -> tuple[datetime, datetime] | None:
-    """(Frozen since, when to ask next); None where nothing is frozen, or the incident's end unfreezes it anyway.
-
-    The next time counts from when somebody was asked indeed: of several that were missed, only one is given.
-    """
-    since = incident.frozen_at
-    if since is None or not incident.is_open:
-        return None
-    asked = [
-        entry.at
-        for entry in incident.entries
-        if isinstance(entry.body, PromiseReminded) and (entry.body.what, entry.body.due) == ("unfreeze", since)
-    ]
-    return since, asked[-1] + ASKED_AGAIN if asked else since + FIRST
+"""So long after the last time it is asked again about a freeze, and about planned work."""
 
 
 LEAD = timedelta(minutes=5)
@@ -47,8 +31,7 @@ LEAD = timedelta(minutes=5)
 
 
 PLANNED_LASTS = timedelta(days=1)
-"""So long after planned work was announced it is asked whether its end is to be told, where nobody said when it ends;
-and once more so long after the end that was said."""
+"""So long after planned work was announced its end is asked for, where nobody said when it ends."""
 
 
 LAST_WORDS = frozenset({"recovered", "no_action_needed"})
@@ -59,11 +42,14 @@ BESIDE = frozenset({"review_published", PLANNED})
 """Notices that say nothing of a next word: what was promised before them still is."""
 
 
+Promised = Literal["next-update", "review", "unfreeze", "planned-end", "standing-job"]
+
+
 @dataclass(frozen=True)
 class Reminder:
-    """One reminder that is owed at a moment."""
+    """The next one of a promise. `due`: by when it is to be kept, or since when it lasts; `moment`: when to remind."""
 
-    what: Literal["next-update", "review", "unfreeze", "planned-end", "standing-job"]
+    what: Promised
     due: datetime
     moment: datetime
     terms: tuple[str, ...] = ()
@@ -119,33 +105,31 @@ def is_last_word(notice: Notice) -> bool:
 
 
 def reminders(incident: Incident, setup: TableSetup | None) -> tuple[Reminder, ...]:
-    """Every reminder that has not been given, the next first. Of several that were missed only the last is given."""
-    every = (
-        *_of_next_word(incident, setup),
-        *_of_review(incident),
-        *_of_freeze(incident),
-        *_of_planned_work(incident),
-        *_of_standing_job(incident),
-    )
-    return tuple(sorted((each for each in every if not _given(incident, each)), key=lambda each: each.moment))
+    """The next one of each promise. Of several that were missed one is given: the next counts from when somebody was
+    asked indeed."""
+    found = _of_review(incident)
+    if (word := next_word_due(incident, setup)) is not None:
+        found += _next(incident, "next-update", word, first=word - min(LEAD, _next_word_within(setup) / 3), again=None)
+    if incident.is_open and (since := incident.frozen_at) is not None:
+        found += _next(incident, "unfreeze", since, first=since + FROZEN_LONG, again=ASKED_AGAIN)
+    if (end := planned_end_due(incident)) is not None:
+        found += _next(incident, "planned-end", end, first=end, again=ASKED_AGAIN)
+    if (standing := standing_job(incident)) is not None:
+        found += _next(incident, "standing-job", standing.since, first=standing.asked_from + AGAIN, again=AGAIN)
+    return tuple(found)
 
 
-def owed(incident: Incident, setup: TableSetup | None, now: datetime) -> tuple[Reminder, ...]:
-    """What is to be said now: of each promise the newest reminder whose moment has come."""
-    due = {(each.what, each.due): each for each in reminders(incident, setup) if each.moment <= now}
-    return tuple(due.values())
-
-
-def _of_next_word(incident: Incident, setup: TableSetup | None) -> list[Reminder]:
-    due = next_word_due(incident, setup)
-    if due is None:
-        return []
-    told_at = due - _next_word_within(setup)
-    return [Reminder(what="next-update", due=due, moment=due - min(LEAD, (due - told_at) / 3))]
-
-
-def _next_word_within(setup: TableSetup | None) -> timedelta:
-    return timedelta(minutes=NEXT_UPDATE_MINUTES if setup is None else setup.next_update_minutes)
+def _next(
+    incident: Incident, what: Promised, due: datetime, *, first: datetime, again: timedelta | None
+) -> list[Reminder]:
+    asked = [
+        entry.at
+        for entry in incident.entries
+        if isinstance(entry.body, PromiseReminded) and (entry.body.what, entry.body.due) == (what, due)
+    ]
+    if not asked:
+        return [Reminder(what, due, first)]
+    return [Reminder(what, due, max(first, asked[-1] + again))] if again is not None else []
 
 
 def _of_review(incident: Incident) -> list[Reminder]:
@@ -154,44 +138,12 @@ def _of_review(incident: Incident) -> list[Reminder]:
     for item in open_items(incident):
         if item.due is not None:
             days.setdefault(item.due, []).append(item.finding.term)
-    return [Reminder(what="review", due=due, moment=due, terms=tuple(terms)) for due, terms in days.items()]
-
-
-def _of_freeze(incident: Incident) -> list[Reminder]:
-    """Whether maintenance still has to stand still; `due` is since when it does."""
-    asked = asks_to_thaw(incident)
-    return [] if asked is None else [Reminder(what="unfreeze", due=asked[0], moment=asked[1])]
-
-
-def _of_planned_work(incident: Incident) -> list[Reminder]:
-    """When it was said to be over, and a day after; where that was not said, a day after the announcement."""
-    told, due = announcement(incident), planned_end_due(incident)
-    if told is None or due is None:
-        return []
-    is_said = told.notice.data is not None and told.notice.data.over_by is not None
-    moments = (due, due + PLANNED_LASTS) if is_said else (due,)
-    return [Reminder(what="planned-end", due=due, moment=moment) for moment in moments]
-
-
-def _of_standing_job(incident: Incident) -> list[Reminder]:
-    """Once an interval while a job stands still for a repair; `due` is since when. Of several that were missed, only
-    one is given: the next time counts from when somebody was asked indeed."""
-    standing = standing_job(incident)
-    if standing is None:
-        return []
-    asked = [
-        entry.at
-        for entry in incident.entries
-        if isinstance(entry.body, PromiseReminded)
-        and (entry.body.what, entry.body.due) == ("standing-job", standing.since)
+    return [
+        replace(each, terms=tuple(terms))
+        for due, terms in days.items()
+        for each in _next(incident, "review", due, first=due, again=None)
     ]
-    return [Reminder(what="standing-job", due=standing.since, moment=max([standing.asked_from, *asked]) + AGAIN)]
 
 
-def _given(incident: Incident, wanted: Reminder) -> bool:
-    return any(
-        isinstance(entry.body, PromiseReminded)
-        and (entry.body.what, entry.body.due) == (wanted.what, wanted.due)
-        and entry.body.moment >= wanted.moment
-        for entry in incident.entries
-    )
+def _next_word_within(setup: TableSetup | None) -> timedelta:
+    return timedelta(minutes=NEXT_UPDATE_MINUTES if setup is None else setup.next_update_minutes)

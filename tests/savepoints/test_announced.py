@@ -17,7 +17,7 @@ from bot.incident.entries import (
     WaterlineMoved,
 )
 from bot.incident.notice import PLANNED, Notice, NoticeData, RerunData, WorkState
-from bot.incident.promises import PLANNED_LASTS, owed
+from bot.incident.promises import PLANNED_LASTS, reminders
 from bot.incident.savepoints import asked_state, refuse_untimely
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.reference import example
@@ -153,19 +153,18 @@ def test_an_incident_is_not_closed_while_consumers_wait_for_the_end(planned: Sto
 
 
 def test_whoever_responds_is_asked_for_the_end_after_a_day(planned: Story) -> None:
-    """Once for each announcement, with a button for each end; told, the question says so."""
+    """With a button for each end; told, the question says so."""
     says(planned, ANNOUNCED)
     due = planned.now + PLANNED_LASTS
-    [asked] = owed(planned.incident, SETUP, due)
+    [asked] = reminders(planned.incident, SETUP)
     planned.now = due
     planned.says(PromiseReminded(what=asked.what, due=asked.due, moment=asked.moment, people=(ANA,)))
     entry = planned.incident.entries[-1]
     _, open_blocks = reminder_of_promise(planned.incident, entry)
-    again = owed(planned.incident, SETUP, due + PLANNED_LASTS)
     says(planned, OFF)
     _, told_blocks = reminder_of_promise(planned.incident, entry)
 
-    assert (asked.what, again, owed(planned.incident, SETUP, due + PLANNED_LASTS)) == ("planned-end", (), ())
+    assert (asked.what, asked.moment, reminders(planned.incident, SETUP)) == ("planned-end", due, ())
     assert "It was cancelled…" in str(open_blocks[1].to_dict())
     assert "no longer wait" in str(told_blocks[0].to_dict())
 

@@ -15,7 +15,7 @@ from bot.incident.effects import KeepSavepoint, StartJob
 from bot.incident.entries import NoticeQueued, PromiseReminded, ProposalApproved
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.notice import PLANNED, Notice, NoticeData
-from bot.incident.promises import PLANNED_LASTS, owed
+from bot.incident.promises import ASKED_AGAIN, reminders
 from bot.incident.proposal import PlanCounts, Proposal
 from bot.incident.savepoints import has_left_main
 from bot.notices import data_of, render, scan
@@ -314,23 +314,21 @@ def test_the_announcement_says_by_when_it_is_over(story: Story) -> None:
     assert facts_told(story, PLANNED).over_by is None
 
 
-def test_whoever_responds_is_asked_then_and_once_more_a_day_later(story: Story) -> None:
+def test_whoever_responds_is_asked_then_and_each_day_later(story: Story) -> None:
     """Not only after a day, as where nobody said it."""
     over_by = story.now + timedelta(hours=2)
     data = NoticeData(stage="investigating", over_by=over_by)
     notice = Notice(kind=PLANNED, revision=1, consumer="a", channel=CHANNEL, text="x", data=data)
     story.says(NoticeQueued(notice=notice))
 
-    before = owed(story.incident, SETUP, over_by - timedelta(minutes=1))
-    [asked] = owed(story.incident, SETUP, over_by)
+    [asked] = reminders(story.incident, SETUP)
     story.now = over_by
     story.says(PromiseReminded(what=asked.what, due=asked.due, moment=asked.moment, people=(ANA,)))
     _, blocks = reminder_of_promise(story.incident, story.incident.entries[-1])
-    silent = owed(story.incident, SETUP, over_by + timedelta(hours=1))
-    [again] = owed(story.incident, SETUP, over_by + PLANNED_LASTS)
+    [again] = reminders(story.incident, SETUP)
 
-    assert (before, silent) == ((), ())
-    assert (asked.what, again.what) == ("planned-end", "planned-end")
+    assert (asked.what, asked.moment) == ("planned-end", over_by)
+    assert (again.what, again.moment) == ("planned-end", story.incident.entries[-1].at + ASKED_AGAIN)
     assert "They expect it by" in str(blocks[0].to_dict())
 
 

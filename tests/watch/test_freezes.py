@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from bot.incident.entries import MaintenanceMarked, PromiseReminded
-from bot.incident.promises import FIRST, asks_to_thaw
+from bot.incident.promises import FROZEN_LONG, reminders
 from tests.decisions import ANA
 from tests.slack.people import Responder
 from tests.watch.promised import ONE, comes
@@ -20,15 +20,15 @@ def test_a_second_freeze_goes_on_from_the_first_and_a_thaw_ends_it(tmp_path: Pat
         scene.clock.at += timedelta(hours=1)
         body = MaintenanceMarked.model_validate({"status": status, "sentence": "So it is."})
         scene.incidents.write(scene.id, by=ANA, decide=lambda _incident, body=body: [body])
-        told.append(asks_to_thaw(scene.incidents.get(scene.id)))
+        told.append([(each.due, each.moment) for each in reminders(scene.incidents.get(scene.id), None)])
     now = scene.clock.at
     scene.closes()
 
     first, second, unfrozen, last = told
-    assert first == second == (now - timedelta(hours=3), now - timedelta(hours=3) + FIRST)
-    assert unfrozen is None
-    assert last == (now, now + FIRST)
-    assert asks_to_thaw(scene.incidents.get(scene.id)) is None
+    assert first == second == [(now - timedelta(hours=3), now - timedelta(hours=3) + FROZEN_LONG)]
+    assert unfrozen == []
+    assert last == [(now, now + FROZEN_LONG)]
+    assert reminders(scene.incidents.get(scene.id), None) == ()
     scene.close()
 
 

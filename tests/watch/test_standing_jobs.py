@@ -18,7 +18,7 @@ from bot.incident.entries import (
     ProposalMade,
 )
 from bot.incident.journal import WATERLINE
-from bot.incident.promises import owed, reminders
+from bot.incident.promises import reminders
 from bot.incident.staged_repairs import AGAIN
 from bot.observation.ids import ProposalId, SnapshotId
 from bot.service.incident_store import IncidentStore
@@ -91,12 +91,11 @@ def test_responders_are_asked_once_an_interval(story: Story) -> None:
     """From the end of the rehearsal on; of several times that were missed, once."""
     rehearsed_at = story.now
     first = due(story)
-    [asked] = owed(story.incident, None, rehearsed_at + 3 * AGAIN)
+    [asked] = reminders(story.incident, None)
     story.now = rehearsed_at + 3 * AGAIN - timedelta(minutes=1)
     story.says(PromiseReminded(what="standing-job", due=asked.due, moment=asked.moment, people=(ANA,)))
 
     assert [rehearsed_at + AGAIN] == first
-    assert () == owed(story.incident, None, rehearsed_at + 3 * AGAIN)
     assert [rehearsed_at + 4 * AGAIN] == due(story)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bot.incident.entries import Body, PromiseReminded
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
-from bot.incident.promises import Reminder, owed
+from bot.incident.promises import Reminder, reminders
 from bot.incident.review import open_items
 from bot.incident.setup import TableSetup
 from bot.observation.ids import IncidentId, TableName, UserId
@@ -29,12 +29,13 @@ class Promises:
 
     def due(self, incident: Incident) -> list[Body]:
         """The reminders that are owed now, also of an incident that has ended: its review has days to come."""
-        setup = self._setups.get(incident.opened.table)
+        now = self._clock.now()
         return [
             PromiseReminded(
                 what=each.what, due=each.due, moment=each.moment, people=_people(incident, each), terms=each.terms
             )
-            for each in owed(incident, setup, self._clock.now())
+            for each in reminders(incident, self._setups.get(incident.opened.table))
+            if each.moment <= now
         ]
 
 
