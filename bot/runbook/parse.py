@@ -208,7 +208,6 @@ class _Steps:
     def __init__(self, page: Page, proof: Sequence[tuple[Task, Line]], problems: Problems) -> None:
         """`page`: the runbook's own, whose sections fill the slots; `proof`: the evidence of a repair."""
         self._page, self._proof, self._problems = page, proof, problems
-        self._returns: dict[StepId, tuple[int, StepId]] = {}
         self._is_whole = True
         self.made: list[Step] = []
         self.places: dict[StepId, Line] = {}
@@ -305,7 +304,6 @@ class _Steps:
     def _step(self, block: dict[str, Field], at: Line, said: dict[str, str]) -> Step | _ProofStep | None:
         """None with the problems noted."""
         before = len(self._problems.found)
-        given = {name: value for name, value in block.items() if name not in {"at_most", "otherwise"}}
         an_id = block["id"].text if "id" in block else None
         if an_id is not None and (an_id == END or not _ID.fullmatch(an_id)):
             wanted = "an id of a-z, 0-9 and `-` that is not `end`"
@@ -316,12 +314,10 @@ class _Steps:
                     self._problems.add(each.at, f"a value for `{key}`", "nothing", "Write it, or remove the line")
         made = None
         try:
-            made = _BLOCK.validate_python({**{name: _raw(name, value) for name, value in given.items()}, **said})
+            made = _BLOCK.validate_python({**{name: _raw(name, value) for name, value in block.items()}, **said})
         except ValidationError as error:
             for wrong in error.errors():
                 self._note(wrong, block, at)
-        if len(given) < len(block) and an_id is not None:
-            self._return(StepId(an_id), block, at)
         return made if len(self._problems.found) == before else None
 
     def _note(self, wrong: ErrorDetails, block: dict[str, Field], at: Line) -> None:
@@ -340,58 +336,18 @@ class _Steps:
         else:
             self._problems.add(at, f"`{path[-1]}: …`", found, "Write it so")
 
-    def _return(self, an_id: StepId, block: dict[str, Field], at: Line) -> None:
-        """`at_most` and `otherwise` of a step that leads back."""
-        most, otherwise = (block[name].text if name in block else None for name in ("at_most", "otherwise"))
-        if most is None or otherwise is None or not re.fullmatch(r"[2-5]", most):
-            wanted = "`at_most:` with 2 to 5, and `otherwise:` with the step that comes after that"
-            self._problems.add(at, wanted, f"`{most}` and `{otherwise}`", "Write both")
-        else:
-            self._returns[an_id] = (int(most), StepId(otherwise))
-
     def finished(self) -> list[Step]:
-        """All steps. A step that does not say where it leads goes on below; a return is written out as further rounds,
-        so that every target lies further down and each incident ends."""
+        """All steps. A step that does not say where it leads goes on below."""
         below = [*(step.id for step in self.made[1:]), None]
         steps = [
             step.model_copy(update={"next": after}) if step.next is None and step.kind in _GO_ON else step
             for step, after in zip(self.made, below, strict=False)
         ]
         # With steps that could not be read, targets would only seem to be missing.
-        return self._checked(self._in_rounds(steps)) if self._is_whole and steps else steps
-
-    def _in_rounds(self, steps: list[Step]) -> list[Step]:
-        """`at_most: N` at a step that leads back to one above it: the steps between are there N times, and the step
-        itself N - 1 times; after that `otherwise` is in its place."""
-        for at, (most, otherwise) in self._returns.items():
-            end = next(index for index, step in enumerate(steps) if step.id == at)
-            place = {step.id: index for index, step in enumerate(steps)}
-            begin = min((place[target] for target in targets(steps[end]) if target in place), default=end)
-            if begin >= end:
-                self._problems.add(self.places[at], "a step above to return to", "none", "Remove `at_most`")
-                continue
-            rounds = [self._round(steps[begin : end + 1], number, most, otherwise) for number in range(1, most + 1)]
-            steps = [*steps[:begin], *(step for one in rounds for step in one), *steps[end + 1 :]]
-        return steps
-
-    def _round(self, body: list[Step], number: int, most: int, otherwise: StepId) -> list[Step]:
-        *inner, last = body
-
-        def name(step: StepId, in_round: int) -> StepId:
-            return step if in_round == 1 else StepId(f"{step}-round-{in_round}")
-
-        here = {step.id: name(step.id, number) for step in inner}
-        here[last.id] = otherwise if number == most else name(last.id, number)
-        again = {step.id: name(step.id, number + 1) for step in inner}
-        made = [_moved(step, here, number) for step in inner]
-        if number < most:
-            made.append(_moved(last, again, number).model_copy(update={"id": here[last.id]}))
-        for step, old in zip(made, body, strict=False):
-            self.places[step.id] = self.places[old.id]
-        return made
+        return self._checked(steps) if self._is_whole and steps else steps
 
     def _checked(self, steps: list[Step]) -> list[Step]:
-        """Every target exists and lies further down."""
+        """Every target exists and lies further down, so that each incident ends."""
         place = {step.id: index for index, step in enumerate(steps)}
         for index, step in enumerate(steps):
             for target in targets(step):
@@ -404,21 +360,9 @@ class _Steps:
                         self.places[step.id],
                         "a step further down",
                         f"`{target}`, which is not",
-                        "Go on with a later step, or return with `at_most` and `otherwise`",
+                        "Go on with a later step",
                     )
         return steps
-
-
-def _moved(step: Step, names: Mapping[StepId, StepId], number: int) -> Step:
-    """The step in a later round: with the names of that round, and the round in its title."""
-    return step.model_copy(
-        update={
-            "id": names.get(step.id, step.id),
-            "title": step.title if number == 1 else f"{step.title} (round {number})",
-            "next": None if step.next is None else names.get(step.next, step.next),
-            "branches": {key: names.get(target, target) for key, target in step.branches.items()},
-        }
-    )
 
 
 def _raw(name: str, value: Field) -> object:

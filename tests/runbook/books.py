@@ -60,10 +60,8 @@ Read the reasons.
 id: what-is-left
 kind: decision
 on: remedy
-branches: {nothing: look-again, no-match: call}
-next: repair
-at_most: 2
-otherwise: call
+branches: {nothing: call, no-match: call}
+next: call
 ```
 
 ### Call the owners

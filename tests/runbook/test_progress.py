@@ -201,7 +201,7 @@ def test_it_is_said_why(story: Story) -> None:
 
 def test_what_is_left_after_a_repair_is_counted_once_more(story: Story) -> None:
     """There, nothing leads to the all-clear anyway."""
-    assert decided(story.incident, "name-what-is-left") == (Remedy.NOTHING, "look-again-round-2")
+    assert decided(story.incident, "name-what-is-left") == (Remedy.NOTHING, "look-once-more")
 
 
 def test_what_was_right_all_along_is_told_so(tmp_path: Path) -> None:

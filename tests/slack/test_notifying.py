@@ -227,27 +227,6 @@ def test_an_invited_bot_tells_the_same_once(
 
 
 @pytest.mark.usefixtures("unreached")
-def test_an_invited_bot_tells_it_by_itself(slack: Workspace, ana: Responder, dana: Responder, bot: LittleBot) -> None:
-    """A few times over hours; who is to call them is not asked each time."""
-    ana.sees_on_card("next try at")
-    bot.services.reconciler.settle_all()
-    early = asked(bot)
-    bot.clock.advances(timedelta(minutes=11))
-    bot.services.reconciler.settle_all()
-    eventually(lambda: ends(bot) == ["failed", "failed"])
-    slack.faults.adds(REVENUE)
-    bot.clock.advances(timedelta(hours=2))
-
-    bot.services.reconciler.settle_all()
-
-    dana.sees("under review", REVENUE)
-    eventually(lambda: ends(bot) == ["failed", "failed", "delivered"])
-    assert early == []
-    assert asked(bot) == [WATERLINE] * 2
-    assert sum("please call them" in message.plain for message in ana.messages()) == 1
-
-
-@pytest.mark.usefixtures("unreached")
 def test_a_command_tells_whom_nothing_reached(
     slack: Workspace, ana: Responder, dana: Responder, eli: Responder, bot: LittleBot
 ) -> None:
