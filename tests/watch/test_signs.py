@@ -10,15 +10,12 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.incident.diagnosis import Act, Diagnosis, Matches, Mode, ModeResult, Remedy
 from bot.observation.errors import UnknownTable
-from bot.observation.flink import Failure
 from bot.observation.ids import TableName, short
 from bot.service.watching.signs import signs_in
-from bot.service.watching.unnamed import outages
 from tests.tables import ORDERS, OrdersTable
 from tests.watch.conftest import OverRecorded
 from tests.watch.earlier import Page
 from tests.watch.recorded import Recorded, moment
-from tests.watch.signs import NINE
 from tests.watch.watched import Told, Watched
 
 pytestmark = pytest.mark.smoke
@@ -53,39 +50,6 @@ def test_a_silence_within_three_times_the_promised_cadence_is_not_told(over_reco
     world = Recorded("notification-lost-v2")
 
     assert nothing_told(over_recorded(world.until(moment("01:07:16", world))))
-
-
-def fails(times: int) -> Recorded:
-    """A real failure of a real TaskManager, told so often within an hour, ten minutes apart; the run began before."""
-    world = Recorded("task-manager-killed-v2")
-
-    def earlier(page: Page) -> None:
-        page["start-time"] -= 3_600_000
-
-    def again(page: Page) -> None:
-        (real,) = page["exceptionHistory"]["entries"]
-        entries = [{**real, "timestamp": real["timestamp"] - back * 600_000} for back in range(times)]
-        page["exceptionHistory"]["entries"] = entries
-
-    def listed(page: Page) -> None:
-        for each in page["jobs"]:
-            earlier(each)
-
-    return world.pages("", earlier).pages("/overview", listed).pages("/exceptions", again)
-
-
-def test_a_run_that_fails_again_and_again_is_told_though_it_recovers(over_recorded: OverRecorded) -> None:
-    """Five outages within the hour, with what the last one said."""
-    told = told_once(over_recorded(fails(5)), "restarts")
-
-    assert "failed 5 times within the last hour" in told.text
-    assert "ResourceManagerException" in told.text
-
-
-def test_four_outages_in_an_hour_are_not_told(over_recorded: OverRecorded) -> None:
-    """Nor is one killed TaskManager, which is how it was recorded."""
-    assert nothing_told(over_recorded(fails(4)))
-    assert nothing_told(over_recorded(Recorded("task-manager-killed-v1")))
 
 
 def failing(times: int) -> Recorded:
@@ -182,28 +146,6 @@ def test_a_last_snapshot_that_is_gone_is_told(over_recorded: OverRecorded) -> No
 
     assert all(each.sign.rows_are_right for each in watched.sightings.memory(watched.table).lasting)
     assert "cannot restart: the last snapshot of run 5441e7 was expired" in told.text
-
-
-def failure(seconds: float) -> Failure:
-    """One entry of Flink's history, so long after nine."""
-    at = NINE + timedelta(seconds=seconds)
-    return Failure(at=at, exception="TimeoutException", message="lost", task=None, attempt=None)
-
-
-def test_a_lost_machine_is_one_outage_however_many_attempts_fail() -> None:
-    """Two killed TaskManagers, five entries each, as a real Flink lists them."""
-    listed = [failure(start + step) for start in (0, 180) for step in (0, 11, 21, 22, 40)]
-
-    found = outages(reversed(listed), NINE - timedelta(hours=1))
-
-    assert [each.at for each in found] == [NINE, NINE + timedelta(minutes=3)]
-
-
-def test_what_began_earlier_does_not_count_again() -> None:
-    """The end of an outage within the hour is not an outage of its own."""
-    found = outages([failure(-10), failure(20), failure(600)], NINE)
-
-    assert [each.at for each in found] == [NINE + timedelta(minutes=10)]
 
 
 def _found(code: str, act: Act, remedy: Remedy) -> ModeResult:

@@ -14,20 +14,10 @@ _FOR_NOW = frozenset({"first_warning", "update"})
 """Kinds that say how it stands; whatever is said of the table later says it better."""
 _OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | {"correction", PLANNED}
 _TOLD_OVER = ALL_CLEAR | {"correction"}
-"""These say of the whole table how it stands, what was wrong, and what is to be done."""
-_NOT_AS_PLANNED = _TOLD_OVER | {"first_warning", "update"}
-"""After these "nothing is wrong" is not so, or is said of more than the planned work."""
-_ENDED_BY = {
-    "first_warning": _TOLD_OVER | {"update"},  # each of them says whether the table can be relied on, and what to do
-    "update": _TOLD_OVER,  # a first warning has neither the severity's change nor the cause
-    PLANNED: _NOT_AS_PLANNED,
-    "recovered": _TOLD_OVER,
-    "no_action_needed": _TOLD_OVER,
-    "correction": ALL_CLEAR,
-}
-"""Older kind -> kinds that end it, beside a newer one of its own kind: its facts count, and a correction or a changed
-contract repeats the words of those before it that have not come.
-What is not here (a changed contract, a review, a team's own kinds) ends by its own kind alone."""
+"""These say of the whole table how it stands, what was wrong, and what is to be done: they end what came before. Facts
+of a newer one count, and a correction repeats the words of those before it that have not come."""
+_SO_FAR = (PLANNED, "first_warning", "update")
+"""Each ends those before it: what is wrong is said of more than the planned work, and an update has the cause."""
 
 
 def still_holds(incident: Incident, view: NoticeView, around: ConcurrentDoubts = ALONE) -> bool:
@@ -155,6 +145,9 @@ def _refuse_untrue_comfort(incident: Incident, view: NoticeView) -> None:
 
 
 def overtakes(newer: NoticeView, older: NoticeView) -> bool:
-    """Whether nobody needs to hear the older one after the newer one; both of one consumer."""
+    """Whether nobody needs to hear the older one after the newer one; both of one consumer. Whatever else a team sends
+    ends by its own kind alone."""
     new, old = newer.notice.kind, older.notice.kind
-    return new == old or new in _ENDED_BY.get(old, frozenset())
+    if new == old or (new in _TOLD_OVER and old in _OF_THE_TABLE):
+        return True
+    return new in _SO_FAR and old in _SO_FAR[: _SO_FAR.index(new)]

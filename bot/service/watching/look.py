@@ -30,7 +30,7 @@ CATALOG, FLINK, EVIDENCE = "the table in its catalog", "Flink", "what evidence r
 _POINTS, _MANIFESTS, _OTHERS = "the checkpoint storage", "the Flink manifests on storage", "the table's other jobs"
 ASIDE = frozenset({_POINTS, _MANIFESTS, _OTHERS})
 """Sources that only a closer look asks."""
-PLAIN = frozenset({"no-advance", "no-commit", "stale", "restarts", "expiring"})
+PLAIN = frozenset({"no-advance", "no-commit", "stale", "expiring"})
 """Codes of what table, Flink and evidence tell by themselves: whether it holds is known without those sources."""
 
 

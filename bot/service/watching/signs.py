@@ -21,7 +21,7 @@ from bot.observation.record import Record
 from bot.service.watching.unnamed import is_looping, newest_run, silent_for, unnamed_signs
 
 CONDITIONS = frozenset(
-    {"blind", "no-advance", "no-commit", "stale", "restarts", "expiring", "alert", "F8", "F11", "F20", "F24", "F25"}
+    {"blind", "no-advance", "no-commit", "stale", "expiring", "alert", "F8", "F11", "F20", "F24", "F25"}
 )
 """Codes of what is over when Waterline does not see it any more. Anything else is damage, and does not go by itself."""
 _OF_THE_JOB = frozenset({"F8"})

@@ -1,6 +1,5 @@
 """What no failure mode names and somebody should hear of all the same: silence, standstill, age, and being blind."""
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bot.diagnosis._support.case import committer_ids, leaves_out_empty_ones, living, longest_silence, sinks_of, time_in
@@ -10,28 +9,24 @@ from bot.history.checkpoint_pace import completed_at, interval_of, longest_of, u
 from bot.history.starts import flink_commits
 from bot.incident.diagnosis import Remedy
 from bot.incident.watch import Sign
-from bot.observation.flink import Failure, JobRun, cause_of
+from bot.observation.flink import JobRun, cause_of
 from bot.observation.ids import Severity, short, short_job
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import clock_time
 
-RESTARTS = 5
-"""So many outages within an hour are told although Flink recovered from each."""
-_ONE_OUTAGE = timedelta(minutes=1)
 SOON = timedelta(hours=24)
 """A run's last snapshot that may expire so soon is told."""
 _RUNBOOKS = {
     "no-advance": "no-new-data",
     "no-commit": "nothing-commits",
     "stale": "table-behind",
-    "restarts": "job-restarted",
     "expiring": "job-will-not-restore",
 }
 
 
 def unnamed_signs(case: Case, grace_period: timedelta) -> tuple[Sign, ...]:
     """All that hold. `grace_period`: how long a job may be down on purpose."""
-    found = (_down(case, grace_period), _no_commit(case), _stale(case), _restarts(case), _expiring(case))
+    found = (_down(case, grace_period), _no_commit(case), _stale(case), _expiring(case))
     return tuple(each for each in found if each is not None)
 
 
@@ -164,35 +159,6 @@ def newest_event(case: Case) -> datetime | None:
     if found is None or found.event_age_s is None:
         return None
     return case.observation.table.read_at - timedelta(seconds=found.event_age_s)
-
-
-def _restarts(case: Case) -> Sign | None:
-    run, now = next(reversed(living(case)), None), case.observation.table.read_at
-    found = outages(run.failures, now - timedelta(hours=1)) if run is not None else ()
-    if run is None or len(found) < RESTARTS:
-        return None
-    last = found[-1]
-    return _bare(
-        "restarts",
-        run.job_id,
-        f"Run {short_job(run.job_id)} failed {len(found)} times within the last hour, and recovered so far.",
-        (f"The last time at {time_in(case, last.at)}, with {last.exception}: {last.message}",),
-        "find the cause before one of its restarts does not end well",
-        "sev3",
-        is_urgent=False,
-    )
-
-
-def outages(failures: Iterable[Failure], since: datetime) -> tuple[Failure, ...]:
-    """The first failure of each outage after `since`, oldest first. Until a lost machine is replaced, Flink lists a
-    failure for each task and each attempt: what comes within a minute of the one before is the same outage."""
-    found: list[Failure] = []
-    before: datetime | None = None
-    for failure in sorted(failures, key=lambda each: each.at):
-        if failure.at > since and (before is None or failure.at - before > _ONE_OUTAGE):
-            found.append(failure)
-        before = failure.at
-    return tuple(found)
 
 
 def _expiring(case: Case) -> Sign | None:
