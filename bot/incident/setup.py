@@ -52,6 +52,10 @@ class Team(Record):
         """The Slack user who answers for the table: an owner, else a steward, else any member whom Slack knows."""
         return next((each.slack for each in self.current(on) if each.slack is not None), None)
 
+    def has(self, user: UserId, on: date) -> bool:
+        """Whether this Slack user is of it on that day."""
+        return any(each.slack == user for each in self.current(on))
+
     def in_words(self, on: date, named: Callable[[TeamMember], str] = lambda member: member.name) -> str:
         """`Orders: Dana (Owner), Ben`, without a full stop; empty where neither team nor anybody of it has a name."""
         there = self.current(on)

@@ -1,8 +1,8 @@
-"""What one person should see first: what waits for them, their incidents, the tables, what was promised next."""
+"""What one person should see first: what waits for them, their incidents, their tables, what was promised next."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.decisions import last_approval_at
@@ -69,6 +69,8 @@ class HomeFacts:
     """Whether a user group could not be read, so that something may wait that is not named."""
     mine: tuple[Incident, ...]
     other_open: tuple[Incident, ...]
+    own: frozenset[TableName]
+    """Tables of this person's team, and those with a consumer that this person answers for."""
     tables: tuple[Trust, ...]
     """The worst first."""
     promises: tuple[Promise, ...]
@@ -100,10 +102,16 @@ def home_facts(
         groups_unknown=groups.could_not_look,
         mine=mine,
         other_open=tuple(i for i in open_ones if i not in mine),
+        own=frozenset(setup.name for setup in setups.values() if _is_own(setup, user, now.date())),
         tables=tables,
         promises=tuple(sorted((*_promises(open_ones, setups), *_to_mend(known_ones, user)), key=lambda p: p.at)),
         now=now,
     )
+
+
+def _is_own(setup: TableSetup, user: UserId, today: date) -> bool:
+    is_of_team = setup.team is not None and setup.team.has(user, today)
+    return is_of_team or any(consumer.owner == user for consumer in setup.consumers)
 
 
 def _waits(view: ProposalView, user: UserId, groups: Groups, now: datetime) -> bool:

@@ -11,7 +11,7 @@ from bot.adapters.journal_sql import Store, open_store
 from bot.incident.approval import ApprovalPolicy, VetoRule
 from bot.incident.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, ProposalMade
 from bot.incident.notice import PLANNED, Notice, NoticeData
-from bot.incident.setup import TableSetup
+from bot.incident.setup import TableSetup, Team, TeamMember
 from bot.incident.trust import Basis, Trust, TrustState
 from bot.observation.errors import CouldNotLook
 from bot.observation.ids import TableName, UserId
@@ -65,6 +65,16 @@ def home(user: UserId, *stories: Story, setups: Sequence[TableSetup] = (), now: 
     known = {each.name: each for each in setups or (setup(),)}
     at = now or max((story.now for story in stories), default=orders.NINE)
     return home_facts([story.incident for story in stories], map(trust, known), known, user, members, at)
+
+
+def test_tables_of_ones_team_and_consumers_are_ones_own() -> None:
+    """A member of the team until the last day; who answers for a consumer; nobody else."""
+    eve = TeamMember(name="Eve", slack=EVE, until=orders.NINE.date() + timedelta(days=1))
+    owned = setup(team=Team(name="Orders", members=(TeamMember(name="Dana"), eve)))
+
+    assert home(DANA).own == {orders.TABLE}
+    assert home(EVE, setups=[owned]).own == {orders.TABLE}
+    assert home(EVE).own == home(EVE, setups=[owned], now=orders.NINE + timedelta(days=1)).own == frozenset()
 
 
 def test_a_group_that_cannot_be_read_is_said(story: Story) -> None:

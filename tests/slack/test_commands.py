@@ -233,13 +233,16 @@ def test_the_proposer_is_shown_their_incident_and_nothing_to_approve(
     assert "the proposal expires, wl-1" in proposer
 
 
-def test_a_table_is_shown_with_why_it_is_doubted(collected: SeenMessage, dana: Responder) -> None:
-    """To everybody, and the worst first."""
-    shown = dana.home().plain
+def test_a_consumers_owner_is_shown_their_table_first_and_why_it_is_doubted(
+    collected: SeenMessage, dana: Responder, finn: Responder
+) -> None:
+    """Dana answers for a job that reads the table; Finn for none."""
+    owner, outsider = dana.home().plain, finn.home().plain
 
-    assert "\nTables\n" in shown
-    assert "sales.orders under review, waterline at …" in shown.replace("`", "")
-    assert "Incident wl-1 is open on it." in shown
+    assert "Your tables\n" in owner
+    assert "sales.orders under review, waterline at …" in owner.replace("`", "")
+    assert "Incident wl-1 is open on it." in owner
+    assert "Your tables" not in outsider
 
 
 def test_a_table_that_cannot_be_read_is_not_shown_as_trusted(ana: Responder, folder: Path) -> None:

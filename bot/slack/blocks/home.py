@@ -41,7 +41,10 @@ def home_view(facts: HomeFacts) -> View:
     if not facts.mine and not facts.other_open:
         blocks.append(section("No incident is open."))
     blocks.append(DividerBlock())
-    blocks += _part("Tables", [trust_line(each) for each in facts.tables])
+    own = [trust_line(each) for each in facts.tables if each.table in facts.own]
+    others = [trust_line(each) for each in facts.tables if each.table not in facts.own]
+    blocks += _part("Your tables", own)
+    blocks += _part("Other tables" if own else "Tables", others)
     blocks.append(context("Type `/waterline help` in a channel to see all commands."))
     return View(type="home", blocks=blocks)
 
