@@ -66,4 +66,4 @@ def test_whole_numbers_are_read_where_no_time_has_a_zone(orders: OrdersOfFormat3
 
     answer = asks("missing_positions", ask(orders, before))
 
-    assert "2 positions that the window brought behind the last live row were deleted" in answer.headline
+    assert "brought behind the last live row were deleted or replaced in it (28 to 29)" in answer.headline
