@@ -14,7 +14,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-import psutil
 import typer
 from rich.console import Console
 from ruamel.yaml import YAML
@@ -193,23 +192,11 @@ def demo(
         with bot_process(config, workspace, home / "bot.log", state.environment) as bot:
             lab.tell(incident)
             bot.waits_until_here()
-            _say(f"{time.monotonic() - began:5.1f} s  The table is broken. Memory of all processes: {memory_mb()} MB")
+            _say(f"{time.monotonic() - began:5.1f} s  The table is broken.")
             if walk:
                 _walk(workspace, lab, incident, began)
             else:
                 _invite(workspace, incident)
-
-
-def memory_mb() -> int:
-    """Resident memory of this process and everything that it started, in MB."""
-    me = psutil.Process()
-    total = 0
-    for process in [me, *me.children(recursive=True)]:
-        try:
-            total += process.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
-    return total // 1_000_000
 
 
 def _invite(workspace: Workspace, incident: str) -> None:
@@ -237,7 +224,7 @@ def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
     _say("Read from outside the bot, with PyIceberg:")
     for line in proof_lines(proof):
         _say(f"  {line}")
-    _say(f"Done in {time.monotonic() - began:.0f} s. Memory of all processes: {memory_mb()} MB")
+    _say(f"Done in {time.monotonic() - began:.0f} s.")
     proposed = "Propose" in clicked
     expected = incident != "task-manager-killed"
     if proposed is not expected:

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table as Grid
 from slack_sdk import WebClient
 
-from bot.adapters.iceberg.backends import extra_for, how_to_install, kind_of, missing_extra
 from bot.adapters.journal_sql.store import NoRecord, existing_record
 from bot.adapters.spark_session import bare
 from bot.bootstrap import Built, build
@@ -54,52 +53,6 @@ def _without_two_teams(policy: ApprovalPolicy) -> str:
     return "only two people can approve, so each approves the other: it names no third and no group"
 
 
-_PROMISES = {
-    "sql": (
-        "a commit is one update of one row that still names the metadata we read",
-        "It does not protect against others who write the catalog's database.",
-    ),
-    "rest": (
-        "the catalog itself compares head, tags and uuid, and applies all or nothing",
-        "The local Spark reads with vended credentials. Give a Spark Connect server its own.",
-    ),
-    "glue": (
-        "a commit names the version of the Glue table that was read, and is sent once",
-        "It is tested against a stand-in only: AWS documents that it refuses another version.",
-    ),
-    "hive": (
-        "a commit is compared under the metastore's lock",
-        "Waterline does not change tables with engine.hive.lock-enabled: false, because their commits take no lock.",
-    ),
-}
-
-
-_MARKS = {
-    "tag": ("tag `waterline` and table properties", "Set `mark: property` where tags stop the catalog's own expiry."),
-    "property": ("table properties alone", "Readers pin to the snapshot in `waterline.snapshot`."),
-    "none": ("none on the table", "Readers ask the trust API which snapshot they can use."),
-}
-
-
-def promise_of(properties: Mapping[str, str]) -> tuple[str, str]:
-    """What holds for this catalog, and what does not; two sentences without a person's action needed."""
-    kind = kind_of(properties)
-    unknown = "PyIceberg's own check of requirements"
-    return _PROMISES.get(
-        kind, (unknown, f"Waterline is not tested with a catalog of type {kind or 'unknown'}. Try a tag first.")
-    )
-
-
-def client_of(properties: Mapping[str, str]) -> tuple[bool, str, str] | None:
-    """(is it there, what was found, what to do) of the library that only this kind of catalog needs; None: none."""
-    extra = extra_for(properties)
-    if extra is None:
-        return None
-    if missing_extra(properties) is not None:
-        return False, f"PyIceberg is installed without its extra “{extra}”", how_to_install(extra)
-    return True, f"PyIceberg is installed with its extra “{extra}”", ""
-
-
 CannotTell = Literal["CANNOT TELL"]
 Line = tuple[str, bool | CannotTell, str, str]
 """(what, is it good, what was found, what to do)."""
@@ -117,11 +70,6 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     settings = Settings.load(config)
     lines: list[Line] = [("configuration", True, str(config), "")]
     lines += [(name, True, version(name), "") for name in ("pyspark", "pyiceberg", "slack-bolt")]
-    if (library := client_of(settings.catalog.properties)) is not None:
-        lines.append((f"client of {settings.catalog.name}", *library))
-    holds, does_not = promise_of(settings.catalog.properties)
-    lines.append((f"commits to {settings.catalog.name}", True, holds, does_not))
-    lines.append(("mark of the trusted snapshot", True, *_MARKS[settings.catalog.mark]))
     record, incident_channels = record_of_incidents(settings)
     lines.append(record)
     with build(settings, NobodyThere(), keep_record=False) as built:

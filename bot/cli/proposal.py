@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 from slack_sdk import WebClient
 
-from bot.actions._effects import describe
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.store import existing_record
 from bot.bootstrap import Built, build
@@ -27,7 +26,7 @@ from bot.incident.decisions import (
     settlement_counts,
     unknown_effect,
 )
-from bot.incident.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, NoteAdded, OutcomeSettled, Verified
+from bot.incident.entries import Verified
 from bot.incident.execution import AT_WORK, ProposalState, ProposalView
 from bot.incident.incident import EvidenceRun, Incident, cited
 from bot.incident.proposal import Preview, Requirement, returns
@@ -37,6 +36,7 @@ from bot.observation.evidence import Task
 from bot.observation.ids import EvidenceId, IncidentId, ProposalId, UserId, short
 from bot.observation.sentences import clock_time, counted, visible
 from bot.ports import Directory
+from bot.service.timeline import sentence
 from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import SlackDirectory
 
@@ -49,8 +49,8 @@ def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun], ta
     approve."""
     proposal = view.proposal
     say(f"{proposal.title} ({view.state.value}), proposed by <@{proposal.proposed_by}>\n{proposal.because}")
-    for number, sentence in enumerate(proposal.preview.sentences, start=1):
-        say(f"  {number}. {sentence}")
+    for number, step in enumerate(proposal.preview.sentences, start=1):
+        say(f"  {number}. {step}")
     for term in proposal.preview.recorded:
         say(f"  {term.name}: {term.says}")
     for line in _consequences(proposal.preview):
@@ -146,7 +146,7 @@ def carried_out(built: Built, place: Place, incident_id: IncidentId, view: Propo
     """Begin the proposal unless it is begun already, and follow it; the exit code. Raises Refused, Superseded,
     CouldNotLook where it may not be begun."""
     services, incident = built.services, built.services.store.get(incident_id)
-    told = _Reported(incident, view)
+    told = _Followed(incident, view)
     if _is_owed(incident, view):
         at = f" at {view.execution_started_at:%H:%M:%S} UTC" if view.execution_started_at else ""
         say(f"“{view.proposal.title}” was started by <@{view.executed_by}>{at}, and continues.")
@@ -182,7 +182,7 @@ def must_be_meant(view: ProposalView, digest: str, incident: str) -> None:
         )
 
 
-def _one_round(built: Built, place: Place, told: "_Reported", incident_id: IncidentId) -> bool:
+def _one_round(built: Built, place: Place, told: "_Followed", incident_id: IncidentId) -> bool:
     """Have it carried on where that is this process's to do, and tell what is new; whether it has looked here."""
     services, looked, was_here = built.services, threading.Event(), place.is_here
     if place.taken():
@@ -199,32 +199,32 @@ def _one_round(built: Built, place: Place, told: "_Reported", incident_id: Incid
     return looked.is_set()
 
 
-class _Reported:
-    """What has been said of one proposal so far."""
+class _Followed:
+    """One proposal, and how much of its incident's record has been said."""
 
     def __init__(self, incident: Incident, view: ProposalView) -> None:
         self._seen = len(incident.entries)
-        self._proposal = view.proposal
+        self._id = view.proposal.id
         self._was = view.state
 
     def tells(self, incident: Incident) -> None:
-        """Every new entry that is about it, one after the other."""
+        """Every new entry, one after the other, as the record has it."""
         for entry in incident.entries[self._seen :]:
-            for line in self._lines(entry.body):
+            for line in _proof(entry.body) if isinstance(entry.body, Verified) else (sentence(entry),):
                 say(line)
         self._seen = len(incident.entries)
 
     def is_unknown(self, incident: Incident) -> bool:
         """Whether nobody can tell what has become of a step."""
-        return incident.proposals[self._proposal.id].state is ProposalState.UNKNOWN
+        return incident.proposals[self._id].state is ProposalState.UNKNOWN
 
     def is_over(self, incident: Incident) -> bool:
-        view = incident.proposals[self._proposal.id]
+        view = incident.proposals[self._id]
         return view.state not in AT_WORK and (view.state is not ProposalState.APPLIED or view.verified is not None)
 
     def end(self, incident: Incident, *, is_here: bool, has_looked: bool) -> int | None:
         """The exit code, with the last word where a step is unknown; None while more comes."""
-        view = incident.proposals[self._proposal.id]
+        view = incident.proposals[self._id]
         if self.is_unknown(incident) and (has_looked or not is_here):
             if self._was is ProposalState.UNKNOWN and view.result is not None:
                 say(view.result.sentence)
@@ -233,24 +233,6 @@ class _Reported:
         if not self.is_over(incident):
             return None
         return PROVEN if view.verified is not None and view.verified.passed else NOT_DONE
-
-    def _lines(self, body: Body) -> list[str]:
-        steps = len(self._proposal.effects)
-        match body:
-            case EffectStarted(proposal=self._proposal.id):
-                return [f"Step {body.index + 1} of {steps}: {describe(self._proposal.effects[body.index])}."]
-            case EffectEnded(proposal=self._proposal.id):
-                return [f"Step {body.index + 1} of {steps}, {body.how}: {body.detail}"]
-            case ExecutionEnded(proposal=self._proposal.id):
-                return [body.sentence]
-            case OutcomeSettled(proposal=self._proposal.id):
-                return [f"Settled: step {body.index + 1} {'happened' if body.happened else 'did not happen'}."]
-            case NoteAdded():
-                return [body.text]
-            case Verified(proposal=self._proposal.id):
-                return _proof(body)
-            case _:
-                return []
 
 
 def _proof(verified: Verified) -> list[str]:

@@ -1,9 +1,10 @@
 """`waterline commits` and `evidence`: one question of one table in a terminal, no Slack needed."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
+from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
 from typing import Annotated, TypeVar
@@ -11,10 +12,10 @@ from typing import Annotated, TypeVar
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
+from rich.text import Text
 
 import spark_tasks
 from bot.bootstrap import build
-from bot.cli.grid import fitted_grid, ledger_grid, missing_grid
 from bot.cli.options import (
     COULD_NOT_TELL,
     DEFAULT_CONFIG,
@@ -29,7 +30,10 @@ from bot.evidence import find_tasks
 from bot.incident.hidden_values import outgoing
 from bot.observation.evidence import Evidence, Verdict
 from bot.observation.findings import LedgerFinding
-from bot.observation.ids import TableName
+from bot.observation.flink import CheckpointKind
+from bot.observation.ids import TableName, short_job
+from bot.observation.ledger import Ledger, LedgerRow
+from bot.observation.sentences import column_times
 from bot.service.examining import Course, Examiner
 from bot.service.services import Services
 from bot.settings import Settings
@@ -89,6 +93,10 @@ def _line(course: Course) -> str:
     return course.words.replace("[", r"\[")
 
 
+_COLUMNS = (
+    "at (UTC)", "snapshot", "operation", "run", "checkpoint", "missing before", "rows", "positions", "refs",
+    "read by",
+)  # fmt: skip
 TableArgument = Annotated[str, typer.Argument(help="The table as namespace.table.")]
 console = Console(soft_wrap=True, highlight=False)
 _file = Console(width=10_000, highlight=False)
@@ -104,7 +112,7 @@ def commits(
     """List the commits of a table, and the checkpoints that have no commit. Exit code 2: could not tell."""
     found = _printed("ledger", table, window, as_json, config)
     if isinstance(found.finding, LedgerFinding) and not as_json:
-        _print_grid(ledger_grid(found.finding.ledger, found.at, _width()))
+        _print_grid(ledger_grid(found.finding.ledger, found.at))
         missing = missing_grid(found.finding.ledger)
         if missing is not None:
             _print_grid(missing)
@@ -121,12 +129,60 @@ def evidence(
     """Run one evidence task and print its answer. Exit code 2: could not tell."""
     found = _printed(task, table, window, as_json, config)
     if found.rows and not as_json:
-        _print_grid(fitted_grid(found.columns, found.rows, _width()))
+        _print_grid(grid_of(found.columns, found.rows))
     _leave(found)
 
 
-def _width() -> int | None:
-    return console.width if console.is_terminal else None
+def ledger_grid(ledger: Ledger, looked_at: datetime) -> Grid:
+    """Oldest first, what a responder reads of a commit; JSON has the rest. Times with their day where not all are of
+    the day of the look. A column in which nothing stands is left out."""
+    said = column_times((looked_at, *(row.committed_at for row in ledger.rows)))
+    lines = [_cells(row, said(row.committed_at), readers_known=ledger.readers_known) for row in ledger.rows]
+    kept = [n for n in range(len(_COLUMNS)) if any(line[n] for line in lines)]
+    return grid_of([_COLUMNS[n] for n in kept], [[line[n] for n in kept] for line in lines])
+
+
+def missing_grid(ledger: Ledger) -> Grid | None:
+    """Checkpoint ids that have no commit on main, each with its reason; None without any."""
+    between = [each for row in ledger.rows for each in row.skipped]
+    if not between and not ledger.trailing:
+        return None
+    grid = Grid("run", "checkpoints", "why", "what shows it", title="without a commit on main", title_justify="left")
+    for each in (*between, *ledger.trailing):
+        style = "bold" if each.is_fault else None
+        grid.add_row(short_job(each.job_id), each.ids, each.reason.value, each.detail, style=style)
+    return grid
+
+
+def grid_of(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> Grid:
+    """The first two columns keep their width: times and ids are copied from here. The others wrap where there is no
+    room."""
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold underline")
+    for n, name in enumerate(columns):
+        widest = max((len(line[n]) for line in lines), default=0)
+        grid.add_column(Text(name), min_width=widest if n < 2 else None, overflow="fold")
+    for line in lines:
+        grid.add_row(*map(Text, line))
+    return grid
+
+
+def _cells(row: LedgerRow, committed: str, *, readers_known: bool) -> tuple[str, ...]:
+    """As many cells as `_COLUMNS`; `?` where no source tells."""
+    kinds = {CheckpointKind.UNKNOWN: "?", CheckpointKind.CHECKPOINT: ""}
+    kind = kinds.get(row.checkpoint_kind, f" {row.checkpoint_kind.value}")
+    removed = f" -{row.removed_rows}" if row.removed_rows else ""
+    return (
+        committed,
+        str(row.snapshot_id),
+        row.operation if row.on_main else f"{row.operation}, rolled back",
+        short_job(row.job_id) if row.job_id else row.engine,
+        "" if row.checkpoint_id is None else f"{row.checkpoint_id}{kind}",
+        ", ".join(each.words for each in row.skipped),
+        f"{row.added_rows}{removed}",
+        "" if row.position_from is None else f"{row.position_from}–{row.position_until}",
+        ", ".join(row.refs),
+        ", ".join(sorted({reader.consumer for reader in row.readers})) if readers_known else "?",
+    )
 
 
 def _print_grid(grid: Grid) -> None:

@@ -6,82 +6,41 @@ They drive the same workspace as the page, through what is rendered; nothing of 
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from bot.workspace import Actor, NotShown, SeenMessage, Workspace
 
 CHANNEL = "orders-oncall"
 _LOOK_EVERY_S = 0.25
-_EXCLUDED = "Why not the others"
-_ROWS = 3
-"""Of a table, its head among them."""
-_HEAD = 2
-"""Lines: title and result, of a message whose title was printed before."""
-_AT_MOST = 4
-"""Lines of a message that nobody decides on: what it means, what to do, until when, the first of the details."""
-_DECISIVE = ("[Approve]", "Verified at", "What to do: ")
-"""What is printed to its end."""
+_AT_MOST = 12
+"""Lines of a message: what it says, what to do, until when, and its buttons."""
 _FIGURE = re.compile(r"…?\b[\d.,:]*\d\b")
-_VERDICT = re.compile(r"^:\w+: |: (confirmed|ruled out|inconclusive)$")
-_ID = re.compile(r"[\w…/-]*\d[\w-]*")
 _ONE_MORE = "Needs 1 more approval"
 """On a proposal whose policy asks for two, after the first yes."""
 _MAIN = ("Run all", "Propose", "Preview and send…", "Done", "Open the review", "Close…")
 """What a responder does with each kind of step, by the button that the card offers."""
 
 
-@dataclass
 class Transcript:
-    """Prints what each person did and what Waterline said: once, and of a long list its beginning."""
+    """Prints what each person did, and what Waterline said: each line once, and of a long message its beginning."""
 
-    say: Callable[[str], None]
-    began: float = field(default_factory=time.monotonic)
-    _shown: dict[str, str] = field(default_factory=dict)
-    """Channel and time stamp of a message -> its text when it was printed last."""
-    _edited: dict[str, tuple[SeenMessage, str]] = field(default_factory=dict)
-    """What has changed since: it is printed before the next action, as it is then."""
-    _lines: set[str] = field(default_factory=set)
-    """Every line that messages had so far."""
-    _titles: set[str] = field(default_factory=set)
-    """Of messages: what they are about, whatever they say of it."""
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.say = say
+        self._began = time.monotonic()
+        self._lines: set[str] = set()
+        """Every line that messages had so far. One in which only figures changed is no new one."""
 
     def person(self, name: str, action: str) -> None:
-        self.flush()
-        self.say(f"[{time.monotonic() - self.began:6.1f} s] {name} {action}")
+        self.say(f"[{time.monotonic() - self._began:6.1f} s] {name} {action}")
 
     def show(self, messages: list[SeenMessage], where: str) -> None:
-        """New messages now, what has changed in others before the next action."""
+        """What is new in them, whether they are new or were edited."""
         for message in messages:
-            key = message.channel + message.ts
-            if self._shown.get(key) == message.plain:
-                self._edited.pop(key, None)
-            elif key in self._shown:
-                self._edited[key] = (message, where)
-            else:
-                self._shown[key] = message.plain
-                body = _lines_of(message)
-                if self._lines.issuperset(body):
-                    continue  # the same drawing once more
-                is_repeated = _title(body[0]) in self._titles
-                self._titles.add(_title(body[0]))
-                at_most = _HEAD if is_repeated else _AT_MOST
-                self._print(message, f"{where}{' (only to you)' if message.is_ephemeral else ''}", body, at_most)
-
-    def flush(self) -> None:
-        """Print the new lines of messages that were edited. A line in which only figures changed is no new one."""
-        for key, (message, where) in self._edited.items():
-            known = set(map(_without_figures, self._shown[key].splitlines()))
-            self._shown[key] = message.plain
-            new = [line for line in _lines_of(message) if _without_figures(line) not in known]
-            if new:
-                self._print(message, f"{where} (edited)", new, _AT_MOST)
-        self._edited.clear()
-
-    def _print(self, message: SeenMessage, where: str, lines: list[str], at_most: int) -> None:
-        self._lines.update(lines)
-        is_decisive = any(mark in line for mark in _DECISIVE for line in lines)
-        shown = "\n    ".join(_decided_on(lines) if is_decisive else _folded(lines, at_most))
-        self.say(f"  {message.author} in #{where}: {shown}")
+            new = [line for line in _lines_of(message) if _FIGURE.sub("0", line) not in self._lines]
+            self._lines.update(_FIGURE.sub("0", line) for line in new)
+            left = len(new) - _AT_MOST
+            shown = [*new[:_AT_MOST], f"… {left} more lines"] if left > 1 else new
+            if shown:
+                self.say(f"  {message.author} in #{where}: " + "\n    ".join(shown))
 
 
 def _lines_of(message: SeenMessage) -> list[str]:
@@ -96,31 +55,6 @@ def _lines_of(message: SeenMessage) -> list[str]:
             lines.append(f"[{line}]" if is_button else line)
         was_button = is_button
     return lines
-
-
-def _title(line: str) -> str:
-    return _VERDICT.sub("", _without_figures(line))
-
-
-def _without_figures(line: str) -> str:
-    return _FIGURE.sub("0", line)
-
-
-def _decided_on(lines: list[str]) -> list[str]:
-    """Everything but why other causes are excluded."""
-    end = lines.index(_EXCLUDED) if _EXCLUDED in lines else len(lines)
-    return [*lines[:end], *([f"{_EXCLUDED}: {len(lines) - end - 1} more lines"] if end < len(lines) else [])]
-
-
-def _folded(lines: list[str], at_most: int) -> list[str]:
-    """The first `at_most` lines, of a message with a table its result and the first rows; the rest is counted."""
-    rows = [line for line in lines if line.count(" | ") > 1 or _ID.fullmatch(line)]
-    has_table = len(rows) > _ROWS and at_most > _HEAD
-    kept = [*lines[:_HEAD], *rows[:_ROWS]] if has_table else lines[:at_most]
-    left = len(lines) - len(kept)
-    if left < 2:
-        return lines
-    return [*kept, f"… {left} more lines"] if at_most > _HEAD else kept
 
 
 class Walk:
@@ -148,7 +82,6 @@ class Walk:
             card = self._card()
             if "Closed by" in card.plain:
                 self._show_everything()
-                self._transcript.flush()
                 return self._steps
             label = next((wanted for wanted in _MAIN if wanted in card.buttons), None)
             if label is None:

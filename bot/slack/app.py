@@ -99,7 +99,6 @@ def build_app(
         if wrong := wrong_in(body, clock.now()):
             return BoltResponse(status=200, body={"response_action": "errors", "errors": wrong})
         delivery = _delivery(body, clock.now())
-        forms.takes(delivery)
         try:
             inbox.put(delivery)
         except CouldNotKeep as away:
@@ -124,9 +123,7 @@ def build_app(
             ack(response_action="update", view=following)
 
     app.view(_ANY)(submitted)
-    app.view_closed(_ANY)(lambda ack: ack())
     app.event("app_home_opened")(lambda: None)
-    app.event("app_mention")(lambda: None)
     return app
 
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from bot.incident.decisions import approval_counts
 from bot.incident.notice import Answer
 from bot.observation.errors import Refused
-from bot.observation.ids import IncidentId, ProposalId, StepId, short_job
-from bot.service.proposals.approving import keep_other
+from bot.observation.ids import IncidentId, ProposalId, StepId
 from bot.service.services import Services
 from bot.slack.blocks.review import term_form
 from bot.slack.commands import mute_clicked
@@ -65,11 +64,6 @@ class Clicks:
 
     def _propose(self, click: Clicked, incident: str, action: str, step: str) -> None:
         self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)
-
-    def _keep_other(self, click: Clicked, incident: str, proposal: str) -> str:
-        services, about = self._services, (IncidentId(incident), ProposalId(proposal))
-        run = keep_other(services.store, services.approvals, services.proposals, *about, by=click.user)
-        return f"Rejected. The new proposal keeps run {short_job(run)}. Somebody else must approve it."
 
     def _approve(self, click: Clicked, incident: str, proposal: str, digest: str) -> str:
         view = self._services.approvals.approve(
@@ -150,7 +144,6 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.DIAGNOSE: Clicks._diagnose,
     Click.PLANNED: Clicks._planned,
     Click.PROPOSE: Clicks._propose,
-    Click.KEEP_OTHER: Clicks._keep_other,
     Click.APPROVE: Clicks._approve,
     Click.EXECUTE: Clicks._execute,
     Click.VERIFY: Clicks._verify,

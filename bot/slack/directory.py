@@ -12,11 +12,11 @@ What `waterline doctor` asks Slack: token, scopes, channels, user groups.
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
 from http.client import HTTPException
 from typing import Any
 
 import structlog
+from cachetools import TTLCache, cachedmethod
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
@@ -32,7 +32,7 @@ one of the first kind: whoever tells it apart catches it before."""
 
 
 log = structlog.get_logger(__name__)
-_KEPT = timedelta(minutes=1)
+_KEPT_S = 60.0
 _UNKNOWN = {"user_not_found", "users_not_found", "user_not_visible"}
 _GROUP_REMEDIES = {
     "missing_argument": "The app is installed for a whole organisation: set slack.team_id to the workspace's id (T…).",
@@ -138,24 +138,16 @@ class RecentMembers:
 
     def __init__(self, directory: Directory, clock: Clock) -> None:
         self._directory = directory
-        self._clock = clock
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[datetime, frozenset[UserId]]] = {}
+        self._known: TTLCache[str, frozenset[UserId]] = TTLCache(1024, _KEPT_S, lambda: clock.now().timestamp())
 
     def members(self, groups: Sequence[str]) -> frozenset[UserId]:
         """Everyone in any of the groups, a minute ago at most. Raises CouldNotLook if one of them cannot be read."""
         return frozenset(user for group in groups for user in self._of(group))
 
+    @cachedmethod(lambda self: self._known, lock=lambda self: self._lock)
     def _of(self, group: str) -> frozenset[UserId]:
-        now = self._clock.now()
-        with self._lock:
-            known = self._known.get(group)
-        if known is not None and now - known[0] < _KEPT:
-            return known[1]
-        found = self._directory.members([group])
-        with self._lock:
-            self._known[group] = (now, found)
-        return found
+        return self._directory.members([group])
 
 
 class NamesInSlack:
@@ -204,10 +196,9 @@ SCOPES = (
     "channels:history",
     "groups:read",
     "groups:history",
-    "app_mentions:read",
 )
 """What the bot token needs; deploy/slack/manifest.yaml asks for them and says of each what for."""
-EVENTS = ("app_home_opened", "app_mention")
+EVENTS = ("app_home_opened",)
 """What the manifest subscribes to."""
 
 

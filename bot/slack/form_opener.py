@@ -1,13 +1,10 @@
 """Opens the form that a click asks for while its trigger lives, and tells the person where that did not work.
 
 A trigger lives for three seconds, so the form is opened by the process that took the click, and not by the worker. The
-worker asks here for clicks that another process took: one that was killed opens nothing any more, and tells nobody.
+worker asks here for clicks from before a restart: a process that was killed opens nothing any more, and tells nobody.
 """
 
-import threading
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from typing import Any
 
 import structlog
@@ -22,8 +19,6 @@ from bot.slack.requests import Request, parse
 from bot.slack.text import answer_post
 
 log = structlog.get_logger(__name__)
-_TRIGGER_LIVES = timedelta(seconds=3)
-_REMEMBERED = 4096
 _IS_OPEN = "exchanged_trigger_id"
 """Slack brought the click twice, and its form is there since the first time."""
 
@@ -31,44 +26,26 @@ MAY_BE_LOST = "No form? Nothing was changed. Click again."
 
 
 class FormOpener:
-    """Of one process. Safe to ask for the same click any number of times."""
+    """Of one process. A click that Slack brings twice finds its form open."""
 
     def __init__(self, client: WebClient, outbox: Outbox, clock: Clock) -> None:
         self._client = client
         self.own = OwnTeam(client)
         self._outbox = outbox
-        self._clock = clock
         self._since = clock.now()
-        self._taken: OrderedDict[str, bool] = OrderedDict()
-        self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="forms")
 
     def learns_own_team(self) -> None:
         """Soon, in a thread of its own."""
         self._threads.submit(self.own.learn)
 
-    def takes(self, delivery: Delivery) -> None:
-        """This process acknowledges it, and answers for its form. To be said before a worker can see it."""
-        with self._lock:
-            self._taken.setdefault(delivery.key, False)
-            while len(self._taken) > _REMEMBERED:
-                self._taken.popitem(last=False)
-
     def opens(self, delivery: Delivery, trigger: str) -> None:
-        """Soon, in a thread of its own, once."""
-        with self._lock:
-            if self._taken.get(delivery.key):
-                return
-            self._taken[delivery.key] = True
+        """Soon, in a thread of its own."""
         self._threads.submit(self._open, delivery, trigger)
 
     def may_be_lost(self, delivery: Delivery) -> bool:
-        """Whether perhaps nobody opens its form: another process took it, before this one began, or long ago."""
-        with self._lock:
-            if delivery.key in self._taken:
-                return False
-        is_late = self._clock.now() - delivery.received_at > _TRIGGER_LIVES
-        return is_late or delivery.received_at < self._since
+        """Whether perhaps nobody opens its form: it was taken before this process began."""
+        return delivery.received_at < self._since
 
     def tells(self, body: dict[str, Any], text: str) -> None:
         """Past the outbox, soon: for a click that could not be stored, because the outbox is in the same record."""

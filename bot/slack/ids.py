@@ -35,8 +35,6 @@ class Click(StrEnum):
     """Value of this and the next: incident/proposal/number of the step."""
     SETTLE_NOT = "settle-did-not-happen"
     VERIFY = "verify"
-    KEEP_OTHER = "keep-other-run"
-    """Value: incident/proposal."""
     UNDO = "undo"
     PREVIEW_NOTICE = "preview-notice"
     TELL_IN_WORDS = "tell-in-words"

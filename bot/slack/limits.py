@@ -9,7 +9,7 @@ from typing import Any
 
 from slack_sdk.models.blocks import Block
 
-from bot.slack.text import DATE, parted
+from bot.slack.text import DATE
 
 MESSAGE_BLOCKS = 50
 SECTION_TEXT = 3000
@@ -54,7 +54,7 @@ def fit(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 def text_for_update(text: str) -> str:
     """A message's text within what chat.update takes; only notifications show it, and the blocks hold all of it."""
-    return text if len(text) <= UPDATE_TEXT else f"{parted(text, UPDATE_TEXT - 1)[0]}…"
+    return text if len(text) <= UPDATE_TEXT else f"{pages(text, UPDATE_TEXT - 1)[0]}…"
 
 
 def is_cut(blocks: Sequence[Block]) -> bool:
@@ -77,19 +77,21 @@ def text_size(value: object) -> int:
 
 
 _FENCE = "```"
-_ROOM = SECTION_TEXT - 50
+_CLOSING = 8
+"""Characters that close code at the end of a part, and open it again."""
 _ENTITY = re.compile(r"&[a-z]{0,3}$")
 """The beginning of `&lt;`, `&gt;` or `&amp;`, which is not to be torn apart."""
 
 
-def pages(text: str) -> list[str]:
-    """Rendered mrkdwn in parts that fit a section, cut between lines, and within a line only where it is longer than a
-    part; code that is cut is code on both sides."""
+def pages(text: str, most: int = SECTION_TEXT) -> list[str]:
+    """Rendered mrkdwn in parts of at most `most` characters, cut between lines, and within a line only where it is
+    longer than a part; code that is cut is code on both sides."""
+    room = most - _CLOSING
     parts: list[str] = [""]
     in_code = False
     for line in text.splitlines():
-        for piece in _pieces(line, in_code=in_code or _FENCE in line):
-            if len(parts[-1]) + len(piece) + 1 > _ROOM:
+        for piece in _pieces(line, room - 10, in_code=in_code or _FENCE in line):
+            if len(parts[-1]) + len(piece) + 1 > room:
                 parts[-1] += _FENCE if in_code else ""
                 parts.append(f"{_FENCE}\n" if in_code else "")
             parts[-1] += f"{piece}\n"
@@ -97,9 +99,8 @@ def pages(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _pieces(line: str, *, in_code: bool) -> Iterator[str]:
+def _pieces(line: str, most: int, *, in_code: bool) -> Iterator[str]:
     """The line, in pieces where it fits no part; cut at a space if there is one."""
-    most = _ROOM - 10
     while len(line) > most:
         at = line.rfind(" ", most // 2, most)
         at = most if at == -1 else at + 1

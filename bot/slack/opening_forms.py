@@ -19,15 +19,12 @@ from bot.incident.incident import Incident, already_open, shown_in, unknown
 from bot.incident.runbook import Runbook
 from bot.observation.errors import CouldNotLook, Refused, UnknownIncident, WaterlineError
 from bot.observation.ids import IncidentId, Severity, TableName
-from bot.ports import Outbox, Post
 from bot.service.alerts import tables_named
 from bot.service.incident_store import IncidentStore
 from bot.service.services import Services
 from bot.slack.directory import UNREACHABLE, is_shared_outside
 from bot.slack.forms import Filled, open_form, open_form_id, opened_form, problem_form, table_form
-from bot.slack.ids import COMMAND
-from bot.slack.render import OFFER
-from bot.slack.requests import Clicked, Mentioned, MessageChosen, Request, Submitted, answers_notice
+from bot.slack.requests import Clicked, MessageChosen, Request, Submitted, answers_notice
 from bot.slack.views import FIRST_WARNING, Views, preview_of
 
 log = structlog.get_logger(__name__)
@@ -83,10 +80,9 @@ def is_private(channel: str, client: WebClient) -> bool:
 class OpeningForms:
     """Fills placeholders, and opens the incident when a form is sent."""
 
-    def __init__(self, client: WebClient, services: Services, outbox: Outbox, views: Views) -> None:
+    def __init__(self, client: WebClient, services: Services, views: Views) -> None:
         self._client = client
         self._services = services
-        self._outbox = outbox
         self._views = views
 
     def fill(
@@ -109,19 +105,6 @@ class OpeningForms:
         """The form for the table that the message names; where it names none or several, the question which."""
         table = self._table_in(chosen.words)
         self.fill(chosen.trigger, chosen.channel, table, source=chosen.ts, words=chosen.words)
-
-    def offer_to(self, mentioned: Mentioned) -> None:
-        """Answer with a button that opens the form: an event carries no trigger for one."""
-        table = self._table_in(mentioned.words)
-        self._outbox.put(
-            Post(
-                key=f"{OFFER}{mentioned.channel}/{mentioned.ts}/{table}",
-                incident=None,
-                channel=mentioned.channel,
-                user=mentioned.user,
-                text=f"Open an incident{' on ' + table if table else ''}? `{COMMAND} help` lists all commands.",
-            )
-        )
 
     def _table_in(self, words: str) -> str:
         """Empty where none or several are named."""

@@ -17,20 +17,17 @@ from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message, first_look_message
 from bot.slack.blocks.notices import notice_message
-from bot.slack.blocks.parts import actions, button, clock, context, section
+from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.promises import reminder_of_promise
 from bot.slack.blocks.proposal import emergency_message, execution_message, proposal_message, reminder_message
 from bot.slack.blocks.review import review_message
 from bot.slack.blocks.texts import held_message
 from bot.slack.blocks.watch import finding_message
-from bot.slack.ids import Click
 from bot.slack.limits import pages
 from bot.slack.text import addressed, clipped, code, mrkdwn, read_at
 
 _NOTIFICATION = 300
 """Characters of a finding's notification: an alert may bring a novel."""
-OFFER = "offer/"
-"""Begins the key of an answer that ends with a button; the key ends with the table, or with nothing."""
 _ID = re.compile(r"[UWSCG][A-Z0-9]{2,}")
 
 
@@ -47,10 +44,7 @@ def _rendered(post: Post, services: Services) -> tuple[str, list[Block]]:
     if post.text is not None:
         is_for_one = post.user is not None or re.fullmatch(PERSON, post.channel) is not None
         text = addressed(post.text, None if is_for_one else ())
-        shown: list[Block] = [section(part) for part in pages(text)]
-        if post.key.startswith(OFFER):
-            shown.append(actions([button("Open incident", Click.OPEN, post.key.rpartition("/")[2], style="primary")]))
-        return text, shown
+        return text, [section(part) for part in pages(text)]
     if post.key.startswith("watch/"):
         return _finding(post.key.split("/")[1], services)
     assert post.incident is not None

@@ -132,20 +132,12 @@ class MessageChosen(Asked):
     trigger: str
 
 
-class Mentioned(Asked):
-    """A message of a person that mentions the bot."""
-
-    channel: str
-    ts: str
-    words: str
-
-
-Request = Command | Clicked | Submitted | HomeOpened | MessageChosen | Mentioned
+Request = Command | Clicked | Submitted | HomeOpened | MessageChosen
 
 
 def is_wanted(body: dict[str, Any]) -> bool:
     """Whether a delivery is stored at all: of events only those that somebody is answered for."""
-    return body.get("type") != "event_callback" or _kind(body) in {"app_home_opened", "app_mention"}
+    return body.get("type") != "event_callback" or _kind(body) == "app_home_opened"
 
 
 def delivery_key(body: dict[str, Any]) -> tuple[str, str]:
@@ -234,21 +226,12 @@ def _parsed(kind: str, body: dict[str, Any]) -> Request | None:
             )
         case "event_callback" if _kind(body) == "app_home_opened":
             return HomeOpened(user=UserId(body["event"]["user"]))
-        case "event_callback" if _kind(body) == "app_mention":
-            return _mentioned(body["event"])
         case _:
             return None
 
 
 def _kind(body: dict[str, Any]) -> str | None:
     return (body.get("event") or {}).get("type")
-
-
-def _mentioned(event: dict[str, Any]) -> Mentioned | None:
-    """None for a message of a bot, which nobody answers."""
-    if event.get("bot_id") or not event.get("user"):
-        return None
-    return Mentioned(user=UserId(event["user"]), channel=event["channel"], ts=event["ts"], words=words_of(event))
 
 
 def entered(state: dict[str, dict[str, dict[str, Any]]]) -> dict[str, str]:

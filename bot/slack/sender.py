@@ -29,14 +29,14 @@ from bot.slack.render import render
 from bot.slack.sent_before import (
     CANNOT_EDIT,
     EVENT,
-    MAY_MEND,
     NOT_JOINED,
     PASSING,
     REFUSES_THE_BOT,
-    REPLIES_ONLY,
     answer_was_lost,
     directly,
     find_sent,
+    is_of_replies,
+    may_mend,
     not_asked,
     noted,
     repetition,
@@ -63,24 +63,16 @@ def _kind(post: Post) -> str:
     return post.key.split("/")[1] if "/" in post.key else ""
 
 
-class Uploads:
-    def __init__(self, client: WebClient, services: Services) -> None:
-        self._pictures = Pictures(client, services.store)
-        self._records = RecordFiles(client, services.store, services.records)
-
-    def send(self, post: Post, thread_ts: str | None, *, may_be_there: bool) -> None:
-        """Upload it. Raises what the client raises. `may_be_there`: the last try may have arrived."""
-        sender = self._pictures if _kind(post) == pictures.KIND else self._records
-        sender.send(post, thread_ts, may_be_there=may_be_there)
-
-
 class Messages:
     def __init__(self, client: WebClient, outbox: Outbox, services: Services, clock: Clock) -> None:
         self._client = client
         self._clock = clock
         self._outbox = outbox
         self._services = services
-        self._uploads = Uploads(client, services)
+        self._files: dict[str, Pictures | RecordFiles] = {
+            pictures.KIND: Pictures(client, services.store),
+            record_files.KIND: RecordFiles(client, services.store, services.records),
+        }
 
     def rendered(self, post: Post) -> Callable[[], str | None]:
         """Sends it, and returns the ts of what Slack shows now. A file is made when it is sent."""
@@ -91,7 +83,7 @@ class Messages:
 
     def _upload(self, post: Post) -> None:
         root = self._outbox.find(post.thread_of) if post.thread_of else None
-        self._uploads.send(post, root.ts if root else None, may_be_there=answer_was_lost(post))
+        self._files[_kind(post)].send(post, root.ts if root else None, may_be_there=answer_was_lost(post))
 
     def _call(self, post: Post, text: str, body: list[dict[str, Any]]) -> str | None:
         if post.user is not None:
@@ -137,8 +129,6 @@ class Messages:
 log = structlog.get_logger(__name__)
 _AGAIN = timedelta(seconds=5)
 _RECORD_AGAIN_S = 0.5
-_DOUBLINGS = 5
-"""Of the wait for a finding's channel, which may be gone for good; the last one is a quarter of an hour."""
 
 
 class Sender:
@@ -284,35 +274,34 @@ class Sender:
         if code in CANNOT_EDIT and post.ts is not None:
             self._postpone(post, _LATER, noted(post, code))
             return
-        if code in MAY_MEND and self._waits_for_channel(post):
+        if may_mend(code) and self._waits_for_channel(post):
             if code not in (post.problem or ""):
-                log.error("messages wait for the incident's channel", key=post.key, channel=post.channel, error=code)
+                log.error("messages wait for their channel", key=post.key, channel=post.channel, error=code)
                 self._tell_responder(post, code)
-            until, is_for_all = self._clock.now() + _LATER, code not in REPLIES_ONLY
-            self._outbox.postpone(post.key, until, noted(post, code), whole_channel=is_for_all)
+            until = self._clock.now() + _LATER
+            self._outbox.postpone(post.key, until, noted(post, code), whole_channel=not is_of_replies(code))
             return
-        if code in MAY_MEND and post.incident is None and post.key.startswith("watch/"):
-            log.warning("finding waits for its channel", key=post.key, channel=post.channel, error=code)
-            wait = min(_LATER * 2 ** min(post.tries - 1, _DOUBLINGS), LONGEST_WAIT)
-            self._postpone(post, wait, noted(post, code))
-            return
-        if (code in MAY_MEND or code == NOT_JOINED) and post.user is not None and post.text is not None:
+        if (may_mend(code) or code == NOT_JOINED) and post.user is not None and post.text is not None:
             self._outbox.put(directly(post, code))
-        elif code in MAY_MEND and "/notice/" in post.key:
+        elif may_mend(code) and "/notice/" in post.key:
             self._tell_responder(post, code)
         details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
         log.warning("message refused", key=post.key, error=code, details=details)
         self._end(post, f"Slack refused it: {code} {details}".strip())
 
     def _waits_for_channel(self, post: Post) -> bool:
-        """Whether it is for an open incident's own channel; what goes to others is accounted for one by one."""
-        if post.incident is None or any(kind in post.key for kind in ("/notice/", "/page/")):
+        """Whether it is a finding, or for an open incident's own channel; what goes to others is accounted for one by
+        one."""
+        if post.incident is None:
+            return post.key.startswith("watch/")
+        if any(kind in post.key for kind in ("/notice/", "/page/")):
             return False
         incident = self._services.store.get(post.incident)
         return incident.is_open and incident.opened.channel == post.channel
 
     def _tell_responder(self, post: Post, code: str) -> None:
-        assert post.incident is not None
+        if post.incident is None:
+            return
         incident = self._services.store.get(post.incident)
         self._outbox.put(waits_for_channel(post, code, incident.responder or incident.opened_by))
 

@@ -16,18 +16,11 @@ REFUSES_THE_BOT = {"token_revoked", "token_expired", "invalid_auth", "not_authed
 """Refusals of the bot, not of the message: it waits until somebody has mended the token or the scopes."""
 PASSING = {"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
 """Refusals of the moment."""
-_LIMITED = "Ask an admin of the workspace to let this app post in {room}"
-REPLIES_ONLY = {"restricted_action_non_threadable_channel", "restricted_action_thread_locked"}
-"""Refusals of replies: other messages are posted."""
-MAY_MEND = {
+_TO_MEND = {
     "not_in_channel": "Type /invite @waterline there.",
     "channel_not_found": "Type /invite @waterline there.",
     "is_archived": "Ask somebody to unarchive it.",
-    "restricted_action": f"{_LIMITED}. Its posting permissions, or a preference of the workspace, forbid it now.",
-    "restricted_action_read_only_channel": f"{_LIMITED}. Its posting permissions name only some people now.",
-    "restricted_action_thread_only_channel": f"{_LIMITED}. Its posting permissions allow only replies now.",
-    "restricted_action_non_threadable_channel": f"{_LIMITED}. Its posting permissions allow no replies now.",
-    "restricted_action_thread_locked": "Ask an admin of the workspace to unlock the thread.",
+    "restricted_action": "Ask an admin of the workspace to let this app post in {room}, also in threads.",
 }
 """Refusals that end when somebody does this: invites the bot, opens the channel, or changes who may post."""
 CANNOT_EDIT = {"message_not_found", "cant_update_message", "edit_window_closed"}
@@ -47,7 +40,7 @@ _PAGE, _PAGES = 200, 10
 def answer_was_lost(post: Post) -> bool:
     """Whether Slack may have taken the message although the last try ended without an answer, or in an error."""
     problem = post.problem or ""
-    was_refused = problem in {"ratelimited", *REFUSES_THE_BOT, *MAY_MEND} or problem.startswith(_NOT_ASKED)
+    was_refused = problem in {"ratelimited", *REFUSES_THE_BOT} or problem.startswith(_NOT_ASKED) or may_mend(problem)
     return post.tries > 1 and not was_refused
 
 
@@ -102,9 +95,23 @@ def repetition(post: Post) -> dict[str, Any]:
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
 
 
+def may_mend(code: str) -> bool:
+    """Whether a refusal ends when somebody invites the bot, opens the channel, or changes who may post there."""
+    return _kind(code) in _TO_MEND
+
+
+def is_of_replies(code: str) -> bool:
+    """Whether replies are refused, or all but replies: other messages are posted."""
+    return "thread" in code
+
+
 def how_to_mend(code: str, room: str) -> str:
     """Sentences for whoever can ask an admin: what Slack says, and what to change."""
-    return f"Slack says `{code}`. {MAY_MEND[code].format(room=room)}"
+    return f"Slack says `{code}`. {_TO_MEND[_kind(code)].format(room=room)}"
+
+
+def _kind(code: str) -> str:
+    return "restricted_action" if code.startswith("restricted_action") else code
 
 
 def directly(answer: Post, refusal: str) -> Post:

@@ -21,7 +21,7 @@ from bot.slack.directory import RecentMembers, SlackDirectory
 from bot.slack.gateway import Arrivals, SlackGateway
 from bot.slack.opening_forms import OpeningForms, check
 from bot.slack.projection import Projection
-from bot.slack.requests import Clicked, Command, HomeOpened, Mentioned, MessageChosen, Request, Submitted
+from bot.slack.requests import Clicked, Command, HomeOpened, MessageChosen, Request, Submitted
 from bot.slack.sender import Sender
 from bot.slack.submits import Submits
 from bot.slack.text import read_at
@@ -46,7 +46,7 @@ class SlackSurface:
         self._services = services
         services.approvals.seen_in_slack(partial(is_shown_whole, tasks=services.tasks))
         self._views = Views(client, outbox)
-        self._opening = OpeningForms(client, services, outbox, self._views)
+        self._opening = OpeningForms(client, services, self._views)
         self._commands = Commands(services, self._opening, self._views)
         self._clicks = Clicks(services, self._opening, self._views)
         self._submits = Submits(services, self._opening, self._views)
@@ -112,9 +112,6 @@ class SlackSurface:
                 return self._submits.handle(request)
             case MessageChosen():
                 self._opening.fill_from(request)
-                return None
-            case Mentioned():
-                self._opening.offer_to(request)
                 return None
             case HomeOpened():
                 services = self._services

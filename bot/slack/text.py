@@ -17,7 +17,7 @@ from slack_sdk.models.blocks import MarkdownTextObject
 from bot.observation.ids import UserId
 from bot.observation.sentences import PERSON, inert, visible, without_emoji
 from bot.ports import Delivery, Post
-from bot.slack.requests import Clicked, Command, Mentioned, MessageChosen, Request, Submitted
+from bot.slack.requests import Clicked, Command, MessageChosen, Request, Submitted
 
 _LONG_PATH = re.compile(r"https?://\S+|(?<![\w/])(?:[a-z][a-z0-9+.-]*:/{0,3})?/?(?:[\w.=@-]+/){2,}(?=[\w.-])")
 _MENTION = re.compile(rf"&lt;(?:@({PERSON})|!subteam\^(S[A-Z0-9]{{2,}})|#([CG][A-Z0-9]{{2,}}))(?:\|[^&]*)?&gt;")
@@ -147,23 +147,6 @@ def clipped(value: str, most: int) -> str:
     return value if len(value) <= most else value[: most - 1].rstrip() + "…"
 
 
-def parted(value: str, most: int) -> list[str]:
-    """The whole text in parts of at most `most` characters, cut at a line's end, else at a space; never within an
-    escape. Lines' ends and spaces at a cut are left out."""
-    parts = []
-    while len(value) > most:
-        room = value[:most]
-        at = max(room.rfind("\n"), 0) or max(room.rfind(" "), 0) or _outside_an_escape(room)
-        parts.append(value[:at].rstrip())
-        value = value[at:].lstrip()
-    return [*parts, value]
-
-
-def _outside_an_escape(room: str) -> int:
-    begun = max(room.rfind("&", -5), 0)
-    return begun if begun and ";" not in room[begun:] else len(room)
-
-
 def from_markdown(prose: str) -> str:
     """A runbook's prose as mrkdwn: bold, emphasis and links (https only) are turned, the rest is escaped."""
     text = _LINK.sub(_link, _escaped("\n".join(visible(line) for line in prose.split("\n"))))
@@ -203,7 +186,7 @@ def answer_unread(delivery: Delivery, text: str) -> Post | None:
 def answer_channel(request: Request) -> str:
     """Where the person can be answered: the channel they are in; a form carries it as its last id."""
     match request:
-        case Command() | Clicked() | MessageChosen() | Mentioned():
+        case Command() | Clicked() | MessageChosen():
             return request.channel
         case Submitted():
             return request.about.split("/")[-1] if request.about else ""

@@ -7,8 +7,8 @@ far they came. Everything else is one entry of a person, and is done when that i
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 from opentelemetry import trace
@@ -18,22 +18,16 @@ from bot.ports import Clock, Delivery, Inbox, Outbox
 from bot.slack.form_opener import MAY_BE_LOST
 from bot.slack.forms import form_for
 from bot.slack.gateway import Arrivals
-from bot.slack.ids import Click, Form
-from bot.slack.requests import Clicked, Command, Request, Submitted, parse
+from bot.slack.ids import Form
+from bot.slack.requests import Command, Request, Submitted, parse
 from bot.slack.text import answer_post, answer_unread
-
-_CLICKS, _FORMS, _VERBS = frozenset({Click.KEEP_OTHER}), frozenset({Form.SAVEPOINT}), frozenset({"freeze"})
 
 
 def goes_on(request: Request | None) -> bool:
     """Whether a second try goes on where the first was cut off, and does nothing twice."""
     match request:
-        case Clicked():
-            return request.action in _CLICKS
-        case Submitted():
-            return request.form in _FORMS
-        case Command():
-            return request.verb in _VERBS
+        case Submitted(form=Form.SAVEPOINT) | Command(verb="freeze"):
+            return True
         case _:
             return False
 
@@ -58,7 +52,7 @@ that they are no chance."""
 
 
 class InboxWorker:
-    """Threads that claim deliveries; each ends with `done`, also when it failed."""
+    """Claims deliveries and works on each in a thread of its own; each ends with `done`, also when it failed."""
 
     def __init__(
         self,
@@ -70,11 +64,10 @@ class InboxWorker:
         *,
         on_answer: Callable[[], None],
         may_be_lost: Callable[[Delivery], bool],
-        threads: int = 3,
-        most_threads: int = 24,
+        threads: int = 24,
     ) -> None:
-        """`threads` stay, and up to `most_threads` come and go so that one is always free: a proposal that looks at
-        evidence takes one for as long as Spark does, and beside these a veto must still be heard."""
+        """`threads`: a proposal that looks at evidence takes one for as long as Spark does, and beside these a veto
+        must still be heard."""
         self._inbox = inbox
         self._outbox = outbox
         self._clock = clock
@@ -83,99 +76,78 @@ class InboxWorker:
         self._on_answer = on_answer
         self._may_be_lost = may_be_lost
         """Whether perhaps nobody has opened a click's form."""
-        self._wake = threading.Condition()
+        self._wake = threading.Event()
         self._stopped = False
-        self._waiting = 0
         self._kept_waiting: deque[tuple[Delivery, bool]] = deque()
         """What is to be given back, and whether what stopped it was no fault of the record's."""
         self._is_away = False
         """Whether the record was away at the last look: said once, not at each."""
-        self._least, self._most = threads, most_threads
-        self._threads: set[threading.Thread] = set()
-        self._busy = 0
-        """How many of them work on a delivery now."""
+        self._claiming = threading.Thread(target=self._loop, name="inbox")
+        self._free = threading.Semaphore(threads)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="inbox")
 
     def start(self) -> None:
-        with self._wake:
-            for _ in range(self._least):
-                self._begin_thread()
-
-    def _begin_thread(self) -> None:
-        thread = threading.Thread(target=self._loop, name=f"inbox-{len(self._threads)}")
-        self._threads.add(thread)
-        thread.start()
+        self._claiming.start()
 
     def wake(self) -> None:
         self._arrivals.arrived()
-        with self._wake:
-            self._waiting += 1
-            self._wake.notify()
+        self._wake.set()
 
     def close(self) -> None:
         """End after the deliveries that are being worked on."""
-        with self._wake:
-            self._stopped = True
-            self._wake.notify_all()
-            threads = list(self._threads)
-        for thread in threads:
-            thread.join()
-
-    @contextmanager
-    def _taken(self) -> Iterator[None]:
-        """While this thread works on a delivery: the last free one is followed by another."""
-        with self._wake:
-            self._busy += 1
-            if self._busy == len(self._threads) < self._most and not self._stopped:
-                self._begin_thread()
-        try:
-            yield
-        finally:
-            with self._wake:
-                self._busy -= 1
-
-    def _is_one_too_many(self) -> bool:
-        """Whether this thread, which is free, is not needed, since others are free too. Then it counts no more."""
-        if len(self._threads) <= self._least or len(self._threads) - self._busy < 2:
-            return False
-        self._threads.discard(threading.current_thread())
-        return True
+        self._stopped = True
+        self._wake.set()
+        self._claiming.join()
+        self._threads.shutdown()
 
     def _loop(self) -> None:
         while not self._stopped:
             self._arrivals.give_way()
+            self._wake.clear()
             try:
                 self._give_back()
-                delivery = self._inbox.claim(self._clock.now())
-                if delivery is not None:
-                    with self._taken():
-                        self.work(delivery)
+                if self._begins_one():
                     continue
                 self._is_away = False
             except CouldNotKeep as away:
                 if not self._is_away:
                     log.warning("inbox waits for the record", problem=str(away))
                 self._is_away = True
-                self._waiting = 0
             except Exception:
                 log.exception("inbox cannot be worked on")  # the database is away: a dead thread would be silence
-            with self._wake:
-                if not self._stopped and self._is_one_too_many():
-                    return
-                if not self._stopped and self._waiting == 0:
-                    self._wake.wait(timeout=1.0)
-                self._waiting = 0
+            self._wake.wait(timeout=1.0)
+
+    def _begins_one(self) -> bool:
+        """Whether a delivery waited, and a thread is free for it now."""
+        if not self._free.acquire(timeout=1.0):
+            return True  # look again
+        try:
+            delivery = self._inbox.claim(self._clock.now())
+        except Exception:
+            self._free.release()
+            raise
+        if delivery is None:
+            self._free.release()
+            return False
+        self._threads.submit(self._worked_on, delivery)
+        return True
+
+    def _worked_on(self, delivery: Delivery) -> None:
+        try:
+            self.work(delivery)
+        except CouldNotKeep:
+            pass  # said already; it is given back
+        except Exception:
+            log.exception("a delivery could not be worked on", key=delivery.key)
+        finally:
+            self._free.release()
 
     def _give_back(self) -> None:
-        """What was begun while the record could not be written is claimed anew; its row tells if it had written. Each
-        is given back by one thread: given back twice, it would be worked on twice at once."""
-        for _ in range(len(self._kept_waiting)):
-            with suppress(IndexError):  # another thread was first
-                delivery, was_tried = self._kept_waiting.popleft()
-                try:
-                    self._inbox.give_back(delivery, was_tried=was_tried)
-                except Exception:
-                    self._kept_waiting.append((delivery, was_tried))
-                    raise
+        """What was begun while the record could not be written is claimed anew; its row tells if it had written."""
+        while self._kept_waiting:
+            delivery, was_tried = self._kept_waiting[0]
+            self._inbox.give_back(delivery, was_tried=was_tried)
+            self._kept_waiting.popleft()
 
     def work(self, delivery: Delivery) -> None:
         """One delivery to its end, or back into the inbox when the record cannot be written now."""

@@ -9,7 +9,7 @@ from http.client import HTTPConnection
 from urllib.parse import urlencode, urlsplit
 
 from bot.workspace.people import CannotDo, Payload, Person
-from bot.workspace.persons.modals import Outcome, Raw, RawValues, options_of
+from bot.workspace.persons.modals import Outcome, Raw, RawValues
 from bot.workspace.seen import Control, NotShown, SeenMessage, SeenView, listed
 
 TIMEOUT_S = 60.0
@@ -135,21 +135,15 @@ def raw_value(control: Control, value: str | list[str] | date, person_id: Callab
         return value.isoformat()
     if kind == "users_select" and isinstance(value, str):
         return person_id(value)
-    if kind == "multi_users_select":
-        return [person_id(name) for name in _several(value)]
-    if kind in ("checkboxes", "multi_static_select"):
-        return [_option_value(control, wanted) for wanted in _several(value)]
-    if kind in ("static_select", "radio_buttons", "overflow") and isinstance(value, str):
+    if kind == "checkboxes":
+        return [_option_value(control, wanted) for wanted in ([value] if isinstance(value, str) else value)]
+    if kind == "static_select" and isinstance(value, str):
         return _option_value(control, value)
     return value
 
 
-def _several(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
-
-
 def _option_value(control: Control, wanted: str) -> str:
-    options = options_of(control.element)
+    options = control.element["options"]
     for option in options:
         if wanted in (_text(option), option.get("value")):
             return str(option["value"])
@@ -200,17 +194,12 @@ class Actor:
             if "confirm" not in control.element:
                 raise NotShown(f"{label!r} asks for no confirmation, so there is none to decline.")
             return Outcome(outcome="cancelled")
-        return self._click(place, control, None)
+        return self._click(place, control)
 
     def chooses_shortcut(self, name: str, of: SeenMessage) -> Outcome:
         return self._act(
             "shortcut", {"at": {"callback_id": self._screen.shortcut(name), "channel": of.channel, "ts": of.ts}}
         )
-
-    def chooses(self, control: str, option: str | list[str], in_: Place = None) -> Outcome:
-        """Choose in a menu, found by its label or action id; the option by its visible text or value."""
-        place, found = self._find(control, in_, PATIENCE_S)
-        return self._click(place, found, raw_value(found, option, self._screen.person_id))
 
     @property
     def modal(self) -> SeenView:
@@ -241,8 +230,8 @@ class Actor:
         view_id = self.modal.id
         return self._act("submit", {"view_id": view_id, "values": self._filled.get(view_id, {})})
 
-    def dismisses(self, *, whole_stack: bool = False) -> Outcome:
-        return self._act("close", {"view_id": self.modal.id, "whole_stack": whole_stack})
+    def dismisses(self) -> Outcome:
+        return self._act("close", {"view_id": self.modal.id})
 
     def home(self, within_s: float = PATIENCE_S / 2) -> SeenView:
         """Open the app's Home and wait for what the app publishes then; without news, what was published before."""
@@ -303,8 +292,8 @@ class Actor:
                     f"Shown: {listed(shown[:6])}. Wait for the message, or use a label that is shown."
                 )
 
-    def _click(self, place: SeenMessage | SeenView, control: Control, raw: Raw) -> Outcome:
-        at: Payload = {"block_id": control.block_id, "action_id": control.action_id, "raw": raw}
+    def _click(self, place: SeenMessage | SeenView, control: Control) -> Outcome:
+        at: Payload = {"block_id": control.block_id, "action_id": control.action_id}
         if isinstance(place, SeenView):
             at |= {"view_id": place.id, "values": self._filled.get(place.id, {})}
         else:

@@ -53,5 +53,4 @@ class Rules(BaseModel):
         default=(0.0, 60.0, 300.0), description="waits before each repeated delivery of an event"
     )
     edit_window_s: float | None = Field(default=None, description="age up to which a message can be edited")
-    modal_depth: int = Field(default=3, description="views in one stack of modals")
     sockets: int = Field(default=10, description="Socket Mode connections of one app")

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from bot.workspace.clock import Rules, WorkspaceClock
 from bot.workspace.people import Payload, SlackRefusal
 
-Kind = Literal["api", "delivery", "ack", "socket", "fault", "person"]
+Kind = Literal["api", "delivery", "ack", "socket"]
 
 
 class WireEntry(BaseModel):
@@ -75,9 +75,6 @@ class WireLog:
             for entry in tuple(self._entries)
             if (kind is None or entry.kind == kind) and (name is None or entry.name == name)
         )
-
-    def jsonl(self) -> str:
-        return "".join(entry.model_dump_json() + "\n" for entry in tuple(self._entries))
 
 
 DeliveryKind = Literal["slash_commands", "interactive", "events_api"]

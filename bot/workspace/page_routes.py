@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Literal, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -17,7 +17,7 @@ from bot.workspace.persons import clicks, messages, modals
 from bot.workspace.persons.clicks import Chosen, Click
 from bot.workspace.persons.messages import run_command
 from bot.workspace.persons.modals import Outcome, RawValues
-from bot.workspace.world import StoredMessage, World
+from bot.workspace.world import World
 
 
 class _Request(BaseModel):
@@ -50,7 +50,6 @@ class SubmitView(_Request):
 class CloseView(_Request):
     person: str
     view_id: str
-    whole_stack: bool = False
 
 
 class Here(_Request):
@@ -58,21 +57,6 @@ class Here(_Request):
 
     person: str
     channel: str | None = None
-
-
-class FaultRequest(_Request):
-    """One fault; which fields count depends on its name."""
-
-    method: str | None = None
-    times: int = Field(default=1, ge=1)
-    error: str = "internal_error"
-    seconds: float = Field(default=1.0, ge=0)
-    reason: str = "refresh_requested"
-    channel: str = ""
-    member: str = ""
-    limit: Literal["", "read_only", "thread_only", "non_threadable"] = ""
-    ts: str = ""
-    text: str = ""
 
 
 def overview(world: World, person: Person, _request: Request) -> Payload:
@@ -114,7 +98,7 @@ def channel_messages(world: World, person: Person, request: Request) -> Payload:
     if thread_ts:
         seen = [m for m in seen if m.ts == thread_ts or m.thread_ts == thread_ts]
     elif "all" not in request.query_params:
-        seen = [m for m in seen if _in_channel(m)]
+        seen = [m for m in seen if not m.in_thread]
     return {"channel": channel.id, "messages": [world.conversations.as_shown(m, person.id) for m in seen]}
 
 
@@ -127,10 +111,6 @@ def home_of(world: World, person: Person, _request: Request) -> Payload:
     """The app's Home for this person; none when nothing was published yet."""
     home = world.views.home(person.id)
     return {"view": home.on_the_wire(world.cast) if home else None}
-
-
-def _in_channel(message: StoredMessage) -> bool:
-    return not message.in_thread or message.broadcast
 
 
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -158,7 +138,7 @@ def page_routes(world: World) -> list[BaseRoute]:
 
     async def close(asked: CloseView) -> Outcome:
         person = world.directory.person(asked.person)
-        return await modals.close(world, person, asked.view_id, whole_stack=asked.whole_stack)
+        return modals.close(world, person, asked.view_id)
 
     async def look(asked: Here) -> Outcome:
         person = world.directory.person(asked.person)

@@ -100,7 +100,6 @@ class SlashCommand(_Record):
     command: str
     description: str
     usage_hint: str = ""
-    should_escape: bool = Field(default=True, description="names reach the app as <@U…|name>")
 
 
 class MessageShortcut(_Record):
@@ -116,7 +115,7 @@ class BotApp(_Record):
     display_name: str = "Waterline"
     color: str = "#0b6e8a"
     events: frozenset[str] = Field(
-        default=frozenset({"app_home_opened", "app_mention"}), description="event types the app has subscribed to"
+        default=frozenset({"app_home_opened"}), description="event types the app has subscribed to"
     )
     commands: tuple[SlashCommand, ...] = (
         SlashCommand(
@@ -265,12 +264,6 @@ class Directory:
         return tuple(
             channel for channel in self.channels.values() if person in channel.members or not channel.is_private
         )
-
-    def join(self, channel_id: str, member: str) -> None:
-        self.change(channel_id, members=self.channels[channel_id].members | {member})
-
-    def leave(self, channel_id: str, member: str) -> None:
-        self.change(channel_id, members=self.channels[channel_id].members - {member})
 
     def change_person(self, person_id: str, **changes: object) -> None:
         self.people[person_id] = self.people[person_id].model_copy(update=changes)

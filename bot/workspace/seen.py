@@ -11,7 +11,7 @@ from bot.workspace.persons.modals import elements_of
 Names = Mapping[str, str]
 """Display names by id of people, channels and user groups."""
 
-_HIDDEN = ("confirm", "options", "option_groups", "placeholder")
+_HIDDEN = ("confirm", "options", "placeholder")
 _MARK = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 _STYLES = (
     re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])"),
@@ -55,38 +55,12 @@ def _lines_of(value: Payload, names: Names) -> Iterator[str]:
     match value.get("type"):
         case "mrkdwn" | "plain_text":
             yield plain_of_text(value, names)
-        case "rich_text_section" | "rich_text_preformatted" | "rich_text_quote":
-            yield "".join(_inline(element, names) for element in value["elements"])
-        case "markdown" | "raw_text":
+        case "raw_text":
             yield str(value["text"])
-        case "raw_number":
-            yield str(value.get("text") or value["value"])
-        case "image":
-            yield str(value.get("alt_text", ""))
         case "table":
             yield from (" | ".join(plain_of_blocks([cell], names) for cell in row) for row in value["rows"])
         case _:
             yield from (line for key in value if key not in _HIDDEN for line in _lines(value[key], names))
-
-
-def _inline(element: Payload, names: Names) -> str:
-    match element["type"]:
-        case "link":
-            return str(element.get("text") or element["url"])
-        case "user":
-            return "@" + names.get(element["user_id"], element["user_id"])
-        case "channel":
-            return "#" + names.get(element["channel_id"], element["channel_id"])
-        case "usergroup":
-            return "@" + names.get(element["usergroup_id"], element["usergroup_id"])
-        case "emoji":
-            return f":{element['name']}:"
-        case "broadcast":
-            return "@" + str(element["range"])
-        case "date":
-            return str(element.get("fallback") or element["timestamp"])
-        case _:
-            return str(element.get("text", ""))
 
 
 def _mark(found: re.Match[str], names: Names) -> str:

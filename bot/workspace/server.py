@@ -20,9 +20,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from bot.workspace.api.routes import web_api_routes
-from bot.workspace.clock import Rules
-from bot.workspace.fault_acts import ACTS
-from bot.workspace.page_routes import FaultRequest, page_routes
+from bot.workspace.page_routes import page_routes
 from bot.workspace.people import CannotDo, Payload
 from bot.workspace.world import StoredMessage, World
 
@@ -126,43 +124,14 @@ def incoming_routes(world: World) -> list[Route]:
 _NEWEST = 200
 
 
-def control_routes(world: World) -> list[Route]:
-    async def fault(request: Request) -> Response:
-        act = ACTS.get(request.path_params["name"])
-        if act is None:
-            return JSONResponse({"code": "unknown_fault", "message": f"Known: {', '.join(ACTS)}."}, 404)
-        if not request.headers.get("content-type", "").startswith("application/json"):
-            return JSONResponse({"code": "not_json", "message": "Send JSON, as application/json."}, 415)
-        try:
-            asked = FaultRequest.model_validate_json(await request.body() or b"{}")
-            done = await act(world, asked)
-        except ValidationError as error:
-            return JSONResponse({"code": "invalid", "message": str(error)}, 400)
-        except CannotDo as refused:
-            return JSONResponse({"code": refused.code, "message": str(refused)}, 409)
-        name = request.path_params["name"]
-        world.wire.add("fault", name, sent=asked.model_dump(exclude_defaults=True), answered=done)
-        return JSONResponse(done)
-
-    async def rules(request: Request) -> Response:
-        if request.method == "POST":
-            given = Rules.model_validate({**world.rules.model_dump(), **(await request.json())})
-            world.set_rules(given)
-        return JSONResponse(world.rules.model_dump())
+def wire_route(world: World) -> Route:
+    """What passes between Slack and the app, for the page."""
 
     async def wire(_request: Request) -> Response:
         newest = world.wire.entries()[-_NEWEST:]
         return JSONResponse({"entries": [entry.model_dump(mode="json") for entry in newest]})
 
-    async def wire_lines(_request: Request) -> Response:
-        return PlainTextResponse(world.wire.jsonl(), media_type="application/x-ndjson")
-
-    return [
-        Route("/_control/faults/{name}", fault, methods=["POST"]),
-        Route("/_control/rules", rules, methods=["GET", "POST"]),
-        Route("/_control/wire", wire),
-        Route("/_control/wire.jsonl", wire_lines),
-    ]
+    return Route("/_page/wire", wire)
 
 
 START_S = 10.0
@@ -176,7 +145,6 @@ class WorkspaceServer:
     def __init__(self, world: World) -> None:
         self._world = world
         self._server: uvicorn.Server | None = None
-        self.loop: asyncio.AbstractEventLoop | None = None
 
     @contextmanager
     def running(self, host: str, port: int) -> Iterator[str]:
@@ -203,7 +171,7 @@ class WorkspaceServer:
         asyncio.run(self._serve(listening, hosts))
 
     async def _serve(self, listening: sockets.socket, hosts: list[str]) -> None:
-        self.loop = asyncio.get_running_loop()
+        self._world.loop = asyncio.get_running_loop()
         config = uvicorn.Config(
             _application(self._world, hosts),
             log_level="error",
@@ -263,7 +231,7 @@ def _application(world: World, hosts: list[str]) -> Starlette:
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
         routes=[
             *web_api_routes(world),
-            *control_routes(world),
+            wire_route(world),
             *incoming_routes(world),
             *page_routes(world),
             *static_routes(world),

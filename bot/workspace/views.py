@@ -8,7 +8,7 @@ from contextlib import suppress
 from pydantic import BaseModel, ConfigDict
 
 from bot.workspace.clock import WorkspaceClock
-from bot.workspace.people import Cast, Payload, SlackRefusal
+from bot.workspace.people import Cast, Payload
 
 _PAGE_BACKLOG = 2_000
 
@@ -55,16 +55,12 @@ class OpenView(BaseModel):
     person: str
     given: Payload
     hash: str
-    root_id: str
-    previous_id: str | None = None
 
     def on_the_wire(self, cast: Cast, values: Payload | None = None) -> Payload:
         plain = {"close": None, "submit": None, "private_metadata": "", "callback_id": "", "external_id": ""}
-        flags = {"clear_on_close": False, "notify_on_close": False}
         title = {"type": "plain_text", "text": "View Title", "emoji": True}
         return {
             **plain,
-            **flags,
             "title": title,
             **self.given,
             "id": self.id,
@@ -73,8 +69,6 @@ class OpenView(BaseModel):
             "app_installed_team_id": cast.team_id,
             "bot_id": cast.app.bot_id,
             "hash": self.hash,
-            "root_view_id": self.root_id,
-            "previous_view_id": self.previous_id,
             "state": {"values": values or {}},
         }
 
@@ -102,34 +96,16 @@ class Views:
         return None
 
     def open(self, person: str, given: Payload) -> OpenView:
-        view_id = _view_id()
-        self._stacks[person] = [OpenView(id=view_id, person=person, given=given, hash=self._hash(), root_id=view_id)]
+        self._stacks[person] = [self._new(person, given)]
         return self._told(person)
 
-    def push(self, person: str, given: Payload, depth: int) -> OpenView:
-        """Show a modal on top of the open one; refuses beyond Slack's depth."""
-        stack = self._stacks.get(person, [])
-        if not stack:
-            return self.open(person, given)
-        if len(stack) >= depth:
-            raise SlackRefusal("push_limit_reached")
-        below = stack[-1]
-        stack.append(
-            OpenView(
-                id=_view_id(),
-                person=person,
-                given=given,
-                hash=self._hash(),
-                root_id=below.root_id,
-                previous_id=below.id,
-            )
-        )
+    def push(self, person: str, given: Payload) -> OpenView:
+        """Show a modal on top of the open one."""
+        self._stacks.setdefault(person, []).append(self._new(person, given))
         return self._told(person)
 
-    def update(self, view: OpenView, given: Payload, expected_hash: str | None) -> OpenView:
-        """Replace an open view; refuses with `hash_conflict` when it has changed since that hash."""
-        if expected_hash and expected_hash != view.hash:
-            raise SlackRefusal("hash_conflict")
+    def update(self, view: OpenView, given: Payload) -> OpenView:
+        """Replace an open view."""
         newer = view.model_copy(update={"given": given, "hash": self._hash()})
         if self._homes.get(view.person) is view:
             self._homes[view.person] = newer
@@ -140,19 +116,15 @@ class Views:
         self._told(view.person)
         return newer
 
-    def publish(self, person: str, given: Payload, expected_hash: str | None) -> OpenView:
+    def publish(self, person: str, given: Payload) -> OpenView:
         if existing := self._homes.get(person):
-            return self.update(existing, given, expected_hash)
-        if expected_hash:
-            raise SlackRefusal("hash_conflict")
-        view_id = _view_id()
-        home = OpenView(id=view_id, person=person, given=given, hash=self._hash(), root_id=view_id)
-        self._homes[person] = home
+            return self.update(existing, given)
+        self._homes[person] = self._new(person, given)
         self._tell_home(person)
-        return home
+        return self._homes[person]
 
-    def close(self, person: str, view: OpenView | None = None) -> None:
-        self._stacks[person] = [] if view is None else [v for v in self._stacks[person] if v.id != view.id]
+    def close(self, person: str, view: OpenView) -> None:
+        self._stacks[person] = [v for v in self._stacks[person] if v.id != view.id]
         self.tell_stack(person)
 
     def tell_stack(self, person: str) -> None:
@@ -166,9 +138,8 @@ class Views:
     def _tell_home(self, person: str) -> None:
         self._live.tell("home", {"view": self._homes[person].on_the_wire(self._cast)}, (person,))
 
+    def _new(self, person: str, given: Payload) -> OpenView:
+        return OpenView(id="V0" + secrets.token_hex(5).upper(), person=person, given=given, hash=self._hash())
+
     def _hash(self) -> str:
         return f"{int(self._clock.seconds())}.{secrets.token_hex(4)}"
-
-
-def _view_id() -> str:
-    return "V0" + secrets.token_hex(5).upper()

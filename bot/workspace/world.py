@@ -32,7 +32,6 @@ class StoredMessage(BaseModel):
     thread_ts: str | None = None
     ephemeral_to: str | None = None
     edited_ts: str | None = None
-    broadcast: bool = False
     metadata: Payload | None = None
     subtype: str | None = None
     rev: int = 1
@@ -193,7 +192,7 @@ class Deliveries:
             again = again.model_copy(update={"retry_attempt": attempt, "retry_reason": "timeout"})
         return await self._attempt(again)
 
-    def post_event(self, event: Payload, *, is_ext_shared: bool = False) -> None:
+    def post_event(self, event: Payload) -> None:
         """Send an event if the app has subscribed to its type; repeat it until it is acknowledged."""
         if event["type"] not in self._cast.app.events:
             return
@@ -214,7 +213,6 @@ class Deliveries:
                     "is_enterprise_install": False,
                 }
             ],
-            "is_ext_shared_channel": is_ext_shared,
         }
         delivery = Delivery(kind="events_api", payload=payload)
         self.last = delivery
@@ -378,6 +376,8 @@ class World:
         self.rules = rules
         self.scopes = scopes
         self.url = ""
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """That of the server, on which all of this lives."""
         self.bot_token = f"xoxb-{secrets.token_hex(16)}"
         self.app_token = f"xapp-1-{cast.app.app_id}-{secrets.token_hex(16)}"
         self.signing_secret = secrets.token_hex(16)

@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from slack_sdk import WebClient
 
-from bot.workspace import SeenMessage
+from bot.slack.directory import SCOPES
+from bot.workspace import SeenMessage, Workspace
 from tests.bench.clicks import CLICKS, Waits, burst
 from tests.bench.evidence import warm_times
 from tests.bench.floor import floor_app
-from tests.bench.scene import CHANNEL, Scene, eventually, scene, served
+from tests.bench.scene import CHANNEL, Scene, eventually, scene
 
 BUTTON = "Take over"
 ACK_AIM_MS, EVIDENCE_AIM_S = 50.0, 3.0
@@ -100,16 +101,16 @@ def _burst(it: Scene, over_s: float) -> Waits:
 def _click(it: Scene, over_s: float) -> Waits:
     ana = it.workspace.person("ana")
     card = ana.waits_for(lambda message: BUTTON in message.buttons, CHANNEL)
-    return burst(it.workspace, it.server, card, BUTTON, over_s=over_s)
+    return burst(it.workspace, card, BUTTON, over_s=over_s)
 
 
 def _floor(kind: str, blocks: list[dict[str, object]]) -> tuple[Waits, Waits]:
-    with served() as (workspace, server), floor_app(kind, workspace):
+    with Workspace(scopes=frozenset(SCOPES)).serve() as workspace, floor_app(kind, workspace):
         client = WebClient(workspace.bot_token, base_url=workspace.api_url)
         client.chat_postMessage(channel=CHANNEL, text="The same card.", blocks=blocks)
         card = workspace.person("ana").last_message(CHANNEL)
-        burst(workspace, server, card, BUTTON, over_s=0)
-        return tuple(burst(workspace, server, card, BUTTON, over_s=over_s) for over_s in (0, 1))  # type: ignore[return-value]
+        burst(workspace, card, BUTTON, over_s=0)
+        return tuple(burst(workspace, card, BUTTON, over_s=over_s) for over_s in (0, 1))  # type: ignore[return-value]
 
 
 def _print(found: Measured, took_s: float) -> None:

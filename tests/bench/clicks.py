@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from bot.workspace import SeenMessage, Workspace
 from bot.workspace.persons.clicks import Click, click
 from bot.workspace.persons.modals import Outcome
-from bot.workspace.server import WorkspaceServer
 
 CLICKS = 200
 _WITHIN_S = 30
@@ -38,18 +37,18 @@ def together(parts: list[Waits]) -> Waits:
     return Waits(tuple(took for part in parts for took in part.took_ms), sum(part.lost for part in parts))
 
 
-def burst(workspace: Workspace, server: WorkspaceServer, message: SeenMessage, label: str, *, over_s: float) -> Waits:
+def burst(workspace: Workspace, message: SeenMessage, label: str, *, over_s: float) -> Waits:
     """One button is clicked two hundred times, evenly over a time; 0 is one instant.
 
     The clicks start on the workspace's own event loop: no HTTP request of a browser stands in the way. What is
     timed begins when an envelope is written to the socket and ends when its acknowledgement is read.
     """
     control = message.control(label)
-    assert server.loop is not None
+    assert workspace.world.loop is not None
     at = Click(
         block_id=control.block_id, action_id=control.action_id, channel=message.channel, ts=message.ts, rev=message.rev
     )
-    clicking = asyncio.run_coroutine_threadsafe(_all(workspace, at, over_s), server.loop)
+    clicking = asyncio.run_coroutine_threadsafe(_all(workspace, at, over_s), workspace.world.loop)
     outcomes = clicking.result(_WITHIN_S)
     acked = [outcome for outcome in outcomes if outcome.outcome == "acked"]
     return Waits(tuple(outcome.took_ms for outcome in acked), len(outcomes) - len(acked))

@@ -13,7 +13,6 @@ from bot.cli.demo import BotProcess, bot_process, write_config
 from bot.lab.home import LabState
 from bot.slack.directory import SCOPES
 from bot.workspace import Workspace
-from bot.workspace.server import WorkspaceServer
 from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run
 from tests.tables import ORDERS, OrdersTable
 
@@ -37,12 +36,9 @@ def eventually(holds: Callable[[], bool], limit_s: float) -> None:
 class Scene:
     """One bot that serves one workspace."""
 
-    def __init__(
-        self, folder: Path, workspace: Workspace, server: WorkspaceServer, config: Path, bot: BotProcess
-    ) -> None:
+    def __init__(self, folder: Path, workspace: Workspace, config: Path, bot: BotProcess) -> None:
         self.bot = bot
         self.workspace = workspace
-        self.server = server
         self.config = config
         self._record = folder / "bot" / "journal.db"
 
@@ -71,25 +67,16 @@ def scene(folder: Path) -> Iterator[Scene]:
     _damage(folder)
     spark = SparkServer(EmbeddedSpark())
     try:
-        with flink_wire() as wire, served() as (workspace, server):
+        with flink_wire() as wire, Workspace(scopes=frozenset(SCOPES)).serve() as workspace:
             _tell_runs(wire)
             config = write_config(folder, _state(folder, wire, spark.url), workspace.api_url, workspace.world.cast)
             config.write_text(config.read_text().replace("min_message_interval: 0.1", f"min_message_interval: {PACE}"))
             with bot_process(config, workspace, folder / "bot.log") as bot:
                 bot.waits_until_here()
                 eventually(lambda: "spark is warm" in (folder / "bot.log").read_text(), 60)
-                yield Scene(folder, workspace, server, config, bot)
+                yield Scene(folder, workspace, config, bot)
     finally:
         spark.stop()
-
-
-@contextmanager
-def served() -> Iterator[tuple[Workspace, WorkspaceServer]]:
-    """A workspace with the server that runs it: a burst of clicks starts on its own event loop."""
-    workspace = Workspace(scopes=frozenset(SCOPES))
-    server = WorkspaceServer(workspace.world)
-    with server.running("127.0.0.1", 0):
-        yield workspace, server
 
 
 def _damage(folder: Path) -> None:

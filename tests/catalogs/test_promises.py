@@ -7,7 +7,6 @@ import pytest
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.backends import refuse_unlocked
-from bot.cli.doctor import client_of, promise_of
 from bot.observation.errors import CommitRefused, CouldNotLook
 from bot.observation.ids import TableName
 
@@ -41,16 +40,6 @@ def test_any_other_table_is_left_to_its_catalog(kind: str, properties: dict[str,
     assert not is_refused(kind, properties)
 
 
-@pytest.mark.parametrize("kind", ["sql", "rest", "glue", "hive", "dynamodb"])
-def test_each_kind_of_catalog_has_its_limits_told(kind: str) -> None:
-    """`waterline doctor` says for each what holds and what does not."""
-    holds, does_not = promise_of({"type": kind})
-
-    assert holds
-    assert does_not.endswith(".")
-    assert ("not tested" in does_not.lower()) == (kind == "dynamodb")
-
-
 @pytest.mark.parametrize(
     ("properties", "package", "extra"),
     [
@@ -62,7 +51,7 @@ def test_each_kind_of_catalog_has_its_limits_told(kind: str) -> None:
 def test_a_catalog_whose_client_is_not_installed_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, properties: dict[str, str], package: str, extra: str
 ) -> None:
-    """To a responder, and before by `waterline doctor`; nothing is asked over the network."""
+    """To a responder, and to `waterline doctor`; nothing is asked over the network."""
     monkeypatch.setitem(sys.modules, package, None)
     catalog = PyIcebergCatalog("lake", properties, SystemClock())
 
@@ -72,11 +61,3 @@ def test_a_catalog_whose_client_is_not_installed_says_what_to_install(
     assert "a package that it needs is not installed" in told.value.happened
     assert f"its extra “{extra}”" in told.value.found
     assert f"pip install 'pyiceberg[{extra}]'" in told.value.remedy
-    assert client_of(properties) == (False, f"PyIceberg is installed without its extra “{extra}”", told.value.remedy)
-
-
-def test_a_catalog_that_needs_no_more_than_waterline_brings_has_no_such_line() -> None:
-    """SQL and REST are there always."""
-    assert client_of({"type": "sql"}) is None
-    assert client_of({"uri": "http://localhost:1"}) is None
-    assert client_of({"type": "glue"}) == (True, "PyIceberg is installed with its extra “glue”", "")

@@ -69,7 +69,7 @@ class Crowd:
     def opens(self) -> None:
         """Ana tries to open an incident; it may fail in any way when the bot is killed."""
         if self.ana.has_modal:
-            self.ana.dismisses(whole_stack=True)
+            self.ana.dismisses()
         self.ana.types("/waterline open")
         self.ana.reads_form()
         self.ana.fills({"runbook": "duplicate-rows"})
@@ -120,7 +120,7 @@ class Crowd:
             person.fills_reason("Not convinced.")
         finally:
             if person.has_modal:
-                person.dismisses(whole_stack=True)
+                person.dismisses()
         return True
 
     def _clicks_if_there(self, person: Responder, label: str, random: Random) -> bool:

@@ -32,8 +32,8 @@ NEEDED: dict[str, frozenset[str]] = {
     "files_upload_v2": frozenset({"files:write"}),
 }
 """Web API method as slack_sdk names it -> the bot scopes that Slack's reference asks for it."""
-OF_THE_MANIFEST_ITSELF = {"commands", "app_mentions:read"}
-"""Asked for by a feature, not by a call: the slash command, and the event of a mention."""
+OF_THE_MANIFEST_ITSELF = {"commands"}
+"""Asked for by a feature, not by a call: the slash command."""
 METHODS = {name for name in vars(WebClient) if not name.startswith("_")} - {"api_call", "base_url", "token"}
 
 

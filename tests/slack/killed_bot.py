@@ -3,8 +3,7 @@
 `python -m tests.slack.killed_bot FOLDER API_URL BOT_TOKEN APP_TOKEN MOMENT`, where the moment is `claimed` (a click
 is taken from the inbox and not yet worked on), `running` (evidence that reads rows runs), `posted` (Slack has taken a
 proposal and the outbox does not know), `notice-claimed` (a notice is about to be sent), `notice-taken` (Slack has taken
-it, which nobody has written down), `notice-posted` (the journal says so, and the outbox does not know) or `exported`
-(as `posted`, of the record's files).
+it, which nobody has written down) or `notice-posted` (the journal says so, and the outbox does not know).
 """
 
 import dataclasses
@@ -46,10 +45,6 @@ class _OutboxCut(SqlOutbox):
         if self.of in key:
             os.kill(os.getpid(), signal.SIGKILL)
         super().sent(key, revision, ts, pause_until=pause_until)
-
-
-class _Exported(_OutboxCut):
-    of = "/record/"
 
 
 class _NoticePosted(_OutboxCut):
@@ -101,7 +96,6 @@ def cut(store: Store, moment: str) -> Store:
         return dataclasses.replace(store, journal=_NoticeTaken(store.journal))  # type: ignore[arg-type]
     outbox = {
         "posted": _OutboxCut,
-        "exported": _Exported,
         "notice-claimed": _NoticeClaimed,
         "notice-posted": _NoticePosted,
     }[moment]

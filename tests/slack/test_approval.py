@@ -7,8 +7,7 @@ import pytest
 from slack_sdk import WebClient
 
 from bot.incident.approval import ApprovalPolicy, GlassRule, People, VetoRule
-from bot.incident.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
-from bot.incident.entries import Body, Diagnosed, NoticeQueued
+from bot.incident.entries import Body, NoticeQueued
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.journal import WATERLINE
 from bot.incident.notice import Notice
@@ -18,7 +17,6 @@ from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder, eventually
 from tests.slack.test_faults_of_slack import WL
-from tests.tables import job
 
 BEN, CLEO = UserId("U0BEN00002"), UserId("U0CLEO0003")
 
@@ -131,21 +129,6 @@ def test_a_click_does_not_count_while_the_group_cannot_be_read(
     assert "Approved." in later
 
 
-@pytest.mark.parametrize("policy", [ApprovalPolicy(users=(BEN, CLEO), required=2)])
-def test_two_of_two_must_approve(proposed: SeenMessage, ben: Responder, cleo: Responder, bot: LittleBot) -> None:
-    """One person counts once; the second person completes it."""
-    first = ben.answer_to(lambda: ben.clicks("Approve", proposed))
-    twice = ben.answer_to(lambda: ben.clicks("Approve", proposed))
-    between = state(bot)
-    second = cleo.answer_to(lambda: cleo.clicks("Approve", proposed))
-
-    assert "Your approval counts. It needs 1 more approval. Ask @Cleo Marsh." in first
-    assert "You have already approved this" in twice
-    assert between is ProposalState.PROPOSED
-    assert "Approved." in second
-    assert state(bot) is ProposalState.APPROVED
-
-
 def test_an_approval_of_another_content_is_refused(
     proposed: SeenMessage, ben: Responder, bot: LittleBot, slack: Workspace
 ) -> None:
@@ -200,29 +183,6 @@ def test_two_people_of_one_team_are_not_two_teams(
     assert "Needs 2 approvals, from 2 different teams, not from the proposer." in proposed.plain
     assert "It needs 1 more approval, from another team. Ask team lakehouse (@Finn Vogel)." in same
     assert "Approved." in other
-    assert "Approved by @Finn Vogel (team lakehouse) at" in shown.plain
-
-
-@pytest.mark.parametrize("policy", [ApprovalPolicy(teams=TEAMS, expires_after=HOUR)])
-def test_what_is_destructive_waits_for_a_second_team(
-    collected: SeenMessage, ana: Responder, ben: Responder, cleo: Responder, finn: Responder, bot: LittleBot
-) -> None:
-    """The policy says no number: a rewind needs one yes, the stop of one of two writers the yes of two teams."""
-    bot.flink.submit(job("a"), at_checkpoint=6)
-    mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
-    fork = Matches(headline="Two runs write.", reasons=(), wrong_run=job("b"), remedy=Remedy.RESOLVE_FORK)
-    told = Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=fork),)))
-    bot.services.store.write(WL1, by=WATERLINE, decide=lambda _incident: [told])
-
-    ana.types("/waterline propose resolve_fork", "orders-oncall")
-    asked = ana.sees_on_proposal("Approve")
-    ben.clicks("Approve", asked)
-    same = cleo.answer_to(lambda: cleo.clicks("Approve", asked))
-    finn.clicks("Approve", asked)
-    shown = ana.sees_on_proposal("Execute")
-
-    assert "Needs 2 approvals, from 2 different teams, not from the proposer." in asked.plain
-    assert "It needs 1 more approval, from another team." in same
     assert "Approved by @Finn Vogel (team lakehouse) at" in shown.plain
 
 
@@ -299,22 +259,6 @@ def test_who_has_not_decided_is_reminded_until_it_is_decided(
     assert 1 == view(bot).reminders
 
 
-def test_an_approver_may_take_it_back_until_it_is_carried_out(
-    proposed: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
-) -> None:
-    """Nobody has to wait for the end of the term to propose something better."""
-    ben.clicks("Approve", proposed)
-    approved = ana.sees_on_proposal("Execute")
-    ben.clicks("Reject…", approved)
-    ben.fills_reason("The savepoint is the wrong one.")
-
-    rejected = ana.sees_on_proposal("Rejected by @Ben Okafor at")
-    late = ana.answer_to(lambda: ana.clicks("Execute", approved))
-
-    assert rejected.buttons == ()
-    assert "was rejected by @Ben Okafor at" in late
-
-
 @pytest.fixture
 def given(collected: SeenMessage, ana: Responder, ben: Responder, slack: Workspace) -> SeenMessage:
     """Ana has proposed, and Ben's yes is on its way."""
@@ -327,22 +271,6 @@ def given(collected: SeenMessage, ana: Responder, ben: Responder, slack: Workspa
 def proposals(bot: LittleBot) -> list[ProposalView]:
     """In the order in which they were made."""
     return list(bot.services.store.get(WL).proposals.values())
-
-
-def test_a_yes_to_what_was_proposed_anew_does_not_count_for_the_new(
-    given: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace
-) -> None:
-    """Ana withdraws and proposes again, with the same words, before his click arrives."""
-    ana.clicks("Reject…", given)
-    ana.fills_reason("Later.")
-    ana.clicks("Propose again", ana.sees_on_card("Propose again"))
-    eventually(lambda: len(proposals(bot)) == 2)
-
-    heard = ben.answer_to(slack.faults.lets_through)
-
-    assert "was rejected by @Ana" in heard
-    assert [ProposalState.REJECTED, ProposalState.PROPOSED] == [view.state for view in proposals(bot)]
-    assert [[], []] == [view.approvals for view in proposals(bot)]
 
 
 def test_a_yes_that_the_world_overtook_does_not_count(
@@ -358,35 +286,6 @@ def test_a_yes_that_the_world_overtook_does_not_count(
     assert "local-17" in heard
     [view] = proposals(bot)
     assert (ProposalState.SUPERSEDED, []) == (view.state, view.approvals)
-
-
-def test_a_yes_that_arrives_after_the_end_does_not_count(
-    given: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace
-) -> None:
-    """It was given in time; what counts is when it can be known."""
-    bot.clock.advances(timedelta(minutes=30))
-    bot.services.reconciler.settle_all()
-    ana.sees_on_proposal("Expired")
-
-    heard = ben.answer_to(slack.faults.lets_through)
-
-    assert "was expired" in heard
-    assert "Propose it again" in heard
-    assert [[]] == [view.approvals for view in proposals(bot)]
-
-
-def test_the_second_approval_is_not_asked_for_before_the_first_has_arrived(
-    given: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
-) -> None:
-    """Publication comes after the rehearsal: asked for too early it is refused, and the yes still counts."""
-    early = ana.asks("propose publish_repair")
-
-    slack.faults.lets_through()
-    ana.sees_on_proposal("Execute")
-
-    assert "Another proposal is waiting for approval." in early
-    [view] = proposals(bot)
-    assert (ProposalState.APPROVED, 1) == (view.state, len(view.approvals))
 
 
 def test_a_warning_that_the_all_clear_overtook_is_not_sent(

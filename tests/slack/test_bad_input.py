@@ -1,8 +1,6 @@
 """What the bot relies on is down, malformed, archived or taken away: a clear answer, and the incident goes on."""
 
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -373,34 +371,6 @@ def test_files_that_slack_refuses_are_told_with_another_way(shown: None, ana: Re
     assert "waterline record export wl-1" in told
 
 
-def test_a_bot_that_was_killed_after_slack_took_the_files_does_not_send_them_again(
-    shown: None, ana: Responder, bot: LittleBot, slack: Workspace
-) -> None:
-    """Nothing was written of it; the next start looks."""
-    bot.close()
-    eventually(lambda: slack.connected == 0)
-    command = [sys.executable, "-m", "tests.slack.killed_bot", str(bot.folder), slack.api_url]
-    killed = subprocess.Popen(
-        [*command, slack.bot_token, slack.app_token, "exported"],
-        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        eventually(lambda: slack.connected == 1, 90)
-        ana.types("/waterline export")
-        code = killed.wait(timeout=90)
-    finally:
-        killed.kill()
-        killed.wait()
-    eventually(lambda: slack.connected == 0)
-
-    bot.start()
-    ana.asks("note it went on")
-    ana.sees("it went on")
-
-    assert code == -9
-    assert len(exports(ana)) == 1
-
-
 TO_ANA, TO_BEN, TO_DANA = "D0ANA00001", "D0BEN00002", "D0DANA0004"
 
 
@@ -438,7 +408,7 @@ def is_told(person: Responder, room: str, text: str) -> SeenMessage:
     return next(message for message in direct(person, room) if text in message.plain)
 
 
-@pytest.mark.parametrize("how", ["archived", "removed", "read_only", "non_threadable"])
+@pytest.mark.parametrize("how", ["removed", "non_threadable"])
 def test_messages_wait_for_the_channel_and_come_when_it_is_back(
     collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace, how: str
 ) -> None:

@@ -24,10 +24,9 @@ from bot.observation.readers import Consumer, ReadRun, Untold
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.proposal import proposal_message
 from bot.slack.ids import Form
-from bot.slack.limits import SECTION_TEXT, fit
+from bot.slack.limits import fit, pages
 from bot.slack.requests import Submitted
 from bot.slack.submits import answer_item
-from bot.slack.text import parted
 from tests import orders_table as orders
 from tests.approval.desk import Desk
 from tests.incidents import Story, healthy
@@ -206,10 +205,15 @@ def test_what_must_hold_and_what_is_cited_is_shown_to_whoever_says_yes() -> None
 
 def test_a_text_is_parted_without_loss() -> None:
     """At a line's end, else at a space; an escape stays whole."""
-    assert parted("short", SECTION_TEXT) == ["short"]
-    assert parted("one two\nthree four", 12) == ["one two", "three four"]
-    assert parted("one two three", 9) == ["one two", "three"]
-    assert parted("aaaaaaa&amp;b", 10) == ["aaaaaaa", "&amp;b"]
+    words, escape = "word " * 1000, "a" * 2980 + "&amp;" + "b" * 100
+
+    cut = [pages(words), pages(escape), pages(f"{escape}\nshort", 1900)]
+
+    assert cut[0] == [part.strip() for part in cut[0]]
+    assert " ".join(cut[0]) == words.strip()
+    assert "".join(cut[1]) == escape
+    assert "".join(cut[2]) == f"{escape}\nshort"
+    assert all(len(part) <= most for parts, most in zip(cut, (3000, 3000, 1900), strict=True) for part in parts)
 
 
 @pytest.mark.parametrize(("runs", "is_whole"), [(10, True), (11, True), (200, True), (700, False)])

@@ -14,9 +14,7 @@ import pytest
 
 from bot.adapters.journal_sql.store import Store
 from bot.incident.approval import ApprovalPolicy, VetoRule
-from bot.incident.effects import StopFork
 from bot.incident.entries import Body
-from bot.incident.execution import ProposalState
 from bot.incident.journal import Entry
 from bot.observation.errors import CouldNotKeep
 from bot.observation.ids import IncidentId, ProposalId, UserId
@@ -26,12 +24,7 @@ from bot.workspace import SeenMessage, Workspace
 from tests.patient_slack import PATIENT
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
-from tests.slack.test_execution import forked
-from tests.slack.test_faults_of_slack import WL, notes
-from tests.tables import job
-
-__all__ = ["forked"]
-
+from tests.slack.test_faults_of_slack import WL
 
 WL1 = IncidentId("wl-1")
 BEN, FINN = UserId("U0BEN00002"), UserId("U0FINN0006")
@@ -119,22 +112,6 @@ def executes(bot: LittleBot, ana: Responder, message: SeenMessage, proposal: Pro
     }  # fmt: skip
     click = Delivery(key="click", kind="block_actions", payload=json.dumps(body), received_at=bot.clock.now())
     assert bot.store.inbox.put(click)
-
-
-@pytest.mark.usefixtures("forked")
-def test_the_other_run_is_proposed(ana: Responder, ben: Responder, bot: LittleBot, interruption: Interruption) -> None:
-    """The no was written; the other stop is proposed nevertheless, once."""
-    ana.types("/waterline propose resolve_fork", "orders-oncall")
-    asked = ana.sees_on_proposal("Keep run bbbbbb instead")
-    interruption.comes_before("proposal-made")
-
-    told = ben.answer_to(lambda: (ben.clicks("Keep run bbbbbb instead", asked), interruption.passes()))
-
-    first, second = bot.services.store.get(WL1).proposals.values()
-    [stop] = [effect for effect in second.proposal.effects if isinstance(effect, StopFork)]
-    assert "Rejected. The new proposal keeps run bbbbbb." in told
-    assert (ProposalState.REJECTED, ProposalState.PROPOSED) == (first.state, second.state)
-    assert job("b") == stop.keeps
 
 
 def test_what_looks_first_is_proposed(ana: Responder, bot: LittleBot, interruption: Interruption) -> None:
@@ -244,38 +221,6 @@ def _killed_while_working(bot: LittleBot, slack: Workspace) -> Iterator[Callable
 NEXT = IncidentId("wl-2")
 
 
-def test_a_note_that_the_close_overtook_is_refused(
-    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
-) -> None:
-    """It was sent first; the record has ended by then."""
-    ana.asks("assign")
-    ana.clicks("Add a note…", collected)
-    ana.fills({"reason": "One more thing."})
-    slack.faults.holds_deliveries()
-    ana.submits()
-    ana.asks("close anyway, it was a test")
-
-    heard = ana.answer_to(slack.faults.lets_through)
-
-    assert "Incident wl-1 is closed." in heard
-    assert 0 == notes(bot)
-
-
-def test_a_command_to_open_that_another_overtook_says_who_was_first(
-    ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace
-) -> None:
-    """Ana typed first; Ben's incident is there when her command arrives."""
-    slack.faults.sets_rules(trigger_s=60)
-    slack.faults.holds_deliveries()
-    ana.types("/waterline open")
-    ben.opens()
-
-    slack.faults.lets_through()
-
-    assert "wl-1" in ana.reads_form()
-    assert [WL] == [incident.id for incident in bot.services.store.all()]
-
-
 def test_a_form_to_open_that_another_overtook_is_answered_although_it_is_closed(
     ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace
 ) -> None:
@@ -308,18 +253,3 @@ def test_a_click_on_an_incident_that_has_ended_does_nothing_to_the_next(
 
     assert "Incident wl-1 is closed." in heard
     assert {} == bot.services.store.get(NEXT).proposals
-
-
-def test_a_command_for_an_incident_that_has_ended_says_to_which_it_went(
-    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
-) -> None:
-    """Slack does not say when a command was typed: it is for the channel's open incident, and the answer names it."""
-    ana.asks("assign")
-    slack.faults.holds_deliveries()
-    ana.types("/waterline note the first one")
-    ana.asks("close anyway, it was a test")
-    ana.opens()
-
-    heard = ana.answer_to(slack.faults.lets_through)
-
-    assert "Noted in wl-2." in heard

@@ -226,12 +226,6 @@ def test_a_step_is_skipped_only_with_a_reason(ana: Responder, bot: LittleBot) ->
     assert runs_of(bot, "ledger") == 0
 
 
-def test_a_step_that_needs_approval_offers_no_skip(collected: SeenMessage) -> None:
-    """An action is proposed and decided; it is never passed over."""
-    assert "Propose" in collected.buttons
-    assert "Skip…" not in collected.buttons
-
-
 def test_a_late_click_on_an_old_card_is_answered(ana: Responder, ben: Responder, bot: LittleBot) -> None:
     """Skipping a step that is done meanwhile says where the walk is now."""
     card = ana.opens()
@@ -242,15 +236,3 @@ def test_a_late_click_on_an_old_card_is_answered(ana: Responder, ben: Responder,
 
     assert "This step is no longer the current one." in answer
     assert "Now the current step is “Propose what the diagnosis asks for”." in answer
-
-
-def test_a_click_on_a_closed_incident_is_answered(ana: Responder, ben: Responder) -> None:
-    """The old card's buttons say that the incident is over."""
-    card = ana.opens()
-    ana.asks("close A false alarm.")
-
-    running = ben.answer_to(lambda: ben.clicks("Run all", card))
-    taking = ben.answer_to(lambda: ben.clicks("Take over", card))
-
-    assert "Incident wl-1 is closed." in running
-    assert "Incident wl-1 is closed." in taking

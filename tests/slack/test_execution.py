@@ -1,12 +1,10 @@
 """The approved recovery is done once, proven, and refused when the world has moved."""
 
-from collections.abc import Callable
-
 import pytest
 
 from bot.diagnosis import another_writer_changed_rows
 from bot.incident.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
-from bot.incident.effects import MoveTable, StopFork
+from bot.incident.effects import MoveTable
 from bot.incident.entries import Diagnosed
 from bot.incident.execution import ProposalState
 from bot.incident.journal import WATERLINE
@@ -16,7 +14,7 @@ from bot.observation.ids import IncidentId, JobId, SnapshotId
 from bot.ports import Stopped
 from bot.workspace import SeenMessage, Workspace
 from tests.little_flink import JOB
-from tests.rewound import GOOD_RUN, WRONG_RUN
+from tests.rewound import WRONG_RUN
 from tests.slack.little_bot import Cluster, LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import PATIENCE_S, Responder, eventually
@@ -81,20 +79,6 @@ def test_execute_clicked_twice_and_by_two_people_is_done_once(
     mine = [m.plain for m in ana.messages() if m.is_ephemeral]
     assert sum("Started." in told for told in mine) == 1
     assert sum("was started by" in told for told in mine) == 1
-
-
-def test_an_outsider_does_not_carry_it_out(
-    approved: SeenMessage, cleo: Responder, finn: Responder, flink: Cluster
-) -> None:
-    """Only the proposer and who approved may start it, not even another approver."""
-    calls = flink.calls
-
-    approver = cleo.answer_to(lambda: cleo.clicks("Execute", approved))
-    outsider = finn.answer_to(lambda: finn.clicks("Execute", approved))
-
-    assert "Only the proposer or an approver may run it." in approver
-    assert "Only the proposer or an approver may run it." in outsider
-    assert flink.calls == calls
 
 
 def test_what_was_previewed_is_what_is_sent(
@@ -199,71 +183,6 @@ def test_after_it_was_superseded_the_stale_evidence_is_asked_for_again(
     assert state(bot) is ProposalState.SUPERSEDED
 
 
-def test_commits_of_the_run_that_is_to_be_stopped_are_foreseen(
-    approved: SeenMessage, ana: Responder, orders: Orders, flink: Cluster
-) -> None:
-    """A streaming table does not stand still: the wrong run's next checkpoints are taken off main as well."""
-    flink.checkpoints(WRONG_RUN, 2)
-
-    ana.clicks("Execute", approved)
-    proven = ana.sees("Verified at head")
-
-    assert "Every key lives exactly once." in proven.plain
-    assert orders.positions == list(range(70))
-
-
-def another_run(_orders: Orders, flink: Cluster) -> None:
-    """Somebody restarted the job: the approved stop is for one job id."""
-    flink.stop(JOB, WRONG_RUN)
-    flink.submit(job("c"), at_checkpoint=6)
-
-
-def another_restore_point(_orders: Orders, flink: Cluster) -> None:
-    """What was approved is one savepoint with one digest, not whatever lies at its path now."""
-    (flink.savepoints / f"savepoint-{GOOD_RUN[:6]}-{5:012x}" / "_metadata").write_bytes(b"something else")
-
-
-@pytest.mark.parametrize(
-    ("move", "found"),
-    [
-        (lambda orders, _flink: orders.somebody_rolls_back(), "does not descend from it. The table was rolled back"),
-        (another_run, "Expected only run bbbbbb of orders-to-iceberg to be alive; found cccccc."),
-        (another_restore_point, "Expected restore point"),
-    ],
-)
-def test_what_moved_under_the_approval_supersedes_it(
-    approved: SeenMessage,
-    ana: Responder,
-    orders: Orders,
-    flink: Cluster,
-    bot: LittleBot,
-    move: Callable[[Orders, Cluster], object],
-    found: str,
-) -> None:
-    """The refusal says what was expected and found; table and job stay as they are."""
-    move(orders, flink)
-    before = (orders.head, flink.calls, [(run.job_id, run.state) for run in flink.runs(JOB)])
-
-    answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
-
-    assert found in answer
-    assert before == (orders.head, flink.calls, [(run.job_id, run.state) for run in flink.runs(JOB)])
-    assert state(bot) is ProposalState.SUPERSEDED
-
-
-def test_a_move_before_the_approval_is_seen_at_the_approval(
-    collected: SeenMessage, ana: Responder, ben: Responder, orders: Orders, bot: LittleBot
-) -> None:
-    """Nobody approves what can no longer be carried out."""
-    proposed = ana.proposes()
-    orders.spark_appends()
-
-    answer = ben.answer_to(lambda: ben.clicks("Approve", proposed))
-
-    assert "spark application local-17" in answer
-    assert state(bot) is ProposalState.SUPERSEDED
-
-
 @pytest.fixture
 def unknown(collected: SeenMessage, ana: Responder, ben: Responder, flink: Cluster) -> SeenMessage:
     """A rewind whose stop got no answer, of a run that Flink does not know any more."""
@@ -364,43 +283,11 @@ def forked(collected: SeenMessage, bot: LittleBot) -> None:
 
 
 @pytest.mark.usefixtures("forked")
-def test_the_other_run_is_kept_by_a_click(ana: Responder, ben: Responder, bot: LittleBot) -> None:
-    """The first proposal is turned down and the other is made, both by who clicked; somebody else approves."""
-    ana.types("/waterline propose resolve_fork", "orders-oncall")
-    asked = ana.sees_on_proposal("Keep run bbbbbb instead")
-    told = ben.answer_to(lambda: ben.clicks("Keep run bbbbbb instead", asked))
-    first, second = bot.services.store.get(WL1).proposals.values()
-
-    assert told == "Rejected. The new proposal keeps run bbbbbb. Somebody else must approve it."
-    assert (ProposalState.REJECTED, ProposalState.PROPOSED) == (first.state, second.state)
-    [stop] = [effect for effect in second.proposal.effects if isinstance(effect, StopFork)]
-    assert (job("a"), job("b")) == (stop.job_id, stop.keeps)
-    assert second.proposal.proposed_by == first.ended_by
-
-
-@pytest.mark.usefixtures("forked")
-def test_where_the_other_stop_cannot_be_proposed_the_no_is_told(ana: Responder, ben: Responder, bot: LittleBot) -> None:
-    """Nobody takes the rejection for a proposal; what to type then proposes it."""
-    ana.types("/waterline propose resolve_fork", "orders-oncall")
-    asked = ana.sees_on_proposal("Keep run bbbbbb instead")
-    bot.flink.is_down = True
-    told = ben.answer_to(lambda: ben.clicks("Keep run bbbbbb instead", asked))
-    states = [view.state for view in bot.services.store.get(WL1).proposals.values()]
-    bot.flink.is_down = False
-    ben.types("/waterline propose resolve_fork keep=bbbbbb", "orders-oncall")
-    ben.sees_on_proposal("Keep run aaaaaa instead")
-
-    assert [ProposalState.REJECTED] == states
-    assert "is rejected, but nothing else is proposed yet" in told
-    assert "type /waterline propose resolve_fork keep=bbbbbb" in told
-
-
-@pytest.mark.usefixtures("forked")
 def test_the_run_to_keep_is_named_in_the_command(ana: Responder, bot: LittleBot) -> None:
     """By its first digits; an action that chooses none says so."""
     refused = ana.answer_to(lambda: ana.types("/waterline propose take_savepoint keep=bbbb", "orders-oncall"))
     ana.types("/waterline propose resolve_fork keep=bbbb it has the newer code", "orders-oncall")
-    ana.sees_on_proposal("Keep run aaaaaa instead")
+    ana.sees_on_proposal("To keep run aaaaaa instead, propose resolve_fork keep=aaaaaa.")
     incident = bot.services.store.get(WL1)
 
     assert "does not choose between runs" in refused

@@ -238,17 +238,6 @@ def test_a_table_that_is_open_is_said(ana: Responder, ben: Responder, bot: Littl
     assert "wl-1" in ben.reads_form()
 
 
-def test_a_mention_is_answered_with_a_button_that_opens_the_form(ana: Responder, bot: LittleBot) -> None:
-    """To whoever mentioned it, for the table that they named; once, though Slack brings events again."""
-    ana.says("@waterline sales.orders looks odd")
-    answer = ana.waits_for(lambda m: m.is_ephemeral and m.buttons == (SHORTCUT,))
-
-    ana.clicks(SHORTCUT, answer)
-
-    assert "sales.orders" in ana.reads_form()
-    assert "*Table* `sales.orders`" in str(ana.modal.blocks)
-
-
 class TestSeveralTables:
     """Where the message does not say which one."""
 

@@ -1,6 +1,5 @@
 """What a responder says when the recovery itself was wrong, and how maintenance stands still meanwhile."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +8,6 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.incident.entries import EffectEnded, ExecutionEnded, ExecutionStarted, ProposalMade
-from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.trust import TrustState
 from bot.incident.trust_claims import corrections_due
@@ -55,26 +53,6 @@ def test_an_undo_is_proposed_by_one_approved_by_another_and_ends_the_trust(
     eventually(lambda: len(orders.positions) > len(set(orders.positions)))
     assert orders.status == "under-review"
     assert orders.table.properties["gc.enabled"] == "false"
-
-
-def test_the_undo_of_an_undo_is_decided_as_the_rewind_was(
-    proven: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
-) -> None:
-    """It does the rewind again: whose approvals that needs is known two proposals later."""
-    ana.clicks("Propose to undo it", proven)
-    ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
-    ana.clicks("Execute", ana.sees_on_proposal("Execute"))
-    ana.sees_on_card("under review")
-    eventually(lambda: list(bot.services.store.get(WL).proposals.values())[-1].verified is not None)
-    bot.services.proposals.undo(WL, None, "It was right after all.", by=ana.person.id)  # type: ignore[arg-type]
-
-    behind = [view.proposal.follows for view in bot.services.store.get(WL).proposals.values()]
-
-    assert behind == [
-        (),
-        ("roll_back_table_and_restore_job",),
-        ("undo_proposal", "roll_back_table_and_restore_job"),
-    ]
 
 
 def test_trust_ends_before_main_moves(
@@ -140,31 +118,6 @@ def test_a_person_says_why_no_correction_is_sent(
     incident = services.store.get(WL)
     assert () == corrections_due(incident)
     assert "correction" not in {view.notice.kind for view in incident.notices.values()}
-
-
-def test_an_execution_that_begins_while_the_duties_look_finds_the_trust_taken_back(
-    proven: SeenMessage, ana: Responder, ben: Responder, orders: Orders, bot: LittleBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever was read before the click, main moves on a table that is marked."""
-    ana.clicks("Propose to undo it", proven)
-    ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
-    ana.sees_on_proposal("Execute")
-    services, undo = bot.services, list(bot.services.store.get(WL).proposals)[-1]
-    read, looks = services.store.get, threading.current_thread()
-
-    def begins_meanwhile(incident_id: IncidentId) -> Incident:
-        seen = read(incident_id)
-        if threading.current_thread() is looks:  # the bot's own duties read beside it
-            monkeypatch.undo()
-            services.executions.begin(WL, undo, by=ana.person.id)  # type: ignore[arg-type]
-        return seen
-
-    monkeypatch.setattr(services.store, "get", begins_meanwhile)
-    services.reconciler._recover(WL)
-    services.reconciler.settle_all()
-    eventually(lambda: len(orders.marked_when_main_moved) == 2)
-
-    assert orders.marked_when_main_moved == ["under-review", "under-review"]
 
 
 def test_maintenance_comes_back_when_the_incident_is_closed(

@@ -122,13 +122,6 @@ def test_what_is_approved_is_named_by_its_digest(terminal: Terminal, typed: str)
     assert "You saw an older version of this proposal." in refused
 
 
-def test_bounds_of_a_replay_are_typed_as_in_slack(terminal: Terminal) -> None:
-    """Word by word behind the action."""
-    refused = told(terminal.types("propose", "wl-1", "replay_rows", "positions=1..2", "positions=3..4"))
-
-    assert "`positions=` is named twice. Expected one; found 1..2 and 3..4." in refused
-
-
 def test_nobody_approves_what_cannot_be_looked_at(terminal: Terminal) -> None:
     """The world is looked at for a yes from a terminal, too: this host's catalog does not have the table."""
     digest = next(iter(terminal.incident.proposals.values())).proposal.digest
@@ -187,14 +180,6 @@ def test_counts_readers_and_requirements_are_shown(capsys: pytest.CaptureFixture
     assert f"snapshot-present: snapshot_id={orders.GOOD}" in told
     assert f"Evidence: {proposal.evidence[0]}" in told
     assert f"3 rows of spark application local-17 (commits {orders.HEAD})" in told
-
-
-def test_readers_that_are_not_known_are_said_not_to_be(capsys: pytest.CaptureFixture[str]) -> None:
-    """As in Slack."""
-    proposal = Desk().proposal
-    preview = proposal.preview.model_copy(update={"readers_known": False})
-
-    assert "could not be asked" in printed(capsys, proposal.model_copy(update={"preview": preview}))
 
 
 def test_an_escape_in_a_reason_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import httpx
@@ -23,8 +22,7 @@ from bot.observation.ids import TableName
 from bot.ports import TableChange
 from bot.tour.recording import PlayedClock, find_recording, recordings
 from bot.tour.replaying import Replay, ports_of
-from bot.workspace import SeenMessage, Workspace
-from tests.slack.people import eventually
+from bot.workspace import Workspace
 
 
 @contextmanager
@@ -38,15 +36,6 @@ def said(workspace: Workspace, channel: str = CHANNEL, person: str = "ana") -> s
     """Everything in a channel and its threads."""
     seen = workspace.person(person).messages(channel)
     return "\n".join(message.plain for each in seen for message in (each, *each.replies))
-
-
-def are_rejected(workspace: Workspace, number: int) -> bool:
-    """So many proposals."""
-    return number == sum("Rejected by" in message.plain for message in workspace.person("ana").messages(CHANNEL))
-
-
-def can_be_approved(message: SeenMessage) -> bool:
-    return "Approve" in message.buttons
 
 
 @pytest.mark.parametrize(
@@ -68,28 +57,6 @@ def test_a_recorded_incident_is_walked_to_its_end(name: str, cause: str, is_repa
         assert is_repaired == ("Verified at head" in said(workspace))
         assert "could not look" not in said(workspace)
         assert len(workspace.person("dana").messages("revenue-analytics")) == 2
-
-
-@pytest.mark.full
-def test_a_proposal_that_was_refused_twice_can_be_made_again() -> None:
-    """Nothing is executed, and each refusal is answered."""
-    with tour("rows-twice") as workspace:
-        ana, ben = workspace.person("ana"), workspace.person("ben")
-        opens(workspace, "duplicate-rows")
-        ana.waits_for(lambda m: "Propose" in m.buttons, CHANNEL, timeout=60)
-        ana.clicks("Propose")
-        for number in (1, 2):
-            proposed = ben.waits_for(can_be_approved, CHANNEL, timeout=60)
-            ben.clicks("Reject…", proposed)
-            ben.fills({"reason": "I want to look at it first."})
-            ben.submits()
-            eventually(partial(are_rejected, workspace, number), timeout_s=60)
-            ana.types("/waterline propose roll_back_table_and_restore_job", CHANNEL)
-
-        again = ben.waits_for(can_be_approved, CHANNEL, timeout=60)
-
-        assert "Rewind table and job" in again.plain
-        assert "Started by" not in said(workspace)
 
 
 @pytest.mark.full

@@ -227,7 +227,7 @@ def refused(slack: Workspace) -> int:
     return sum(entry.error in _SHUT for entry in slack.wire("api", "chat.postMessage"))
 
 
-@pytest.mark.parametrize("how", ["archived", "removed", "read_only"])
+@pytest.mark.parametrize("how", ["archived", "read_only"])
 def test_what_was_found_meanwhile_is_told(ana: Responder, bot: WatchingBot, slack: Workspace, how: str) -> None:
     """Archived by mistake, nobody had invited the bot yet, or an admin lets only some people post."""
     bot.looks()
@@ -292,27 +292,6 @@ def test_what_has_long_been_over_by_then_is_not_told(ana: Responder, bot: Watchi
 
     assert nothing_waits(bot)
     assert ana.messages(ONCALL) == []
-
-
-def test_a_channel_that_stays_shut_is_asked_ever_more_seldom(bot: WatchingBot, slack: Workspace) -> None:
-    """It may be gone for good, and the finding may last. What is found later waits for itself alone."""
-    bot.sightings.see(ORDERS, sign())
-    shut(slack, "removed")
-    bot.sightings.settle(ORDERS)
-    eventually(lambda: waits(bot))
-    began = bot.clock.now()
-
-    def is_asked_again_and_again() -> bool:
-        bot.clock.advances(timedelta(seconds=10))
-        return refused(slack) >= 7
-
-    eventually(is_asked_again_and_again)
-    took = bot.clock.now() - began
-    bot.sightings.see(ORDERS, sign("F13", "cccccc"))
-    bot.sightings.settle(ORDERS)
-    eventually(lambda: waits(bot))
-
-    assert took >= timedelta(minutes=30)
 
 
 @pytest.mark.parametrize("how", ["archived", "removed"])

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from slack_bolt import App
@@ -72,9 +71,3 @@ def opens_a_form(app: App) -> None:
             return
         ack()
         client.chat_postEphemeral(channel=ONCALL, user=body["user"]["id"], text=f"Opened: {said}")
-
-
-def status_of_a_call(ws: Workspace) -> int:
-    """What Slack answers to a call of the app's now."""
-    answer = httpx.post(f"{ws.api_url}auth.test", headers={"Authorization": f"Bearer {ws.bot_token}"}, trust_env=False)
-    return answer.status_code

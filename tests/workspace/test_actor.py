@@ -89,27 +89,6 @@ def test_a_confirmation_can_be_declined(ws: Workspace, client: WebClient, ana: A
         ana.clicks("Look", confirm=False)
 
 
-def test_a_menu_is_chosen_from_by_what_it_shows(app: App, client: WebClient, connect: Connect, ana: Actor) -> None:
-    """The option is named by its text; one that is not offered is an error that lists the offer."""
-    seen: list[str] = []
-
-    @app.action("step")
-    def step(ack: Any, body: Any) -> None:
-        ack()
-        seen.append(body["actions"][0]["selected_option"]["value"])
-
-    connect()
-    menu = select("step", option("Collect evidence", "s1"), option("Skip", "s2"))
-    client.chat_postMessage(channel=ONCALL, text="x", blocks=[section("Next?", accessory=menu)])
-
-    ana.chooses("step", "Skip")
-
-    eventually(lambda: bool(seen))
-    assert seen == ["s2"]
-    with pytest.raises(NotShown, match="Collect evidence"):
-        ana.chooses("step", "Explode")
-
-
 def test_waiting_ends_with_what_is_there(client: WebClient, ana: Actor) -> None:
     """The error after the deadline shows the last messages."""
     client.chat_postMessage(channel=ONCALL, text="still at it")
@@ -206,27 +185,14 @@ def test_a_trigger_lives_three_seconds(ws: Workspace, client: WebClient, trigger
     assert code(client.views_open, trigger_id=too_late, view=modal("Late")) == "expired_trigger_id"
 
 
-def test_a_view_changes_only_from_what_was_seen(client: WebClient, triggers: Callable[[], str], ana: Actor) -> None:
-    """An update with an old hash is a conflict and changes nothing."""
+def test_a_view_that_is_gone_cannot_be_changed(client: WebClient, triggers: Callable[[], str], ana: Actor) -> None:
+    """An update shows in the place of what was open."""
     view = client.views_open(trigger_id=triggers(), view=modal("One"))["view"]
-    client.views_update(view_id=view["id"], hash=view["hash"], view=modal("Two"))
 
-    conflict = code(client.views_update, view_id=view["id"], hash=view["hash"], view=modal("Three"))
+    client.views_update(view_id=view["id"], view=modal("Two"))
 
-    assert conflict == "hash_conflict"
     assert ana.modal.title == "Two"
     assert code(client.views_update, view_id="V0GONE", view=modal("Four")) == "not_found"
-
-
-def test_three_modals_are_the_most(client: WebClient, triggers: Callable[[], str], ana: Actor) -> None:
-    """The fourth push is refused; closing one shows the one below."""
-    client.views_open(trigger_id=triggers(), view=modal("One"))
-    client.views_push(trigger_id=triggers(), view=modal("Two"))
-    client.views_push(trigger_id=triggers(), view=modal("Three"))
-
-    assert code(client.views_push, trigger_id=triggers(), view=modal("Four")) == "push_limit_reached"
-    ana.dismisses()
-    assert ana.modal.title == "Two"
 
 
 LIMITS: list[tuple[str, Callable[[int], Block], int, str]] = [
@@ -268,21 +234,19 @@ def test_inputs_need_a_submit_button(client: WebClient) -> None:
 
 
 def test_the_home_is_published_per_person(client: WebClient, ana: Actor, ben: Actor) -> None:
-    """Each person has a Home of their own; a stale hash is a conflict."""
+    """Each person has a Home of their own."""
     home = {"type": "home", "blocks": [section("Ana's tables")]}
 
-    first = client.views_publish(user_id=ana.id, view=home)["view"]
-    client.views_publish(user_id=ana.id, view=home, hash=first["hash"])
+    client.views_publish(user_id=ana.id, view=home)
 
     assert ana.home(within_s=0.1).plain == "Ana's tables"
-    assert code(client.views_publish, user_id=ana.id, view=home, hash=first["hash"]) == "hash_conflict"
     with pytest.raises(NotShown, match="no Home"):
         ben.home(within_s=0.1)
 
 
 FORM = modal(
     "Open",
-    text_field("What", "what", min_length=3),
+    text_field("What", "what", max_length=10),
     {
         "type": "input",
         "block_id": "table",
@@ -345,37 +309,35 @@ def test_a_filled_form_arrives_as_state(app: App, client: WebClient, triggers: C
 def test_the_client_itself_asks_for_what_is_missing(
     ws: Workspace, client: WebClient, triggers: Callable[[], str], ana: Actor
 ) -> None:
-    """Required and too short fields never reach the app."""
+    """Required and too long fields never reach the app."""
     client.views_open(trigger_id=triggers(), view=FORM)
 
-    outcome = ana.fills({"What": "ab", "Since": date(2026, 11, 2)}).submits()
+    outcome = ana.fills({"What": "more than ten", "Since": date(2026, 11, 2)}).submits()
 
     assert outcome.outcome == "invalid"
-    assert outcome.errors == {"what": "Must be at least 3 characters.", "table": "Please complete this required field."}
+    assert outcome.errors == {"what": "Must be at most 10 characters.", "table": "Please complete this required field."}
     assert ws.wire("delivery", "view_submission") == ()
 
 
 ANSWERS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "errors": ({"response_action": "errors", "errors": {"what": "No."}}, ["One", "Two"]),
-    "update": ({"response_action": "update", "view": modal("Next")}, ["One", "Next"]),
-    "push": ({"response_action": "push", "view": modal("Next")}, ["One", "Two", "Next"]),
-    "clear": ({"response_action": "clear"}, []),
-    "nothing": ({}, ["One"]),
+    "errors": ({"response_action": "errors", "errors": {"what": "No."}}, ["One"]),
+    "update": ({"response_action": "update", "view": modal("Next")}, ["Next"]),
+    "push": ({"response_action": "push", "view": modal("Next")}, ["One", "Next"]),
+    "nothing": ({}, []),
 }
 
 
 @pytest.mark.parametrize(("answer", "left"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_a_submission_is_answered_in_five_ways(
+def test_a_submission_is_answered_in_four_ways(
     app: App, client: WebClient, triggers: Callable[[], str], ana: Actor, answer: dict[str, Any], left: list[str]
 ) -> None:
-    """Errors stay, update replaces, push adds, clear closes all, and nothing closes one."""
+    """Errors stay, update replaces, push adds, and nothing closes it."""
 
-    @app.view("two")
+    @app.view("one")
     def submitted(ack: Any) -> None:
         ack(**answer)
 
-    client.views_open(trigger_id=triggers(), view=modal("One"))
-    client.views_push(trigger_id=triggers(), view=modal("Two", text_field("What", "what"), callback_id="two"))
+    client.views_open(trigger_id=triggers(), view=modal("One", text_field("What", "what"), callback_id="one"))
 
     outcome = ana.fills({"What": "x"}).submits()
 
@@ -385,27 +347,6 @@ def test_a_submission_is_answered_in_five_ways(
         ana.dismisses()
     assert left == titles[::-1]
     assert outcome.errors == answer.get("errors", {})
-
-
-def test_closing_is_told_when_asked_for(
-    ws: Workspace, app: App, client: WebClient, triggers: Callable[[], str], ana: Actor
-) -> None:
-    """view_closed arrives for a view with notify_on_close, and says whether all were closed."""
-    seen: list[bool] = []
-
-    @app.view_closed("told")
-    def closed(ack: Any, body: Any) -> None:
-        ack()
-        seen.append(body["is_cleared"])
-
-    client.views_open(trigger_id=triggers(), view=modal("Quiet"))
-    ana.dismisses()
-    client.views_open(trigger_id=triggers(), view=modal("Told", callback_id="told", notify_on_close=True))
-    ana.dismisses(whole_stack=True)
-
-    eventually(lambda: bool(seen) and bool(ws.wire("delivery", "view_closed")))
-    assert seen == [True]
-    assert len(ws.wire("delivery", "view_closed")) == 1
 
 
 def test_a_click_in_a_modal_carries_the_form(

@@ -16,8 +16,8 @@ from slack_sdk.models.blocks import (
 
 from bot.observation.evidence import Measure, Task, Verdict
 from bot.slack.ids import Click, value_of
-from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, CONTEXT_TEXT, HEADER_TEXT, SECTION_TEXT
-from bot.slack.text import clipped, mrkdwn, parted, plain, written
+from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, CONTEXT_TEXT, HEADER_TEXT, SECTION_TEXT, pages
+from bot.slack.text import clipped, mrkdwn, plain, written
 
 _TROUBLE, _RELIEF, _OPEN = ":red_circle:", ":large_green_circle:", ":grey_question:"
 
@@ -46,7 +46,7 @@ def section(text: str) -> SectionBlock:
 
 def sections(text: str) -> list[SectionBlock]:
     """As many paragraphs as it needs to be shown whole; mrkdwn that is escaped already."""
-    return [SectionBlock(text=written(part)) for part in parted(text, SECTION_TEXT)]
+    return [SectionBlock(text=written(part)) for part in pages(text)]
 
 
 def context(*lines: str) -> ContextBlock:

@@ -17,12 +17,16 @@ from bot.incident.notice import HOW_TO_CORRECT, PLANNED
 from bot.incident.promises import BESIDE, announcement
 from bot.incident.review import review_items
 from bot.incident.savepoints import stop_for_work
-from bot.incident.staged_repairs import Settled, StandingJob, standing_job
+from bot.incident.staged_repairs import standing_job
 from bot.observation.sentences import clock_time, span
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, mrkdwn, person
 
+_TO_RESTORE = (
+    "Collect evidence again and diagnose to see where to restore from. If somebody already started it, diagnose again "
+    "to end this reminder."
+)
 _OR_GIVE_UP = "cancel it: `/waterline propose drop_repair_branch`"
 
 
@@ -35,43 +39,23 @@ def reminder_of_standing_job(incident: Incident, body: PromiseReminded, who: str
             context(":white_check_mark: No job waits for this repair now.")
         ]
     since = clock_time(standing.since)
-    text = f"{incident.id}: {standing.job} has been stopped since {since}"
-    if standing.waits_for is None:
-        return text, [section(_refused(standing, since, who))]
-    if standing.settled is not None:
-        return text, [section(_not_started(standing, standing.settled, since, who))]
-    told = (
-        f":pause_button: {who}: {mrkdwn(standing.job)} has been stopped since {since} "
-        f"for “{mrkdwn(standing.waits_for.proposal.title)}”. No new rows arrive until the repair is published or "
-        "cancelled."
-    )
-    if standing.is_proven:
-        advice = (
-            f"The repair is verified. Propose to publish it (`/waterline propose publish_repair`), or {_OR_GIVE_UP}."
+    stopped = f":pause_button: {who}: {mrkdwn(standing.job)} has been stopped since {since}"
+    by, waits_for = f"“{mrkdwn(standing.stopped_by.proposal.title)}”", standing.waits_for
+    if waits_for is None:
+        told = (
+            f"{stopped}. {by} stopped the job and could not finish. It may still be down.\nClick “Propose to undo it” "
+            f"on its message, or restore the job. {_TO_RESTORE}"
         )
+    elif standing.settled is not None:
+        told = f"{stopped} by {by}. That repair is {standing.settled}. The job may still be down.\n{_TO_RESTORE}"
     else:
-        advice = f"The repair is not verified yet. Click *Verify again* on its proposal, or {_OR_GIVE_UP}."
-    return text, [section(f"{told}\n{advice}")]
-
-
-_IF_STARTED = "If somebody already started it, diagnose again to end this reminder."
-
-
-def _refused(standing: StandingJob, since: str, who: str) -> str:
-    return (
-        f":pause_button: {who}: {mrkdwn(standing.job)} has been stopped since {since}. "
-        f"“{mrkdwn(standing.stopped_by.proposal.title)}” stopped the job and could not finish. It may still be down.\n"
-        "Click “Propose to undo it” on its message, or collect evidence again and diagnose to see where to restore "
-        f"from. {_IF_STARTED}"
-    )
-
-
-def _not_started(standing: StandingJob, settled: Settled, since: str, who: str) -> str:
-    return (
-        f":pause_button: {who}: {mrkdwn(standing.job)} has been stopped since {since} by "
-        f"“{mrkdwn(standing.stopped_by.proposal.title)}”. That repair is {settled}. The job may still be down.\n"
-        f"Collect evidence again and diagnose to see where to restore from. {_IF_STARTED}"
-    )
+        verified = "The repair is verified. Propose to publish it (`/waterline propose publish_repair`)"
+        unverified = "The repair is not verified yet. Click *Verify again* on its proposal"
+        told = (
+            f"{stopped} for “{mrkdwn(waits_for.proposal.title)}”. No new rows arrive until the repair is published or "
+            f"cancelled.\n{verified if standing.is_proven else unverified}, or {_OR_GIVE_UP}."
+        )
+    return f"{incident.id}: {standing.job} has been stopped since {since}", [section(told)]
 
 
 _TO_CHOOSE = (

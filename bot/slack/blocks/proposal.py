@@ -12,18 +12,17 @@ from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 from bot.actions._effects import describe
 from bot.incident.approval import ApprovalPolicy, ids_mentioned, mentions, missing_in_words, whom_to_ask
 from bot.incident.decisions import HOW_TO_SETTLE, last_approval_at, may_be_said_to_have_happened, unknown_effect
-from bot.incident.effects import StopFork
 from bot.incident.execution import UNDECIDED, ProposalState, ProposalView
 from bot.incident.incident import Incident, cited
 from bot.incident.journal import WATERLINE
 from bot.incident.proposal import AffectedRun, Preview, requirement_sentence, returns
 from bot.observation.evidence import Task
-from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.ids import SnapshotId, short
 from bot.observation.sentences import clock_time, counted, inert
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
 from bot.slack.ids import Click
-from bot.slack.limits import CONFIRM_TEXT, CONTEXT_TEXT, HEADER_TEXT, is_cut
-from bot.slack.text import addressed, as_sentence, code, mrkdwn, parted, person, short_paths
+from bot.slack.limits import CONFIRM_TEXT, CONTEXT_TEXT, HEADER_TEXT, is_cut, pages
+from bot.slack.text import addressed, as_sentence, code, mrkdwn, person, short_paths
 
 _ONE_A_LINE = 10
 """Of so many runs each has a line; more are named by consumer and snapshot, so that a message holds hundreds."""
@@ -239,7 +238,7 @@ def _small_print(incident: Incident, view: ProposalView, tasks: Mapping[str, Tas
         *who_may(view),
         f"*Evidence:* {evidence} · *Digest* {code(proposal.digest[:12])}",
     ]
-    return [context(part) for text in texts for part in parted(text, CONTEXT_TEXT)]
+    return [context(part) for text in texts for part in pages(text, CONTEXT_TEXT)]
 
 
 def _sure(view: ProposalView) -> str:
@@ -314,7 +313,7 @@ def _buttons(incident: Incident, view: ProposalView, *, is_whole: bool) -> list[
             yes = button(
                 "Approve", Click.APPROVE, incident.id, proposal.id, proposal.digest, style="primary", confirm=sure
             )
-            return [*([yes] if is_whole else []), reject, *_other_fork(incident, view), *veto, *glass]
+            return [*([yes] if is_whole else []), reject, *veto, *glass]
         case ProposalState.HELD:
             return [reject, *veto, *glass]
         case ProposalState.APPROVED:
@@ -334,15 +333,6 @@ def _buttons(incident: Incident, view: ProposalView, *, is_whole: bool) -> list[
             return _undo_button(incident, view)
         case _:
             return []
-
-
-def _other_fork(incident: Incident, view: ProposalView) -> list[ButtonElement]:
-    """Which of two writers stays is for people to say."""
-    stops = [effect for effect in view.proposal.effects if isinstance(effect, StopFork)]
-    return [
-        button(f"Keep run {short_job(stop.job_id)} instead", Click.KEEP_OTHER, incident.id, view.proposal.id)
-        for stop in stops
-    ]
 
 
 def _settle_buttons(incident: Incident, view: ProposalView) -> list[ButtonElement]:

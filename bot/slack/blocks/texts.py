@@ -5,7 +5,6 @@ Notices that a second person sends.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from slack_sdk.models.blocks import Block, DividerBlock, SectionBlock
 from slack_sdk.models.views import View
@@ -32,15 +31,8 @@ Ids = tuple[str, str, str, str]
 """Incident, step, name of the preview, channel."""
 
 
-@dataclass(frozen=True)
-class Words:
-    """One text, and who gets it: the same words for all of them, each with their own name."""
-
-    notices: tuple[Notice, ...]
-
-    @property
-    def first(self) -> Notice:
-        return self.notices[0]
+Words = tuple[Notice, ...]
+"""One text, and who gets it: the same words for all of them, each with their own name."""
 
 
 def words_of(notices: Sequence[Notice]) -> list[Words]:
@@ -49,7 +41,7 @@ def words_of(notices: Sequence[Notice]) -> list[Words]:
     for notice in notices:
         nameless = notice.text.replace(mrkdwn(notice.consumer), "\0")
         found.setdefault((nameless, as_json(notice)), []).append(notice)
-    return [Words(tuple(each)) for each in found.values()]
+    return [tuple(each) for each in found.values()]
 
 
 def as_json(notice: Notice) -> str:
@@ -62,19 +54,17 @@ def as_json(notice: Notice) -> str:
 
 def words_blocks(words: Words) -> list[Block]:
     """To whom, the text, and what goes along by webhook; nothing is cut."""
-    lines = [
-        f"*To {mrkdwn(each.consumer)}* {', '.join(place(way) for way in each.addresses)}" for each in words.notices
-    ]
+    lines = [f"*To {mrkdwn(each.consumer)}* {', '.join(place(way) for way in each.addresses)}" for each in words]
     if len(lines) > 1:
-        has_names = any(mrkdwn(each.consumer) in each.text for each in words.notices)
-        same = f"; each sees their own name instead of {code(words.first.consumer)}" if has_names else ""
+        has_names = any(mrkdwn(each.consumer) in each.text for each in words)
+        same = f"; each sees their own name instead of {code(words[0].consumer)}" if has_names else ""
         lines = [f"*To {len(lines)} consumers, the same text*{same}", *(f"• {line}" for line in lines)]
     blocks: list[Block] = [_whole(part) for part in pages("\n".join(lines))]
-    body: list[Block] = [_whole(part) for part in pages(words.first.text)]
+    body: list[Block] = [_whole(part) for part in pages(words[0].text)]
     blocks += body
-    if words.first.channel and is_cut(body):
+    if words[0].channel and is_cut(body):
         blocks.append(context(":warning: *This is too long for one Slack message. Slack shows only the beginning.*"))
-    data = as_json(words.first)
+    data = as_json(words[0])
     if data:
         shown = data.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         blocks.append(context("The webhook also sends this as `data`:"))

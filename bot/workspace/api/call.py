@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from bot.workspace.people import Payload, SlackRefusal
 from bot.workspace.world import World
 
-_JSON_ARGUMENTS = ("blocks", "attachments", "view", "metadata", "files")
+_JSON_ARGUMENTS = ("blocks", "view", "metadata", "files")
 _FALSE = ("", "0", "false", "False")
 
 
@@ -19,9 +19,6 @@ class Call:
         self.method = method
         self.token = token
         self.arguments = arguments
-
-    def given(self, name: str) -> object | None:
-        return self.arguments.get(name)
 
     def text(self, name: str, default: str = "") -> str:
         value = self.arguments.get(name)

@@ -17,7 +17,6 @@ class Content(BaseModel):
 
     text: str = ""
     blocks: tuple[Payload, ...] = ()
-    attachments: tuple[Payload, ...] = ()
     metadata: Payload | None = None
 
     def warning(self) -> Payload:
@@ -31,23 +30,18 @@ def content_of(call: Call, *, text_limit: int, keeps: StoredMessage | None = Non
     """The content of a call; what is not given stays as in `keeps`. Raises SlackRefusal when Slack would refuse it."""
     text = call.text("text")
     blocks = call.parsed("blocks", "invalid_blocks_format")
-    attachments = call.parsed("attachments", "invalid_attachments")
     metadata = call.parsed("metadata", "invalid_metadata_format")
     if len(text) > text_limit:
         raise SlackRefusal("msg_too_long")
     if blocks is not None:
         check_message(blocks)
-    if attachments is not None and not isinstance(attachments, list):
-        raise SlackRefusal("invalid_attachments")
     _check_metadata(metadata)
     content = Content(
         text=text if text or keeps is None or blocks else keeps.text,
         blocks=named(blocks) if isinstance(blocks, list) else (keeps.blocks if keeps else ()),
-        attachments=tuple(attachments) if attachments is not None else (keeps.attachments if keeps else ()),
         metadata=metadata if isinstance(metadata, dict) else None,
     )
-    given = text or blocks or attachments
-    if not given:
+    if not (text or blocks):
         raise SlackRefusal("no_text")
     return content
 
@@ -68,7 +62,7 @@ def _named_block(block: Payload) -> Payload:
 
 
 def _named_element(element: Payload) -> Payload:
-    if element["type"] == "image" or element.get("action_id"):
+    if element.get("action_id"):
         return dict(element)
     return {**element, "action_id": secrets.token_urlsafe(4)}
 
@@ -92,9 +86,7 @@ def post_message(world: World, call: Call) -> Payload:
     channel = world.directory.channel_to_post(ref, in_thread=in_thread)
     content = content_of(call, text_limit=POST_TEXT)
     message = world.conversations.add(
-        _message(world, call, channel, content).model_copy(
-            update={"broadcast": call.flag("reply_broadcast"), "metadata": content.metadata}
-        )
+        _message(world, call, channel, content).model_copy(update={"metadata": content.metadata})
     )
     shown = message.on_the_wire(team=world.cast.team_id, app_id=world.cast.app.app_id)
     return {"channel": channel.id, "ts": message.ts, "message": shown, **content.warning()}
@@ -127,7 +119,6 @@ def update(world: World, call: Call) -> Payload:
         message,
         text=content.text,
         blocks=content.blocks,
-        attachments=content.attachments,
         edited_ts=world.conversations.next_ts(),
         metadata=content.metadata or message.metadata,
     )
@@ -159,10 +150,8 @@ def _message(world: World, call: Call, channel: Channel, content: Content) -> St
         ts=world.conversations.next_ts(),
         user=world.cast.app.user_id,
         bot_id=world.cast.app.bot_id,
-        subtype="bot_message" if call.given("username") else None,
         text=content.text,
         blocks=content.blocks,
-        attachments=content.attachments,
         thread_ts=_thread(world, call, channel),
     )
 

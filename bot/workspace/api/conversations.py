@@ -9,17 +9,13 @@ MOST = 1_000
 
 
 def info(world: World, call: Call) -> Payload:
-    channel = _by_id(world, call)
-    shown = _shown(world, channel)
-    if call.flag("include_num_members"):
-        shown["num_members"] = len(channel.members)
-    return {"channel": shown}
+    return {"channel": _shown(world, _by_id(world, call))}
 
 
 def history(world: World, call: Call) -> Payload:
     """The messages of a channel, newest first, without replies and without ephemeral messages."""
     channel = _readable(world, call)
-    found = [m for m in world.conversations.in_channel(channel.id) if not m.in_thread or m.broadcast]
+    found = [m for m in world.conversations.in_channel(channel.id) if not m.in_thread]
     return _slice(world, call, [m for m in reversed(found) if m.ephemeral_to is None])
 
 
@@ -34,13 +30,10 @@ def replies(world: World, call: Call) -> Payload:
 
 
 def _slice(world: World, call: Call, messages: list[StoredMessage]) -> Payload:
-    oldest, latest = _stamp(call, "oldest", 0.0), _stamp(call, "latest", float("inf"))
-    bounds = (oldest, latest) if call.flag("inclusive") else ()
-    kept = [m for m in messages if oldest < float(m.ts) < latest or float(m.ts) in bounds]
-    start, end, cursor = _window(call, len(kept))
+    start, end, cursor = _window(call, len(messages))
     with_metadata = call.flag("include_all_metadata")
     team, app_id = world.cast.team_id, world.cast.app.app_id
-    shown = [m.on_the_wire(team=team, app_id=app_id, with_metadata=with_metadata) for m in kept[start:end]]
+    shown = [m.on_the_wire(team=team, app_id=app_id, with_metadata=with_metadata) for m in messages[start:end]]
     more = {"response_metadata": {"next_cursor": cursor}} if cursor else {}
     return {"messages": shown, "has_more": bool(cursor), **more}
 
@@ -56,13 +49,6 @@ def _cursor(call: Call) -> int:
     if not position.isdigit():
         raise SlackRefusal("invalid_cursor")
     return int(position)
-
-
-def _stamp(call: Call, name: str, otherwise: float) -> float:
-    try:
-        return float(call.text(name) or otherwise)
-    except ValueError as error:
-        raise SlackRefusal(f"invalid_ts_{name}") from error
 
 
 def _by_id(world: World, call: Call) -> Channel:

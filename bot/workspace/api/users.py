@@ -14,11 +14,6 @@ def info(world: World, call: Call) -> Payload:
     return {"user": _shown(world, world.directory.people[user])}
 
 
-def list_all(world: World, _call: Call) -> Payload:
-    people = [_shown(world, person) for person in world.directory.people.values()]
-    return {"members": [*people, _bot(world)], "response_metadata": {"next_cursor": ""}}
-
-
 def group_members(world: World, call: Call) -> Payload:
     group = world.directory.groups.get(call.required("usergroup", "no_such_subteam"))
     if group is None:
@@ -78,7 +73,6 @@ def _bot(world: World) -> Payload:
 
 USERS = {
     "users.info": Method(info, scope="users:read"),
-    "users.list": Method(list_all, scope="users:read"),
     "usergroups.users.list": Method(group_members, scope="usergroups:read"),
 }
 

@@ -1,13 +1,15 @@
-"""Layout blocks, and the messages, modals and Home that hold them: what each may hold, and what Slack says when not."""
+"""Layout blocks, and the messages, modals and Home that hold them: what each may hold, and what Slack says when not.
+
+Of Slack's blocks those that the bot uses; any other is refused as unknown.
+"""
 
 import json
 from collections.abc import Callable, Iterable
 
 from bot.workspace.blocks.elements import (
+    CLICKED,
+    FILLED_IN,
     ID_LENGTH,
-    IN_ACTIONS,
-    IN_INPUT,
-    IN_SECTION,
     Findings,
     check_action_ids,
     check_element,
@@ -17,42 +19,7 @@ from bot.workspace.people import Payload, SlackRefusal
 TABLE_ROWS = 100
 TABLE_CELLS = 20
 TABLE_CHARACTERS = 10_000
-_PARTS = frozenset({"rich_text_section", "rich_text_list", "rich_text_preformatted", "rich_text_quote"})
-_NEEDED = {
-    "text": "text",
-    "link": "url",
-    "emoji": "name",
-    "user": "user_id",
-    "usergroup": "usergroup_id",
-    "channel": "channel_id",
-    "broadcast": "range",
-    "date": "timestamp",
-    "color": "value",
-}
-
-
-def check_rich_text(block: Payload, at: str, found: Findings) -> None:
-    """A rich_text block: sections, lists, preformatted parts and quotes."""
-    for part, place in found.items(block.get("elements"), f"{at}/elements", least=1, most=1000):
-        kind = part.get("type")
-        if kind not in _PARTS:
-            found.add(f"{place}/type", f"unsupported type: {kind}")
-        elif kind == "rich_text_list":
-            if part.get("style") not in ("bullet", "ordered"):
-                found.add(f"{place}/style", "must be one of bullet, ordered")
-            for item, item_place in found.items(part.get("elements"), f"{place}/elements", least=1, most=1000):
-                _inline(item, item_place, found)
-        else:
-            _inline(part, place, found)
-
-
-def _inline(part: Payload, at: str, found: Findings) -> None:
-    for element, place in found.items(part.get("elements"), f"{at}/elements", least=0, most=1000):
-        kind = element.get("type")
-        if kind not in _NEEDED:
-            found.add(f"{place}/type", f"unsupported type: {kind}")
-        elif element.get(_NEEDED[kind]) in (None, ""):
-            found.add(place, f"missing required field: {_NEEDED[kind]}")
+Check = Callable[[Payload, str, Findings], None]
 
 
 def check_table(block: Payload, at: str, found: Findings) -> None:
@@ -79,21 +46,9 @@ def check_table(block: Payload, at: str, found: Findings) -> None:
 
 
 def _cell(cell: Payload, at: str, found: Findings) -> None:
-    match cell.get("type"):
-        case "raw_text":
-            found.string(cell, "text", at, most=TABLE_CHARACTERS, required=True)
-        case "raw_number":
-            if not isinstance(cell.get("value"), int | float):
-                found.add(f"{at}/value", "must be a number")
-            found.string(cell, "text", at, most=TABLE_CHARACTERS)
-        case "rich_text":
-            check_rich_text(cell, at, found)
-        case kind:
-            found.add(f"{at}/type", f"unsupported type: {kind}")
-
-
-MARKDOWN = 12_000
-Check = Callable[[Payload, str, Findings], None]
+    if cell.get("type") != "raw_text":
+        found.add(f"{at}/type", f"unsupported type: {cell.get('type')}")
+    found.string(cell, "text", at, most=TABLE_CHARACTERS, required=True)
 
 
 def _section(block: Payload, at: str, found: Findings) -> None:
@@ -107,7 +62,7 @@ def _section(block: Payload, at: str, found: Findings) -> None:
     if block.get("accessory") is not None:
         accessory = found.mapping(block["accessory"], f"{at}/accessory")
         if accessory is not None:
-            check_element(accessory, f"{at}/accessory", found, allowed=IN_SECTION)
+            check_element(accessory, f"{at}/accessory", found, allowed=CLICKED)
 
 
 def _header(block: Payload, at: str, found: Findings) -> None:
@@ -119,66 +74,41 @@ def _divider(block: Payload, at: str, found: Findings) -> None:
     found.unknown_fields(block, frozenset({"type", "block_id"}), at)
 
 
-def _image(block: Payload, at: str, found: Findings) -> None:
-    found.string(block, "image_url", at, most=3000, required="slack_file" not in block)
-    found.string(block, "alt_text", at, most=2000, required=True)
-    found.text(block, "title", at, most=2000, kinds=("plain_text",), required=False)
-
-
 def _actions(block: Payload, at: str, found: Findings) -> None:
     found.unknown_fields(block, frozenset({"type", "block_id", "elements"}), at)
     elements = list(found.items(block.get("elements"), f"{at}/elements", least=1, most=25))
     for element, place in elements:
-        check_element(element, place, found, allowed=IN_ACTIONS)
+        check_element(element, place, found, allowed=CLICKED)
     check_action_ids(elements, found)
 
 
 def _context(block: Payload, at: str, found: Findings) -> None:
     found.unknown_fields(block, frozenset({"type", "block_id", "elements"}), at)
     for element, place in found.items(block.get("elements"), f"{at}/elements", least=1, most=10):
-        if element.get("type") == "image":
-            check_element(element, place, found, allowed=frozenset({"image"}))
-        else:
-            found.text_object(element, place, most=3000)
+        found.text_object(element, place, most=3000)
 
 
 def _input(block: Payload, at: str, found: Findings) -> None:
-    fields = {"type", "block_id", "label", "element", "hint", "optional", "dispatch_action"}
+    fields = {"type", "block_id", "label", "element", "hint", "optional"}
     found.unknown_fields(block, frozenset(fields), at)
     found.text(block, "label", at, most=2000, kinds=("plain_text",))
     found.text(block, "hint", at, most=2000, kinds=("plain_text",), required=False)
     found.flag(block, "optional", at)
     element = found.mapping(block.get("element"), f"{at}/element")
     if element is not None:
-        check_element(element, f"{at}/element", found, allowed=IN_INPUT)
-
-
-def _markdown(block: Payload, at: str, found: Findings) -> None:
-    found.string(block, "text", at, most=MARKDOWN, required=True)
-
-
-def _alert(block: Payload, at: str, found: Findings) -> None:
-    found.text(block, "text", at, most=200)
-    if block.get("level", "default") not in ("default", "info", "warning", "error", "success"):
-        found.add(f"{at}/level", "must be one of default, info, warning, error, success")
+        check_element(element, f"{at}/element", found, allowed=FILLED_IN)
 
 
 CHECKS: dict[str, Check] = {
     "section": _section,
     "header": _header,
     "divider": _divider,
-    "image": _image,
     "actions": _actions,
     "context": _context,
     "input": _input,
-    "markdown": _markdown,
-    "rich_text": check_rich_text,
     "table": check_table,
-    "alert": _alert,
 }
-IN_MESSAGES = frozenset(CHECKS) - {"alert"}
-IN_MODALS = frozenset(CHECKS) - {"markdown", "table"}
-IN_HOME = IN_MODALS - {"alert"}
+IN_VIEWS = frozenset(CHECKS) - {"table"}
 
 
 def check_blocks(blocks: object, at: str, found: Findings, *, most: int, allowed: frozenset[str]) -> None:
@@ -200,7 +130,7 @@ def check_blocks(blocks: object, at: str, found: Findings, *, most: int, allowed
 VIEW_BLOCKS = 100
 VIEW_BYTES = 250_000
 _SHARED = {"type", "blocks", "private_metadata", "callback_id", "external_id"}
-_MODAL = frozenset(_SHARED | {"title", "submit", "close", "clear_on_close", "notify_on_close", "submit_disabled"})
+_MODAL = frozenset(_SHARED | {"title", "submit", "close"})
 
 
 def check_view(view: object, *, kind: str) -> Payload:
@@ -221,8 +151,7 @@ def check_view(view: object, *, kind: str) -> Payload:
         found.unknown_fields(view, frozenset(_SHARED), "/view")
     if "blocks" not in view:
         found.add("/view", "missing required field: blocks")
-    allowed = IN_MODALS if kind == "modal" else IN_HOME
-    check_blocks(view.get("blocks", []), "/view/blocks", found, most=VIEW_BLOCKS, allowed=allowed)
+    check_blocks(view.get("blocks", []), "/view/blocks", found, most=VIEW_BLOCKS, allowed=IN_VIEWS)
     if found.messages:
         raise SlackRefusal("invalid_arguments", found.messages)
     return view
@@ -244,7 +173,7 @@ TOTAL_CHARACTERS = 12_000
 BLOCK_OVERHEAD = 20
 """Slack's undocumented sum (slackapi/bolt-js#2509, #2867) counts containers too; this stands for each of them."""
 
-_TEXT_KEYS = ("text", "alt_text", "title", "label", "hint", "placeholder", "description")
+_TEXT_KEYS = ("text", "title", "label", "hint", "placeholder", "description")
 
 
 def check_message(blocks: object) -> None:
@@ -252,24 +181,20 @@ def check_message(blocks: object) -> None:
     if not isinstance(blocks, list):
         raise SlackRefusal("invalid_blocks_format")
     found = Findings()
-    check_blocks(blocks, "/blocks", found, most=MESSAGE_BLOCKS, allowed=IN_MESSAGES)
+    check_blocks(blocks, "/blocks", found, most=MESSAGE_BLOCKS, allowed=frozenset(CHECKS))
     if found.messages:
         raise SlackRefusal("invalid_blocks", found.messages)
     _check_sums(blocks)
 
 
 def _check_sums(blocks: list[Payload]) -> None:
-    markdown = sum(len(block["text"]) for block in blocks if block["type"] == "markdown")
-    if markdown > MARKDOWN:
-        place = "[json-pointer:/blocks]"
-        raise SlackRefusal("invalid_blocks", [f"markdown must be less than {MARKDOWN + 1} characters {place}"])
     tables = [block for block in blocks if block["type"] == "table"]
     if len(tables) > 1:
         raise SlackRefusal("invalid_attachments", ["only_one_table_allowed"])
     if sum(map(characters, tables)) > TABLE_CHARACTERS:
         place = "[json-pointer:/blocks]"
         raise SlackRefusal("invalid_blocks", [f"table must be less than {TABLE_CHARACTERS + 1} characters {place}"])
-    others = [block for block in blocks if block["type"] not in ("markdown", "table")]
+    others = [block for block in blocks if block["type"] != "table"]
     if sum(characters(block) + BLOCK_OVERHEAD for block in others) > TOTAL_CHARACTERS:
         raise SlackRefusal("msg_blocks_too_long")
 

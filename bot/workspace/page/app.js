@@ -104,7 +104,7 @@ function drawChannel(toEnd) {
     fill(pane, h("ol", { class: "messages", "data-testid": "messages", "aria-label": "Messages" }), foot(channel));
   }
   const list = pane.querySelector(".messages");
-  const shown = inOrder().filter((message) => !isReply(message) || message.broadcast);
+  const shown = inOrder().filter((message) => !isReply(message));
   if (shown.length) list.querySelector(".empty")?.remove();
   drawList(list, shown, { redraw: draw, openThread, toEnd });
   if (!shown.length) fill(list, emptyLine(`This is the very beginning of #${channel.name}.`));

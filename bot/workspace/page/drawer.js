@@ -1,36 +1,19 @@
-// The wire: the latest calls and deliveries with their errors, and buttons that make Slack misbehave.
+// The wire: the latest calls and deliveries with their errors.
 
-import { post, read } from "./api.js";
+import { read } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { state } from "./state.js";
 
 const SHOWN = 120;
-const FAULTS = [
-  ["Double-click next", "double-click", {}, "The next click arrives as two clicks"],
-  ["Deliver next twice", "double-delivery", {}, "The next delivery arrives in two envelopes"],
-  ["Hold next delivery", "hold-delivery", {}, "The next delivery waits until it is let through: others overtake it"],
-  ["Let held through", "let-through", {}, "What was held is delivered now"],
-  ["Redeliver last", "redeliver", {}, "The newest delivery arrives again"],
-  ["Drop sockets", "drop-sockets", {}, "Every connection is reset"],
-  ["Refresh sockets", "disconnect", { reason: "refresh_requested" }, "Slack asks for a new connection"],
-  ["429 × 3", "ratelimited", { times: 3, seconds: 2 }, "The next three calls are rate limited"],
-  ["Hold reply 4 s", "hold", { seconds: 4 }, "The next call is done at once and answered late"],
-  ["Lose a reply", "error-after-effect", {}, "The next call is done and answered with an error"],
-  ["All well again", "disarm", {}, "No fault is armed any more"],
-];
 
 export async function openDrawer() {
   const drawer = document.getElementById("drawer");
   drawer.hidden = !drawer.hidden;
   if (drawer.hidden) return;
-  state.wire = (await read("/_control/wire")).entries;
+  state.wire = (await read("/_page/wire")).entries;
   fill(drawer,
     h("header", { class: "pane-head" }, h("h2", {}, "Wire"),
-      h("a", { class: "plain-link", href: "/_control/wire.jsonl", target: "_blank" }, "JSONL"),
       h("button", { type: "button", class: "plain-button", "aria-label": "Close the wire", onclick: openDrawer }, icon("close"))),
-    h("div", { class: "faults" }, FAULTS.map(([label, name, body, title]) => h("button", {
-      type: "button", class: "button fault", title, "data-testid": `fault-${name}`, onclick: () => post(`/_control/faults/${name}`, body),
-    }, label))),
     h("ol", { class: "wire", "data-testid": "wire" }));
   drawWire();
 }
@@ -55,7 +38,7 @@ function line(entry) {
   const show = async () => {
     detail.hidden = !detail.hidden;
     if (detail.hidden) return;
-    const found = (await read("/_control/wire")).entries.find((one) => one.seq === entry.seq);
+    const found = (await read("/_page/wire")).entries.find((one) => one.seq === entry.seq);
     detail.textContent = found ? JSON.stringify({ sent: found.sent, answered: found.answered }, null, 2) : "Not kept any more.";
   };
   return h("li", { class: `wire-line kind-${entry.kind} ${entry.ok ? "" : "is-bad"}`, "data-seq": String(entry.seq) },

@@ -104,37 +104,20 @@ export function link(url, label) {
   return h("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, label);
 }
 
-export function dateOf(target, fallback) {
-  const [, stamp, format, url] = target.split("^");
-  const text = formatDate(Number(stamp), format) ?? fallback ?? stamp;
-  return url ? link(url, text) : h("time", { title: fallback ?? "" }, text);
-}
-
-export function formatDate(seconds, format) {
-  const at = new Date(seconds * 1000);
-  if (Number.isNaN(at.getTime()) || !format) return null;
+// The forms of date that the bot writes: a time, with seconds or without, and a day as people say it.
+function dateOf(target, fallback) {
+  const [, stamp, format] = target.split("^");
+  const at = new Date(Number(stamp) * 1000);
   const say = (options) => at.toLocaleString("en-GB", options);
-  const near = new Map([["yesterday", -1], ["today", 0], ["tomorrow", 1]].map(([name, days]) => {
-    const day = new Date();
-    day.setDate(day.getDate() + days);
-    return [day.toDateString(), name];
-  }));
-  const pretty = (otherwise) => near.get(at.toDateString()) ?? otherwise;
-  const short = say({ day: "numeric", month: "short", year: "numeric" });
-  const long = say({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
-  const full = say({ day: "numeric", month: "long", year: "numeric" });
   const parts = {
-    date_num: at.toISOString().slice(0, 10), date: full, date_short: short, date_long: long,
-    date_pretty: pretty(full), date_short_pretty: pretty(short), date_long_pretty: pretty(long),
     time: say({ hour: "2-digit", minute: "2-digit" }),
     time_secs: say({ hour: "2-digit", minute: "2-digit", second: "2-digit" }),
-    ago: ago((Date.now() - at.getTime()) / 1000),
+    date_short_pretty: dayOf(at) ?? say({ day: "numeric", month: "short", year: "numeric" }),
   };
-  return format.replace(/\{(\w+)\}/g, (whole, name) => parts[name] ?? whole);
+  return h("time", { title: fallback ?? "" }, format.replace(/\{(\w+)\}/g, (whole, name) => parts[name] ?? whole));
 }
 
-function ago(seconds) {
-  const [amount, unit] = seconds < 90 ? [seconds, "second"] : seconds < 5400 ? [seconds / 60, "minute"]
-    : seconds < 129600 ? [seconds / 3600, "hour"] : [seconds / 86400, "day"];
-  return new Intl.RelativeTimeFormat("en").format(-Math.round(amount), unit);
+function dayOf(at) {
+  const day = (days) => new Date(Date.now() + days * 86400000).toDateString();
+  return { [day(-1)]: "yesterday", [day(0)]: "today", [day(1)]: "tomorrow" }[at.toDateString()];
 }

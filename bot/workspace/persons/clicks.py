@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from bot.workspace.deliveries import Delivery
 from bot.workspace.people import CannotDo, Payload, Person
-from bot.workspace.persons.modals import STATEFUL, Outcome, Raw, RawValues, chosen, elements_of, state_of
+from bot.workspace.persons.modals import Outcome, RawValues, elements_of, state_of
 from bot.workspace.views import OpenView
 from bot.workspace.world import StoredMessage, World
 
@@ -22,7 +22,6 @@ class Click(BaseModel):
     ts: str | None = None
     rev: int | None = None
     view_id: str | None = None
-    raw: Raw = None
     values: RawValues = {}
 
 
@@ -40,7 +39,7 @@ async def choose_shortcut(world: World, person: Person, chosen: Chosen) -> Outco
     message = _message(world, person, Click(block_id="", action_id="", channel=chosen.channel, ts=chosen.ts))
     if chosen.callback_id not in known or message.ephemeral_to is not None:
         raise CannotDo("not_rendered", f"There is no shortcut {chosen.callback_id!r} on this message. Look again.")
-    place = _in_message(world, message, None)
+    place = _in_message(world, message)
     payload = {
         "type": "message_action",
         "callback_id": chosen.callback_id,
@@ -68,7 +67,7 @@ def _delivery(world: World, person: Person, at: Click) -> Delivery:
         blocks = view.given["blocks"]
     else:
         message = _message(world, person, at)
-        place = _in_message(world, message, at)
+        place = _in_message(world, message)
         blocks = list(message.blocks)
     element = _element(blocks, at)
     payload = {"type": "block_actions", **_from(world, person), **place, "actions": [_action(world, element, at)]}
@@ -109,7 +108,7 @@ def _view(world: World, person: Person, view_id: str) -> OpenView:
     return view
 
 
-def _in_message(world: World, message: StoredMessage, at: Click | None) -> Payload:
+def _in_message(world: World, message: StoredMessage) -> Payload:
     container = {
         "type": "message",
         "message_ts": message.ts,
@@ -123,7 +122,7 @@ def _in_message(world: World, message: StoredMessage, at: Click | None) -> Paylo
     place: Payload = {
         "container": container,
         "channel": {"id": channel.id, "name": name},
-        "state": {"values": state_of(message.blocks, at.values if at is not None else {})},
+        "state": {"values": {}},
         "response_url": world.response_url(),
     }
     if message.ephemeral_to is None:
@@ -152,10 +151,4 @@ def _action(world: World, element: Payload, at: Click) -> Payload:
         "block_id": at.block_id,
         "action_ts": world.conversations.next_ts(),
     }
-    if element["type"] == "button":
-        action |= {key: element[key] for key in ("text", "value", "style") if key in element}
-    elif element["type"] in STATEFUL or element["type"] == "overflow":
-        action |= chosen(element, at.raw)
-        if "placeholder" in element:
-            action["placeholder"] = element["placeholder"]
-    return action
+    return action | {key: element[key] for key in ("text", "value", "style") if key in element}

@@ -51,7 +51,7 @@ def say(world: World, person: Person, channel_ref: str, text: str, thread_ts: st
     root = world.conversations.find(channel.id, thread_ts) if thread_ts else None
     if thread_ts and root is None:
         raise CannotDo("thread_not_found", f"No message {thread_ts} in #{channel.name}. Answer one that is there.")
-    message = world.conversations.add(
+    return world.conversations.add(
         StoredMessage(
             channel=channel.id,
             ts=world.conversations.next_ts(),
@@ -60,20 +60,6 @@ def say(world: World, person: Person, channel_ref: str, text: str, thread_ts: st
             thread_ts=(root.thread_ts or root.ts) if root else None,
         )
     )
-    _tell_of_mention(world, channel, message)
-    return message
-
-
-def _tell_of_mention(world: World, channel: Channel, message: StoredMessage) -> None:
-    """Send the app the event of a message that mentions it, where it is in the channel."""
-    app = world.cast.app
-    if app.user_id not in channel.members or channel.is_im or f"<@{app.user_id}>" not in message.text:
-        return
-    said = message.on_the_wire(team=world.cast.team_id, app_id=app.app_id)
-    team = world.team_of(message.user)
-    said |= {"user_team": team, "source_team": team, "team": team} if channel.is_ext_shared else {}
-    told = {**said, "type": "app_mention", "channel": channel.id, "event_ts": message.ts}
-    world.deliveries.post_event(told, is_ext_shared=channel.is_ext_shared)
 
 
 def open_home(world: World, person: Person) -> None:
@@ -127,7 +113,7 @@ async def run_command(
         "user_id": person.id,
         "user_name": person.name,
         "command": command.command,
-        "text": with_marks(text, world.directory, labelled=True) if command.should_escape else text,
+        "text": with_marks(text, world.directory, labelled=True),
         "api_app_id": world.cast.app.app_id,
         "is_enterprise_install": "false",
         "response_url": world.response_url(),

@@ -18,20 +18,10 @@ RawValues = dict[str, dict[str, Raw]]
 
 _SINGLE = {
     "users_select": ("selected_user", "initial_user"),
-    "channels_select": ("selected_channel", "initial_channel"),
-    "conversations_select": ("selected_conversation", "initial_conversation"),
     "datepicker": ("selected_date", "initial_date"),
-    "timepicker": ("selected_time", "initial_time"),
     "plain_text_input": ("value", "initial_value"),
-    "number_input": ("value", "initial_value"),
 }
-STATEFUL = frozenset(_SINGLE) | {
-    "static_select",
-    "multi_static_select",
-    "radio_buttons",
-    "checkboxes",
-    "multi_users_select",
-}
+STATEFUL = frozenset(_SINGLE) | {"static_select", "checkboxes"}
 
 
 def elements_of(block: Payload) -> Iterator[Payload]:
@@ -43,23 +33,14 @@ def elements_of(block: Payload) -> Iterator[Payload]:
         yield block["accessory"]
 
 
-def options_of(element: Payload) -> list[Payload]:
-    options = list(element.get("options") or ())
-    for group in element.get("option_groups") or ():
-        options += group["options"]
-    return options
-
-
 def chosen(element: Payload, raw: Raw) -> Payload:
     """The value of an element as interaction payloads carry it; raises CannotDo for what is not offered."""
     kind = element["type"]
     if kind in _SINGLE:
         return {_SINGLE[kind][0]: raw or None}
     values = raw if isinstance(raw, list) else ([raw] if raw else [])
-    if kind == "multi_users_select":
-        return {"selected_users": values}
     options = [_option(element, value) for value in values]
-    if kind in ("checkboxes", "multi_static_select"):
+    if kind == "checkboxes":
         return {"selected_options": options}
     return {"selected_option": options[0] if options else None}
 
@@ -68,9 +49,7 @@ def initial(element: Payload) -> Payload:
     kind = element["type"]
     if kind in _SINGLE:
         return {_SINGLE[kind][0]: element.get(_SINGLE[kind][1])}
-    if kind == "multi_users_select":
-        return {"selected_users": element.get("initial_users") or []}
-    if kind in ("checkboxes", "multi_static_select"):
+    if kind == "checkboxes":
         return {"selected_options": element.get("initial_options") or []}
     return {"selected_option": element.get("initial_option")}
 
@@ -97,23 +76,21 @@ def missing(blocks: Iterable[Payload], values: Payload) -> dict[str, str]:
             continue
         element = block["element"]
         state = values[block["block_id"]][element["action_id"]]
-        value = next(iter([v for k, v in state.items() if k != "type"]), None)
+        value = next((v for k, v in state.items() if k != "type"), None)
         if not value:
             if not block.get("optional"):
                 errors[block["block_id"]] = "Please complete this required field."
-        elif isinstance(value, str):
-            if len(value) < element.get("min_length", 0):
-                errors[block["block_id"]] = f"Must be at least {element['min_length']} characters."
-            elif len(value) > element.get("max_length", 3000):
-                errors[block["block_id"]] = f"Must be at most {element.get('max_length', 3000)} characters."
+        elif isinstance(value, str) and len(value) > element.get("max_length", 3000):
+            errors[block["block_id"]] = f"Must be at most {element.get('max_length', 3000)} characters."
     return errors
 
 
 def _option(element: Payload, value: str) -> Payload:
-    for option in options_of(element):
+    options: list[Payload] = element["options"]
+    for option in options:
         if option.get("value") == value:
             return option
-    offered = ", ".join(repr(option.get("value")) for option in options_of(element))
+    offered = ", ".join(repr(option.get("value")) for option in options)
     raise CannotDo("no_such_option", f"{value!r} is not offered. Offered: {offered}. Choose one of these.")
 
 
@@ -160,33 +137,23 @@ async def submit(world: World, person: Person, view_id: str, values: RawValues) 
     return Outcome(outcome="invalid" if errors else "acked", took_ms=ack.took_ms, errors=errors)
 
 
-async def close(world: World, person: Person, view_id: str, *, whole_stack: bool = False) -> Outcome:
-    """Close a modal; the app hears of it when the view asked for that."""
+def close(world: World, person: Person, view_id: str) -> Outcome:
+    """Close a modal."""
     view = _open_view(world, person, view_id)
-    world.views.close(person.id, None if whole_stack else view)
-    if not view.given.get("notify_on_close"):
-        return Outcome(outcome="done")
-    payload = {
-        "type": "view_closed",
-        **_who(world, person),
-        "view": view.on_the_wire(world.cast),
-        "is_cleared": whole_stack,
-    }
-    return Outcome.of(await world.deliveries.send(Delivery(kind="interactive", payload=payload)))
+    world.views.close(person.id, view)
+    return Outcome(outcome="done")
 
 
 def _apply(world: World, person: Person, view: OpenView, answer: Payload) -> dict[str, str]:
     match answer.get("response_action"):
         case None:
             world.views.close(person.id, view)
-        case "clear":
-            world.views.close(person.id)
         case "update":
             given = checked_view(answer.get("view"), "modal")
             if (current := world.views.find(view.id)) is not None:
-                world.views.update(current, given, None)
+                world.views.update(current, given)
         case "push":
-            world.views.push(person.id, checked_view(answer.get("view"), "modal"), world.rules.modal_depth)
+            world.views.push(person.id, checked_view(answer.get("view"), "modal"))
         case "errors":
             return _errors(view, answer.get("errors"))
         case unknown:
@@ -221,12 +188,9 @@ def _who(world: World, person: Person) -> Payload:
     }
 
 
-_CONTENT = ("text", "blocks", "attachments")
-
-
 def answer_command(world: World, person: Person, channel: str, ack_payload: Payload | None) -> None:
     """Post what an acknowledgement of a slash command carries, if anything, for this person alone."""
-    if not ack_payload or not any(ack_payload.get(key) for key in _CONTENT):
+    if not ack_payload or not any(ack_payload.get(key) for key in ("text", "blocks")):
         return
     try:
         content = content_of(Call("answer of a slash command", None, ack_payload), text_limit=40_000)
@@ -241,7 +205,6 @@ def answer_command(world: World, person: Person, channel: str, ack_payload: Payl
             bot_id=world.cast.app.bot_id,
             text=content.text,
             blocks=content.blocks,
-            attachments=content.attachments,
             ephemeral_to=person.id,
         )
     )
