@@ -229,7 +229,7 @@ def _unseen(run: JobRun) -> NotSeen:
         )
     return NotSeen(
         source=source,
-        reason="Flink told neither all of its checkpoint settings nor the path of a checkpoint.",
+        reason="Flink shows neither all of its checkpoint settings nor the path of a checkpoint.",
         remedy="Ask again when a checkpoint has completed.",
     )
 

@@ -52,7 +52,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         measures=(
             Measure(name="terms that hold", value=sum(term.holds is True for term in terms), unit="terms"),
             Measure(name="terms that do not hold", value=sum(term.holds is False for term in terms), unit="terms"),
-            Measure(name="terms that cannot be told", value=sum(term.holds is None for term in terms), unit="terms"),
+            Measure(name="terms that are not known", value=sum(term.holds is None for term in terms), unit="terms"),
         ),
         columns=("of", "term", "holds", "observed", "what to do"),
         rows=tuple(_row(each) for each in _broken_first(found)[:MAX_ROWS]),
@@ -65,7 +65,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 def _judged(terms: Sequence[Term], unseen: Sequence[NotSeen]) -> tuple[Verdict, str]:
     broken = [term for term in terms if term.holds is False]
     untold = sum(term.holds is None for term in terms)
-    cannot = f"; {counted(untold, 'term')} cannot be told" if untold else ""
+    cannot = f"; {counted(untold, 'term')} are not known" if untold else ""
     if broken:
         does = "does" if len(broken) == 1 else "do"
         first = f"{broken[0].promise} {broken[0].observed}".rstrip(".")
@@ -74,7 +74,7 @@ def _judged(terms: Sequence[Term], unseen: Sequence[NotSeen]) -> tuple[Verdict, 
             f"{len(broken)} of {counted(len(terms), 'term')} {does} not hold{cannot}. The first: {first}.",
         )
     if terms and untold == len(terms) and not unseen:
-        return Verdict.INCONCLUSIVE, f"None of {counted(untold, 'term')} can be told yet."
+        return Verdict.INCONCLUSIVE, f"None of {counted(untold, 'term')} is known yet."
     kept = f"{len(terms) - untold} of {counted(len(terms), 'term')} hold and none is broken"
     if unseen:
         return Verdict.INCONCLUSIVE, f"{kept}{cannot}: {unseen[0].reason}"
@@ -88,7 +88,7 @@ def _fresh(spark: SparkSession, ask: Ask) -> ReviewFinding:
     told = freshness.answer(spark, ask).finding
     age = told.event_age_s if isinstance(told, FreshnessFinding) else None
     if age is None:
-        return fresh_term(promised, "Its age cannot be told.", None)
+        return fresh_term(promised, "Its age is not known.", None)
     observed = f"It was {span(timedelta(seconds=age))} old when the metadata was read."
     return fresh_term(promised, observed, timedelta(seconds=age) <= promised)
 

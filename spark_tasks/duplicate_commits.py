@@ -342,7 +342,7 @@ def runs_apart(ask: Ask, reach: Reach, commits: Sequence[Snapshot], covered: Cov
         return None
     return NotSeen(
         source="contract.position",
-        reason=f"Whether {len(runs)} runs brought the same part of the source cannot be told: the files of "
+        reason=f"Whether {len(runs)} runs brought the same part of the source is not known: the files of "
         f"{ask.observation.table.name} state no comparable bounds of a position or event time.",
         remedy="Name position (with position_partition) or event_time in the contract, and keep their metrics.",
     )

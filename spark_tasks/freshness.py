@@ -89,7 +89,7 @@ def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[Timed], unseen: 
         unseen = (*unseen, _unpromised(ask))
     elif finding.promised_s is not None and finding.event_age_s is None:
         verdict = Verdict.INCONCLUSIVE
-        headline = f"{_ages(finding)}; how old the newest event is cannot be told."
+        headline = f"{_ages(finding)}; how old the newest event is, is not known."
     else:
         verdict, headline = Verdict.RULED_OUT, f"{_ages(finding)}, as promised."
     return Answer(

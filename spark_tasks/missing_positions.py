@@ -85,7 +85,7 @@ def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[Pa
             raise
         brought = NotSeen(
             source=f"files of {ask.observation.table.name} that the window added",
-            reason="A file that the window added is gone from storage, so whether it held positions behind the last "
+            reason="A file that the window added is gone from storage. Whether it held positions behind the last "
             "live row, which were deleted, is not known.",
             remedy="Look by missing_files whether the table still needs it; else ask again with a window that begins "
             "after the deletion.",

@@ -62,7 +62,7 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
         headline=headline,
         measures=(
             Measure(name="runs above the waterline", value=len(above), unit="runs"),
-            Measure(name="runs whose snapshot is not told", value=len(unclear), unit="runs"),
+            Measure(name="runs whose snapshot is not known", value=len(unclear), unit="runs"),
             Measure(name="observed runs", value=finding.runs_checked, unit="runs"),
         ),
         columns=("consumer", "read at", "snapshot", "why", "run"),

@@ -87,7 +87,7 @@ def other_records(ask: Ask, rows: int) -> NotSeen:
     return not_told_apart(
         ask,
         f"{counted(rows, 'row')} of the window {carry} a position that a row of another key had before",
-        "Whether records like these came again is not known.",
+        "Whether records like these are repeated is not known.",
     )
 
 
@@ -386,7 +386,7 @@ def judge(ask: Ask, reach: Reach, facts: Facts) -> Answer:
     rows = facts.checked + facts.bare
     unseen = (
         *((other_records(ask, facts.strangers),) if facts.strangers else ()),
-        *((without_position(ask, identity[-1], facts.bare, rows, "these came again"),) if facts.bare else ()),
+        *((without_position(ask, identity[-1], facts.bare, rows, "these are repeated"),) if facts.bare else ()),
         *mixes(reach.main),
         *cut_off(ask, reach),
         *added_since(table, begin_of(reach), identity),
@@ -402,7 +402,7 @@ def judge(ask: Ask, reach: Reach, facts: Facts) -> Answer:
         ),
         within_commit=facts.within,
     )
-    headline = "No commit of the window brought rows, so none came again."
+    headline = "No commit of the window brought rows, so none is repeated."
     if facts.replayed:
         headline = came_again(ask, finding)
     elif rows:
@@ -412,7 +412,7 @@ def judge(ask: Ask, reach: Reach, facts: Facts) -> Answer:
     if facts.replayed or facts.within:
         verdict, headline = Verdict.CONFIRMED, " ".join((headline, *(each.reason for each in unseen[:2])))
     elif unseen:
-        headline = f"No row came again as far as can be seen; {unseen[0].reason}"
+        headline = f"No row is repeated as far as can be seen; {unseen[0].reason}"
     lost = {s.snapshot_id for s in table.rolled_back}
     return Answer(
         verdict=verdict,

@@ -252,10 +252,10 @@ def _not_counted(filling: Filling) -> NotSeen:
     files = f"{filling.untold:,} of {counted(filling.files, 'file')}"
     return NotSeen(
         source=f"nulls in column {column}",
-        reason=f"The contract says that column {column} is never null; a count of its nulls is lacking in {files} of "
+        reason=f"The contract says that column {column} is never null. A count of its nulls is lacking in {files} of "
         "the job's, so whether that is kept is not known.",
-        remedy=f"Have the table require it, or keep its counts (write.metadata.metrics.column.{column} = counts; by "
-        "default only the first 100 columns have any); until then count its nulls with a query.",
+        remedy=f"Have the table require it, or keep its counts (write.metadata.metrics.column.{column} = counts). "
+        "By default only the first 100 columns have any. Until then count its nulls with a query.",
     )
 
 

@@ -29,9 +29,11 @@ def write_case(path: Path, saved: SavedCase, masking: Masking) -> None:
 
 
 def check_free(path: Path) -> None:
-    """Raises BadConfiguration if `path` exists. Checked before the diagnosis, which takes a while."""
+    """Raises BadConfiguration if `path` exists or has no folder. Checked before the diagnosis, which takes a while."""
     if path.exists():
         raise _unwritable(path, "one that is there already")
+    if not path.parent.is_dir():
+        raise _unwritable(path, "no such folder")
 
 
 def _unwritable(path: Path, found: str) -> BadConfiguration:

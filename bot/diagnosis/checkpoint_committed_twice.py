@@ -176,7 +176,7 @@ def _matches(
         )
     elif in_doubt:
         reasons.append(
-            "Its own files cannot be taken out alone: among the rows that came again they may hold others, which "
+            "Its own files cannot be taken out alone: beside the repeated rows they may hold others, which "
             "nothing else in the table holds."
         )
     else:

@@ -230,7 +230,7 @@ def _nothing_there(files: int, asks: tuple[str, ...]) -> CannotTell:
     """A clean-up of what is young takes all files of a window, too: those of older commits then tell."""
     return CannotTell(
         missing=(
-            f"the storage itself: none of the {files} data and delete files that were looked for is there, so rights, "
+            f"the storage itself: none of the {files} data and delete files that were looked for is there. Rights, "
             "scheme or the storage are more likely than a deletion",
         ),
         asks=asks,
@@ -294,8 +294,8 @@ def _pin(found: UnreadableFilesFinding, last: SnapshotId | None) -> str:
         return f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
     if found.added_by is None or found.without_list is None:
         return (
-            f"The record names {len(found.files)} of {found.count} files: which snapshot lies below all of them cannot "
-            "be told. Collect unreadable_files again before readers are pinned."
+            f"The record names {len(found.files)} of {found.count} files: which snapshot lies below all of them is not "
+            "known. Collect unreadable_files again before readers are pinned."
         )
     return "No listed snapshot lies below them, so no older state can be read either."
 

@@ -85,7 +85,7 @@ def _silent(case: Case, start: EmptyStart) -> Matches:
         *_how_it_started(start),
         *_completed(case, start),
         f"Nothing of it was committed since {short(start.last_before)}, and nothing will be until its ids pass "
-        f"{start.reached}; what it read until then is lost to the table.",
+        f"{start.reached}. What it read until then is lost to the table.",
         *_rows_said(case, start),
     ]
     return Matches(
@@ -105,7 +105,7 @@ def _came_again(case: Case, start: EmptyStart) -> Excluded | None:
         return None
     return Excluded(
         reason=f"Run {short_job(start.run)} started without state under its old id, and its commits up to checkpoint "
-        f"{start.reached} were dropped; their rows came again since: every source position of them is in the table."
+        f"{start.reached} were dropped; their rows were read again since: every position of them is in the table."
     )
 
 

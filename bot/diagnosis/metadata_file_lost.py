@@ -86,7 +86,7 @@ def _unlisted(case: Case, found: UnreadableFilesFinding) -> Matches:
     is_head = table.head in commits or not commits
     last, why_none = _readable(case, commits)
     back = (
-        f"The newest snapshot on main whose manifest list is there is {short(last)}; going back to it is a "
+        f"The newest snapshot on main whose manifest list is there is {short(last)}. Going back to it is a "
         "rollback, so the job must be restored to the restore point that pairs with it."
         if last is not None
         else why_none
@@ -141,7 +141,7 @@ def _readable(case: Case, broken: tuple[SnapshotId, ...]) -> tuple[SnapshotId | 
         is_known = table.place_of(first) > table.place_of(broken[-1])
     if not is_known:
         return None, (
-            "More manifest lists are gone than the record names: which snapshot still has its own cannot be told. "
+            "More manifest lists are gone than the record names: which snapshot still has its own is not known. "
             "Collect unreadable_files again, over a shorter window."
         )
     if first != table.head and first not in {s.snapshot_id for s in case.window.of(table)}:
@@ -154,6 +154,6 @@ def _readable(case: Case, broken: tuple[SnapshotId, ...]) -> tuple[SnapshotId | 
 
 def _listed(commits: tuple[SnapshotId, ...]) -> str:
     if not commits:
-        return "not told"
+        return "not known"
     more = f" and {len(commits) - 4} more" if len(commits) > 4 else ""
     return f"{', '.join(short(each) for each in commits[:4])}{more}"

@@ -27,7 +27,7 @@ from bot.observation.sentences import clock_time, counted
 
 _TAKES_ROWS = frozenset({"delete", "replace"})
 """Operations with which no table begins: they need rows that were there before."""
-_BY_HAND = "mend what keeps the job from committing, then start it by hand"
+_BY_HAND = "fix what keeps the job from committing, then start it by hand"
 
 
 def never_committed(case: Case, why: str) -> Matches | CannotTell | None:
@@ -252,7 +252,7 @@ def _whence(case: Case) -> str:
     )
     return (
         f"{seen} pairs with the table or one of its older states. Look for one elsewhere, such as a backup or the "
-        f"storage's own versions; else start the job without state, its source set to go on after {_reached(case)}: "
+        f"storage's own versions. Else start the job without state, its source set to go on after {_reached(case)}: "
         "windows and aggregates then begin at nothing."
     )
 

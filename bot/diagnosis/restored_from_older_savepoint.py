@@ -151,7 +151,7 @@ def _came_out_whole(case: Case, first: SnapshotId) -> str:
         return "An approved repair came after it: there is nothing to take back any more."
     if (upsert := why_upsert(case)) is not None:
         return (
-            f"{upsert} Rows that came again replaced themselves; until the run has passed where the other stood, "
+            f"{upsert} Repeated rows replaced themselves; until the run has passed where the other stood, "
             "readers see older values."
         )
     return (

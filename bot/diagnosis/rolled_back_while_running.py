@@ -153,7 +153,7 @@ def _matches(
             f"No restore point pairs with {short(found.target)} or an earlier snapshot: a rewind is impossible."
         )
     lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
-    how = ", and rows that it lost have not come again"
+    how = ", and rows that it lost are still missing"
     if writer in found.runs:
         how = f" while run {short_job(writer)} was running"
     elif is_held:
@@ -234,7 +234,7 @@ def _why_not(case: Case, found: Sequence[tuple[Rollback, KnownOutcome]]) -> str:
         how = {
             Outcome.READ_AGAIN: f"{who} from there or below since, so it reads again what main lost",
             Outcome.NOBODY: "no run of the job goes on from what it lost",
-        }.get(told.outcome, "no source position that it lost is missing: the rows were put back")
+        }.get(told.outcome, "no source position that it lost is missing: the rows were restored")
         return f"Main was rolled back to {short(rollback.target)}, but {how}."
     table = case.observation.table
     aside = sum(1 for s in table.snapshots if s.snapshot_id not in table.chain_ids)

@@ -43,8 +43,8 @@ def of_another_sink(case: Case) -> str | None:
     whose = f"checkpoint {leak.checkpoint_id} of run {short_job(leak.job_id)}, whose sink was {leak.operator_id[:6]}"
     sink = f"whose sink is {next(iter(known))[:6]}" if known else "which has not shown its sink yet"
     return (
-        f"whether the restore point of run {short_job(run.job_id)}, {sink}, owed {rows_of((leak,))} of {whose}: under "
-        f"another id they are lost. {leak.reason}"
+        f"whether the restore point of run {short_job(run.job_id)}, {sink}, still had to commit "
+        f"{rows_of((leak,))} of {whose}: under another id they are lost. {leak.reason}"
     )
 
 
@@ -113,7 +113,8 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(missing,), asks=("leaked_manifests",))
     if left:
         return root_in_doubt(case) or Excluded(
-            reason=f"{left[-1][0].shown_by} What it owed came again: every source position of it is in the table."
+            reason=f"{left[-1][0].shown_by} What it still had to commit was read again: every source "
+            "position of it is in the table."
         )
     if not changes:
         return Excluded(
@@ -122,7 +123,7 @@ def examine(case: Case) -> Examined:
     newest = changes[-1]
     return Excluded(
         reason=f"{newest.shown_by} But no Flink manifest above {short(newest.last)} is left under the old id: it "
-        "owed nothing, as when a uid is changed on purpose."
+        "had nothing left to commit, as when a uid is changed on purpose."
         + ("" if len(changes) == 1 else f" Nor was anything left at {counted(len(changes) - 1, 'earlier change')}.")
     )
 
@@ -188,7 +189,7 @@ def _silent_change(case: Case) -> Change | None:
     since = (
         f"and its sink is {next(iter(committers))[:6]}, no longer {newest.operator_id[:6]}"
         if committers
-        else "and has completed checkpoints since, without committing what the state it came from still owed"
+        else "and has completed checkpoints since, without committing what was pending in the state it came from"
     )
     return Change(
         before=newest.operator_id,
@@ -246,11 +247,11 @@ def _matches(case: Case, owing: list[tuple[Change, tuple[LeakedManifest, ...]]])
     owed = tuple(leak for _change, left in owing for leak in left)
     appendable = can_be_appended(case, owed)
     return Matches(
-        headline=f"The sink came back under another uid, and {rows_of(owed)} that its old state owed were never "
+        headline=f"The sink came back under another uid, and {rows_of(owed)} pending in its old state were never "
         "committed.",
         reasons=(
             *(said for change, left in owing for said in (change.shown_by, in_words(left))),
-            "The source went on behind these rows, so no restart reads them again; append them once, and only if "
+            "The source went on behind these rows, so no restart reads them again. Append them once, and only if "
             "their keys are not in the table."
             if appendable
             else "They cannot be appended as they are: replay what is missing of their source range.",

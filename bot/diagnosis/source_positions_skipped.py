@@ -255,7 +255,7 @@ def _may_have_been_written(case: Case) -> CannotTell | None:
         return CannotTell(
             missing=(
                 f"whether the missing rows are those of {counted(len(untold), 'Flink manifest')} that may still be "
-                "committed, or of which nobody can tell whether they were read again; the first is of checkpoint "
+                "committed, or may have been read again. The first is of checkpoint "
                 f"{untold[0].checkpoint_id} of run {short_job(untold[0].job_id)}",
             )
         )
@@ -302,7 +302,7 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
     is_gone = _is_lost_for_good(case, found, may_be_written=may_be_written)
     if gone:
         reasons.append(
-            f"No commit that is listed, no other writer and no leaked Flink manifest holds these rows; but "
+            f"No commit that is listed, no other writer and no leaked Flink manifest holds these rows. But "
             f"{counted(gone, 'commit')} between those on main {'is' if gone == 1 else 'are'} not listed any more: they "
             "may have been written, rolled back and expired."
         )

@@ -245,10 +245,10 @@ def _who_stays(case: Case, stays: JobId, goes: JobId, *, is_contained: bool) -> 
             f"{chosen}."
         )
     if case.keeps == stays:
-        return f"People chose run {other} to stay. The rows of run {one} are told by its snapshots."
+        return f"People chose run {other} to stay. The snapshots of run {one} show its rows."
     return (
         f"Run {one} came later and is taken for the fork; if it is the one to keep, propose resolve_fork keep={one}. "
-        "The rows of the stopped one are told by its snapshots."
+        "The snapshots of the stopped one show its rows."
     )
 
 

@@ -127,7 +127,7 @@ def may_be_replaced_and_expired(case: Case) -> str | None:
         f"whether main had rows of the job before {short(root.snapshot_id)}, with which it begins anew, without a "
         f"parent: by the sequence numbers, {counted(gone, 'older snapshot')} {are} listed no more. The table may have "
         "been replaced under its job, and what it lost so has expired. Look who has replaced it, and whether its rows "
-        f"were put back; of what came since, ask with a window that begins after {short(root.snapshot_id)}"
+        f"were restored; of what came since, ask with a window that begins after {short(root.snapshot_id)}"
     )
 
 

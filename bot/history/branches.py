@@ -64,13 +64,13 @@ def told_of(branch: str, commits: Sequence[Snapshot]) -> BesideMain:
 
 
 def in_words(branches: Sequence[BesideMain]) -> str:
-    """` Not of main, and not told here: 3 commits on branch audit (Flink run b92e04, rows +30, at …421007).`; empty
+    """` Not of main, and not included here: 3 commits on branch audit (Flink run b92e04, rows +30, at …421007).`; empty
     without any."""
     if not branches:
         return ""
     told = "; ".join(_one(each) for each in branches[:_TOLD])
     more = f"; and {len(branches) - _TOLD} more branches" if len(branches) > _TOLD else ""
-    return f" Not of main, and not told here: {told}{more}."
+    return f" Not of main, and not included here: {told}{more}."
 
 
 def _one(each: BesideMain) -> str:

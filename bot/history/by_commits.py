@@ -62,7 +62,7 @@ def _left_out(case: Case) -> tuple[str, tuple[str, ...]] | None:
     inside = {s.snapshot_id for s in case.window.of(case.observation.table)}
     for lost in case.observation.table.rolled_back:
         if lost.adds_rows and lost.snapshot_id in inside:
-            return f"whether the rows of {short(lost.snapshot_id)}, which main has lost, came again", ()
+            return f"whether the rows of {short(lost.snapshot_id)}, which main has lost, were read again", ()
     return None
 
 

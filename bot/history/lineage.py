@@ -267,7 +267,7 @@ class Lineage:
             number = lost.checkpoint_id or 0
             is_of_it = (lost.job_id, lost.operator_id) == (end.job_id, end.operator_id)
             if is_of_it and number > reached and point.checkpoint_id > reached and lost.adds_rows:
-                return f"whether the rows of {short(lost.snapshot_id)} come again: the state has read them"
+                return f"whether the rows of {short(lost.snapshot_id)} are read again: the state has read them"
         listing = self.case.observation.flink_manifests
         if isinstance(listing, NotSeen):
             return f"{listing.source}: {listing.reason} {listing.remedy}"

@@ -190,7 +190,7 @@ def _once(case: Case, rows: Counted) -> Wrong | Unproven | None:
     if case.replayed is None or not all(rows.looked_at(_REPEATS, later) for _, later in ranges):
         return Unproven(f"{_REPEATS}, to tell whether rows came twice: {said}, though no key lives twice", (_REPEATS,))
     if case.replayed.replayed:
-        return Unproven(f"why {counted(case.replayed.replayed, 'row')} came again under other keys: {said}")
+        return Unproven(f"why {counted(case.replayed.replayed, 'row')} are there again under other keys: {said}")
     return None
 
 
@@ -279,7 +279,7 @@ def _by_position(line: Lineage, rows: Counted, seen: Sequence[Snapshot]) -> Proo
         if high < rows.tops.get(partition, high):
             shown = [contract.shown(contract.position, each) for each in (high, rows.tops[partition])]
             behind = f"{who} has come to {shown[0]}, and main has rows up to {shown[1]}"
-            return Unproven(f"whether rows come again: {behind}", ROWS)
+            return Unproven(f"whether rows are repeated: {behind}", ROWS)
     return None
 
 

@@ -174,7 +174,7 @@ def for_rewind(case: Case, last_good: SnapshotId) -> Ranking:
             where = "was rolled back" if is_lost else f"is above {short(last_good)}, the last good one"
             return f"It pairs with {short(point.snapshot_id)}, which {where}."
         if not _speaks_for_its_run(case, table.by_id[point.snapshot_id]):
-            return f"Repair {short(point.snapshot_id)} has put back its commit above commits of another run."
+            return f"Repair {short(point.snapshot_id)} has restored its commit above commits of another run."
         return _of_its_own_start(restores, stored, point)
 
     found = ranked(in_evidence(restores), fits, lasting=True)

@@ -148,7 +148,7 @@ class Restores:
             return (
                 PairVerdict.BEHIND,
                 None,
-                "It was taken with drain: true: the job had told its operators that its input was at its end, so "
+                "It was taken with drain: true: the job's operators took its input to be at its end, so "
                 "windows and timers have fired. Iceberg's V1 sink, started from it, never commits again (F5); V2 would "
                 "go on.",
             )
@@ -166,7 +166,7 @@ class Restores:
             return (
                 PairVerdict.UNPAIRABLE,
                 None,
-                f"Run {run} has counted its checkpoints from the beginning again, and this file is from none of the "
+                f"Run {run} has counted its checkpoints from the beginning again. This file is from none of the "
                 f"times at which it was at checkpoint {stored.checkpoint_id}: nothing tells of which start it is, as "
                 "of a copy that was made later.",
             )
@@ -265,7 +265,7 @@ class Restores:
         told = (put_back.job_id, put_back.checkpoint_id)
         lost = [s for s in self.table.snapshots if not s.is_repair and (s.job_id, s.checkpoint_id) == told]
         why = (
-            f"Repair {short(put_back.snapshot_id)} has put back what checkpoint {put_back.checkpoint_id} of run "
+            f"Repair {short(put_back.snapshot_id)} has restored what checkpoint {put_back.checkpoint_id} of run "
             f"{short_job(put_back.job_id)} had committed, above commits of another run, which this state does not hold"
         )
         if not lost:

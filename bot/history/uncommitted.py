@@ -264,8 +264,8 @@ def _passed_over(
         return _read_again(back, leak)
     if not owing and (run is None or not (_ran_through(leak, run) or _was_completed(leak, run))):
         return LeakStanding.UNTOLD, (
-            f"{head}. Whether checkpoint {leak.checkpoint_id} was completed, and passed over, or was still in progress "
-            "when the job went down, and was read again, is shown neither by Flink nor by a restore point."
+            f"{head}. Neither Flink nor a restore point shows what became of checkpoint {leak.checkpoint_id}. It may "
+            "have completed and been passed over, or have been in progress when the job went down, and read again."
         )
     if (later := _of_untold_start(leak, world, behind)) is not None:
         return (

@@ -132,7 +132,7 @@ class Consumer(Record):
             raise ValueError(f"e-mail addresses like revenue@acme.example, and {bad!r} is none")
         if self.webhook is not None and "@" in re.split("[/?#]", self.webhook.partition("://")[2])[0]:
             raise ValueError(
-                "a webhook without user and password before its host; every notice is signed by "
+                "a webhook without user and password before its host. Every notice is signed by "
                 "WATERLINE_WEBHOOK_SECRET, which the receiver, or a proxy before it, can ask for instead"
             )
         return self

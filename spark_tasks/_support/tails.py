@@ -390,7 +390,7 @@ def _too_much(ask: Ask, oldest: Snapshot, many: int, found: str) -> NotSeen:
     return NotSeen(
         source=f"what lay below snapshot {oldest.snapshot_id} of {ask.observation.table.name}",
         reason="The commits below it have expired, and which source partitions the newest of them wrote is not known: "
-        f"that would be told by {found}.",
+        f"{found} would show that.",
         remedy=f"Ask again with a window that begins {many} commits later, or ask the source whether each of its "
         "partitions goes on.",
     )

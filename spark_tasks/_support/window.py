@@ -114,8 +114,8 @@ def begin_expired(ask: Ask, reach: Reach) -> NotSeen:
             reason="The snapshot where the window begins is no longer listed, and the table's first commit is: that "
             "snapshot was of a former table of this name, or of a line that main has left, so what lay below is not "
             "known.",
-            remedy="Ask whether the table was dropped and made anew; if so, compare with the source from its beginning "
-            "on, and ask again with a window that begins at a listed snapshot.",
+            remedy="Ask whether the table was dropped and made anew. If so, compare with the source from its beginning "
+            "on. Then ask again with a window that begins at a listed snapshot.",
         )
     at = f"snapshot {since}" if since is not None else f"what lay below snapshot {reach.main[0].snapshot_id}"
     return NotSeen(

@@ -73,7 +73,7 @@ def answers(task: Task) -> Callable[[_Answers], _Answers]:
             try:
                 return answer(spark, ask)
             except Inconclusive as error:
-                return could_not(f"{task.title} cannot be told: {str(error).rstrip('.')}.", *error.missing)
+                return could_not(f"{task.title}: no answer. {str(error).rstrip('.')}.", *error.missing)
 
         return told
 

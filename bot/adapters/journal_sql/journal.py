@@ -27,8 +27,8 @@ def count_with_delivery(connection: Connection, entries: int, by: str) -> None:
     What the bot writes on the way, on its own account (the end of a hold, evidence that it collects first), does not
     show that the person's act was carried out, and is not counted.
 
-    Raises CouldNotKeep where the delivery was claimed anew meanwhile, because this process was not heard of for
-    seconds: what that claim writes counts, and nothing of this is written.
+    Raises CouldNotKeep where the delivery was claimed anew meanwhile, because this process had lost its lock: what that
+    claim writes counts, and nothing of this is written.
     """
     tied = TIED_TO.get()
     if tied is None or by == WATERLINE:
@@ -38,7 +38,7 @@ def count_with_delivery(connection: Connection, entries: int, by: str) -> None:
     if connection.execute(mine.values(written=INBOX.c.written + entries)).rowcount != 1:
         raise CouldNotKeep(
             "Another process now works on this request.",
-            "This process sent no heartbeat for some seconds, and another process took its work over.",
+            "This process had lost its hold on the record for a moment, and another one took its work over.",
             "Nothing was written here. The other process answers.",
         )
 

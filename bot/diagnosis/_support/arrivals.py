@@ -159,8 +159,8 @@ def untold_silence(case: Case, run: JobRun) -> str | None:
         return None
     return (
         f"whether run {short_job(run.job_id)} should have committed by now, even without rows: {long.at_most} "
-        f"checkpoints may have passed from {long.since} to {long.until}, and Flink does not tell all restores, failed "
-        "checkpoints and savepoints among them, for which a sink is silent for longer; its next commit settles it"
+        f"checkpoints may have passed from {long.since} to {long.until}, and Flink does not list all restores, failed "
+        "checkpoints and savepoints. For these a sink is silent for longer; its next commit decides"
     )
 
 

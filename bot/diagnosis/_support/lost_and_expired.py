@@ -92,6 +92,6 @@ def _what_next(case: Case) -> str:
         named = case.contract.position_partition
         return f"Ask again when the job has committed rows{'' if named is None else f' {SEVERAL} times more'}"
     return (
-        "No run is alive to commit: look who has moved main, and start the job from a restore point that carries the "
-        "very checkpoint of main's newest commit (`/waterline run checkpoint_pairing` lists them); ask again then"
+        "No run is alive to commit. Look who has moved main, and start the job from a restore point that carries the "
+        "very checkpoint of main's newest commit (`/waterline run checkpoint_pairing` lists them). Ask again then"
     )

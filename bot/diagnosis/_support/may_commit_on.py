@@ -16,7 +16,7 @@ from bot.observation.sentences import clock_time, counted
 from bot.observation.table import Snapshot
 
 _ELSEWHERE = (
-    "look for it on every cluster on which the job may run, and name that cluster in the configuration; a job that is "
+    "look for it on every cluster on which the job may run, and name that cluster in the configuration. A job that is "
     "started beside it writes each row twice"
 )
 

@@ -71,7 +71,7 @@ def _left_open(case: Case, compaction: Snapshot) -> str:
     if counts_no_rows(case.observation.table, compaction):
         return "does not count the rows that it read; only the keys before and after it show whether it kept them"
     return (
-        "wrote fewer rows than it read, and the deletes that it removed do not account for them; only the keys before "
+        "wrote fewer rows than it read, and the deletes that it removed do not account for them. Only the keys before "
         "and after it show whether other deletes do"
     )
 

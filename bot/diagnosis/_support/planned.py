@@ -54,7 +54,7 @@ def _known(case: Case) -> Wrong | Unproven | None:
     if case.duplicates is not None and case.duplicates.keys:
         return Wrong(f"{counted(case.duplicates.extra_rows, 'row')} too many.")
     if case.gaps is not None and case.gaps.to_come:
-        return Wrong(f"{counted(case.gaps.to_come, 'position')} that main has lost did not come again yet.")
+        return Wrong(f"{counted(case.gaps.to_come, 'position')} that main has lost have not been written again yet.")
     if old := lacking(case, *COUNTS, whole=True):
         return Unproven("; ".join(old), COUNTS)
     replaced = may_be_replaced(case)

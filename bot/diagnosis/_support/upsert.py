@@ -70,8 +70,8 @@ def _untold(case: Case, found: GapsFinding, upsert: str) -> str:
     first = found.gaps[0] if found.gaps else None
     where = f" (from {at_position(case, first.first)} on)" if first is not None else ""
     return (
-        f"whether {counted(found.missing, 'position')}{where} of which no commit brought a row held deletes, or rows "
-        f"that newer ones of their key followed at once, or rows that are missing. {upsert}"
+        f"whether {counted(found.missing, 'position')}{where} without a row held deletes, or rows that newer ones "
+        f"of their key replaced at once, or rows that are missing. {upsert}"
     )
 
 

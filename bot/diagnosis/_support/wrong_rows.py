@@ -116,7 +116,7 @@ def repeats_unexplained(case: Case) -> CannotTell | None:
     if missing := lacking(case, "replayed_rows", whole=True):
         return CannotTell(missing=(f"{missing[0]}: {said}",), asks=unasked(case, "replayed_rows"))
     if case.replayed is not None and case.replayed.replayed:
-        return CannotTell(missing=(f"why {case.replayed.replayed} rows came again under other keys: {said}",))
+        return CannotTell(missing=(f"why {case.replayed.replayed} rows are there again under other keys: {said}",))
     return None
 
 
