@@ -232,7 +232,7 @@ def test_an_older_record_that_does_not_name_all_names_no_snapshot_that_can_be_re
 
     assert found.last_good is None
     assert "perhaps that of the head" in found.headline
-    assert "cannot be told" in found.reasons[-1]
+    assert "is not known" in found.reasons[-1]
 
 
 def test_a_list_of_lost_manifest_lists_that_is_cut_tells_nothing_of_older_snapshots() -> None:

@@ -141,7 +141,7 @@ def test_once_what_was_dropped_came_again_it_is_over() -> None:
 
     found = mode.examine(tale.looked_at(leaked=left, gaps=whole))
 
-    assert "came again since" in found.reason
+    assert "were read again since" in found.reason
 
 
 def test_once_the_ids_have_passed_and_the_files_are_gone_the_source_is_read_again() -> None:

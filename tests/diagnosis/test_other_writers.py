@@ -307,7 +307,7 @@ def test_rows_that_deletes_may_have_taken_are_compared(
     found = examine(tale(state).looked_at())
 
     assert found.asks == ("corrected_rows",)
-    assert "only the keys before and after it show whether" in found.missing[0]
+    assert "nly the keys before and after it show whether" in found.missing[0]
 
 
 @DELETES

@@ -121,7 +121,7 @@ APART = GAP.model_copy(update={"replaced": 7})
         pytest.param(APART, (0, 25, 50, 75), None, Matches, "20 source positions", id="replaced rows were told apart"),
         pytest.param(
             APART.model_copy(update={"is_untold": True}), (0, 25, 60, 85), None, CannotTell,
-            "of which no commit brought a row held deletes", id="deletes may account for all that is left",
+            "without a row held deletes", id="deletes may account for all that is left",
         ),
     ],
 )  # fmt: skip

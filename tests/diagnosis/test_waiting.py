@@ -374,7 +374,7 @@ def test_what_flink_tells_no_more_may_explain_the_silence(world: World) -> None:
     """Of a run it tells the newest restore, and of checkpoints the newest ten."""
     found = health(world)
 
-    assert "its next commit settles it" in found.missing[0]
+    assert "its next commit decides" in found.missing[0]
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
