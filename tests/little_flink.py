@@ -22,6 +22,8 @@ from tests.tables import OPERATOR, ORDERS, lake_in, rows
 JOB = "orders-to-iceberg"
 ROWS_A_CHECKPOINT = 10
 _MAGIC = 0x4960672D
+_PROPERTIES = b"org.apache.flink.runtime.checkpoint.CheckpointPropertiest\x00\x04NONE"
+"""With which the file ends: of a savepoint of a job that goes on."""
 _SOON_S = 5.0
 _DROPPED = CompletedCheckpoint(
     checkpoint_id=CheckpointId(1),
@@ -86,9 +88,9 @@ class LittleFlink:
         number, came_to_it = (self._read()[job_id][each] for each in ("checkpoint", "came_to_it"))
         path = self.savepoints / f"savepoint-{job_id[:6]}-{number:012x}"
         path.mkdir(exist_ok=True)
-        header = _MAGIC.to_bytes(4, "big") + (3).to_bytes(4, "big") + number.to_bytes(8, "big")
+        header = _MAGIC.to_bytes(4, "big") + (4).to_bytes(4, "big") + number.to_bytes(8, "big")
         operator = bytes.fromhex(self._read()[job_id]["operator"])
-        (path / "_metadata").write_bytes(header + b"\0" * 16 + b"!" + job_id.encode() + b"\0" + operator)
+        (path / "_metadata").write_bytes(header + b"\0" * 16 + b"!" + job_id.encode() + b"\0" + operator + _PROPERTIES)
         then = min(datetime.now(UTC).timestamp(), came_to_it + _SOON_S)
         os.utime(path / "_metadata", (then, then))
         return path

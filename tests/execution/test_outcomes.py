@@ -81,7 +81,8 @@ def test_a_run_restarted_by_others_supersedes(scene: Scene) -> None:
 def test_a_restore_point_that_was_swapped_supersedes(scene: Scene) -> None:
     """The digest of `_metadata` was approved, not the path alone."""
     metadata = scene.damaged.good_savepoint / "_metadata"
-    metadata.write_bytes(metadata.read_bytes() + b"\0")
+    content = metadata.read_bytes()
+    metadata.write_bytes(content[:30] + b"\0" + content[30:])
 
     with pytest.raises(Superseded, match="digest"):
         scene.begins()
