@@ -1,11 +1,21 @@
-"""Alerts from Alertmanager and PagerDuty: what they send, and where it is taken."""
+"""Alerts from Alertmanager and PagerDuty: what they send, where it is taken, and how OpenAPI describes it."""
 
 import hashlib
 import hmac
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+)
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,15 +23,16 @@ from starlette.routing import Route
 
 from bot.observation.errors import CouldNotKeep, CouldNotLook
 from bot.observation.ids import Severity
-from bot.service.alerts import Alert, AlertService
+from bot.service.alerts import Alert, AlertService, Taken
 from bot.web.access import ALERTS
 from bot.web.responses import body_of, problem, problem_of
 
 _GRAVE = {"critical", "emergency", "fatal", "page", "error", "high", "p0", "p1", "sev0", "sev1"}
 _SLIGHT = {"info", "none", "low", "p4", "p5", "sev3"}
-_TOLD = {"incident.triggered", "incident.reopened", "incident.resolved"}
 _RUNBOOK = "waterline_runbook"
 """Label or annotation that names the symptom to open an incident with."""
+_TOLD: list[JsonValue] = ["incident.triggered", "incident.reopened", "incident.resolved"]
+_MOMENT = r"^(19|2\d)\d{2}-\d{2}-\d{2}T\d{2}:\d{2}:[0-5]\d(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
 
 
 class _Theirs(BaseModel):
@@ -30,13 +41,27 @@ class _Theirs(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
+def _spelled_out(moment: JsonValue) -> JsonValue:
+    """Bare seconds since 1970, which are read as a moment too, are no date that anybody sends."""
+    if not isinstance(moment, str) or re.fullmatch(_MOMENT, moment) is None:
+        raise ValueError("expected a date and time with its zone, as 2026-11-04T03:00:00Z")
+    return moment
+
+
+Moment = Annotated[
+    AwareDatetime,
+    BeforeValidator(_spelled_out),
+    Field(strict=False, json_schema_extra={"type": "string", "format": "date-time", "pattern": _MOMENT}),
+]
+
+
 class AlertmanagerAlert(_Theirs):
     """One alert of a group."""
 
     status: str
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    starts_at: AwareDatetime = Field(alias="startsAt", strict=False)
+    starts_at: Moment = Field(alias="startsAt")
     generator_url: str = Field(default="", alias="generatorURL")
     fingerprint: str = Field(min_length=1, max_length=200)
 
@@ -62,37 +87,51 @@ class PagerDutyIncident(_Theirs):
     """An incident at PagerDuty."""
 
     id: str = Field(min_length=1, max_length=200)
+    type: str
     html_url: str | None = None
-    created_at: AwareDatetime | None = Field(default=None, strict=False)
+    created_at: Moment | None = None
     title: str = ""
     service: PagerDutyName | None = None
     priority: PagerDutyName | None = None
     urgency: str | None = None
-    body: JsonValue = None
+    body: dict[str, JsonValue] | None = None
 
 
-class PagerDutyEvent(_Theirs):
-    """What happened; `data` is the incident where it begins, comes back or is resolved."""
+class PagerDutyIncidentEvent(_Theirs):
+    """It begins, comes back, or is resolved."""
 
-    event_type: str
-    occurred_at: AwareDatetime = Field(strict=False)
-    data: JsonValue = None
+    event_type: Literal["incident.triggered", "incident.reopened", "incident.resolved"]
+    occurred_at: Moment
+    data: PagerDutyIncident
+
+
+def _not_of_those(kind: str) -> str:
+    if kind in _TOLD:
+        raise ValueError(f"{kind} says what happened to an incident, which is to be in `data`")
+    return kind
+
+
+class PagerDutyOtherEvent(_Theirs):
+    """Anything else, of which nothing is told."""
+
+    event_type: Annotated[str, AfterValidator(_not_of_those)] = Field(json_schema_extra={"not": {"enum": _TOLD}})
+    occurred_at: Moment
 
 
 class PagerDuty(_Theirs):
     """PagerDuty's webhook, version 3: one event."""
 
-    event: PagerDutyEvent
+    event: PagerDutyIncidentEvent | PagerDutyOtherEvent = Field(union_mode="left_to_right")
 
     def told(self) -> tuple[Alert, ...]:
-        """Of an incident that begins, comes back or is resolved; nothing of what happens to it in between. Raises
-        ValidationError."""
+        """Of an incident that begins, comes back or is resolved; nothing of what happens to it in between."""
         event = self.event
-        if event.event_type not in _TOLD:
+        if isinstance(event, PagerDutyOtherEvent):
             return ()
-        incident = PagerDutyIncident.model_validate(event.data)
+        incident = event.data
         begins = incident.created_at if event.event_type == "incident.triggered" else None
-        service, priority = (named.summary if named else None for named in (incident.service, incident.priority))
+        service = incident.service.summary if incident.service is not None else None
+        priority = incident.priority.summary if incident.priority is not None else None
         return (
             Alert(
                 source="PagerDuty",
@@ -107,6 +146,10 @@ class PagerDuty(_Theirs):
                 link=incident.html_url,
             ),
         )
+
+
+SHAPES: dict[str, type[Alertmanager | PagerDuty]] = {"alertmanager": Alertmanager, "pagerduty": PagerDuty}
+"""Kind, the last part of its address -> what is sent there."""
 
 
 def _of_alertmanager(each: AlertmanagerAlert) -> Alert:
@@ -162,10 +205,16 @@ class AlertRoutes:
         self._secret = pagerduty_secret
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """Those that have a key."""
+        keys = {"alertmanager": self._token, "pagerduty": self._secret}
+        return tuple(kind for kind, key in keys.items() if key is not None)
+
+    @property
     def routes(self) -> list[Route]:
-        """One for each kind that has a key."""
-        kinds = {"alertmanager": (self._token, self._alertmanager), "pagerduty": (self._secret, self._pagerduty)}
-        return [Route(f"{ALERTS}{kind}", answer, methods=["POST"]) for kind, (key, answer) in kinds.items() if key]
+        """One for each kind."""
+        answer = {"alertmanager": self._alertmanager, "pagerduty": self._pagerduty}
+        return [Route(f"{ALERTS}{kind}", answer[kind], methods=["POST"]) for kind in self.kinds]
 
     async def _alertmanager(self, request: Request) -> Response:
         scheme, _, given = request.headers.get("authorization", "").strip().partition(" ")
@@ -222,3 +271,72 @@ def _turned_away(expected: str) -> Response:
         f"Expected {expected}; it is missing or wrong.",
         "Give the sender the key that is set where Waterline was started.",
     )
+
+
+_SCHEMES = {
+    "alertmanager": {"type": "http", "scheme": "bearer", "description": "The alert token. It opens no other address."},
+    "pagerduty": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-PagerDuty-Signature",
+        "description": "`v1=` and the hex HMAC-SHA256 of the body, made with the secret of the webhook subscription. "
+        "Separate several by commas while you change the secret.",
+    },
+}
+"""Kind -> how its sender shows who it is; each scheme is called after its kind."""
+_SUMMARIES = {
+    "alertmanager": "Send alerts as Alertmanager (webhook version 4) or Grafana sends them.",
+    "pagerduty": "Send an incident as PagerDuty (webhook version 3) sends it.",
+}
+_ABOUT = (
+    "Waterline posts each alert once, in the channel of the watched table that it names, or whose job it names. It "
+    "also posts when the alert is resolved. The same alert sent again changes nothing. An alert approves nothing."
+)
+_REFUSALS = {
+    "400": "The body is not of this kind. `detail` names the field.",
+    "401": "The key is missing or wrong.",
+    "413": "The body is longer than a megabyte.",
+    "503": "The record cannot be written now. Send the request again.",
+}
+
+
+def alert_models(kinds: Collection[str]) -> list[tuple[type[BaseModel], Literal["validation", "serialization"]]]:
+    """(model, `validation` or `serialization`) of what these addresses take and answer."""
+    found: list[tuple[type[BaseModel], Literal["validation", "serialization"]]]
+    found = [(SHAPES[kind], "validation") for kind in kinds]
+    return [*found, (Taken, "serialization")] if found else []
+
+
+def alert_schemes(kinds: Collection[str]) -> dict[str, dict[str, str]]:
+    """Security schemes."""
+    return {kind: _SCHEMES[kind] for kind in kinds}
+
+
+def alert_paths(kinds: Collection[str]) -> dict[str, object]:
+    """Path -> operation."""
+    return {f"{ALERTS}{kind}": {"post": _operation(kind)} for kind in kinds}
+
+
+def _operation(kind: str) -> dict[str, object]:
+    refusals = {
+        status: {"description": says, "content": {"application/problem+json": {"schema": _of("Problem")}}}
+        for status, says in _REFUSALS.items()
+    }
+    return {
+        "operationId": f"tell_{kind}",
+        "summary": _SUMMARIES[kind],
+        "description": _ABOUT,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _of(SHAPES[kind].__name__)}}},
+        "responses": {
+            "200": {
+                "description": "What became of each alert.",
+                "content": {"application/json": {"schema": _of(Taken.__name__)}},
+            },
+            **refusals,
+        },
+        "security": [{kind: []}],
+    }
+
+
+def _of(model: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model}"}

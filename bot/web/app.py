@@ -22,9 +22,9 @@ from bot.web.access import ALERTS, Access, Doorkeeper
 from bot.web.alerts import AlertRoutes
 from bot.web.pages import Names, Pages
 from bot.web.probes import NOT_OF_BOT, Check, OfBot, Probes
-from bot.web.responses import problem_of, wants_page
+from bot.web.responses import json_text, problem_of, wants_page
 from bot.web.serving import Address
-from bot.web.trust_api import Api
+from bot.web.trust_api import Api, openapi_json
 
 log = structlog.get_logger(__name__)
 _LOOPBACK = ["localhost", "127.0.0.1", "[::1]", "::1"]
@@ -50,7 +50,11 @@ def web_app(
     from bot.web.mcp_server import agents_app, agents_server  # 33 MB, only where pages are served
 
     pages = Pages(desk, records, content, names)
+    described = openapi_json(alerts.kinds if alerts is not None else ())
     agents = agents_app(agents_server(desk)).router
+
+    async def describe(request: Request) -> Response:
+        return json_text(request, described)
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -78,6 +82,7 @@ def web_app(
             *pages.routes,
             *Api(desk, restores).routes,
             *Probes(desk, checks or {}, bot).routes,
+            Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),
             Route("/mcp", agents),
         ],

@@ -47,11 +47,12 @@ def problem_of(error: WaterlineError, status: int) -> Response:
 def answered(request: Request, body: Record, *, apart_from: IncEx | None = None) -> Response:
     """JSON with a weak ETag over all of it `apart_from` some fields; 304 if the asker has it already."""
     said = body.model_dump_json(exclude=apart_from)
-    tag = f'W/"{hashlib.sha256(said.encode()).hexdigest()[:32]}"'
-    headers = {**_HEADERS, "ETag": tag}
-    if _has_it(request.headers.get("if-none-match", ""), tag):
-        return Response(None, 304, headers)
-    return Response(body.model_dump_json(), 200, headers, media_type="application/json")
+    return _tagged(request, said, body.model_dump_json().encode(), "application/json")
+
+
+def json_text(request: Request, text: str) -> Response:
+    """JSON that is written already, with an ETag."""
+    return _tagged(request, text, text.encode(), "application/json")
 
 
 def page(html: str, status: int = 200) -> Response:
@@ -67,6 +68,14 @@ def file(text: str, name: str, media_type: str) -> Response:
 def wants_page(path: str) -> bool:
     """Whether this address is for people, and not for programs and agents."""
     return not path.startswith(("/v1/", "/mcp", "/livez", "/readyz", "/metrics"))
+
+
+def _tagged(request: Request, said: str, body: bytes, media_type: str) -> Response:
+    tag = f'W/"{hashlib.sha256(said.encode()).hexdigest()[:32]}"'
+    headers = {**_HEADERS, "ETag": tag}
+    if _has_it(request.headers.get("if-none-match", ""), tag):
+        return Response(None, 304, headers)
+    return Response(body, 200, headers, media_type=media_type)
 
 
 def _has_it(asked: str, tag: str) -> bool:

@@ -1,12 +1,16 @@
-"""The API for programs: four reads."""
+"""The API for programs: four reads, and the OpenAPI document, made from the models that are answered."""
 
+import json
+from collections.abc import Collection
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
+from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bot.history.prediction import RestoreCheck
 from bot.incident.incident import Incident
 from bot.incident.trust import Trust, TrustState
 from bot.observation.errors import CouldNotLook, UnknownIncident, UnknownTable
@@ -14,7 +18,8 @@ from bot.observation.ids import ExactId, IncidentId, Severity, TableName, short_
 from bot.observation.record import Record, Utc
 from bot.service.restoring import RestoreService
 from bot.service.trust import TrustService
-from bot.web.responses import answered, problem, problem_of
+from bot.web.alerts import alert_models, alert_paths, alert_schemes
+from bot.web.responses import Problem, answered, problem, problem_of
 
 
 class Cause(Record):
@@ -132,6 +137,7 @@ class Api:
 
     @property
     def routes(self) -> list[Route]:
+        """All reads but the description of them."""
         return [
             Route("/v1/tables", self._tables),
             Route("/v1/tables/{table}/trust", self._trust),
@@ -172,3 +178,105 @@ class Api:
         except CouldNotLook as error:
             return problem_of(error, 503)
         return answered(request, view)
+
+
+_ABOUT = (
+    "Which state of a table can its consumers trust, and how do we know? Four reads, which change nothing. Where they "
+    "are configured, other systems send alerts to the addresses for alerts. `unknown` is never `trusted`: the state is "
+    "`unknown` where the catalog or the record cannot be read, or where they disagree. Every read has an ETag."
+)
+_REF = "#/components/schemas/{model}"
+
+
+def openapi_json(alerts: Collection[str] = ()) -> str:
+    """OpenAPI 3.1 as JSON text. `alerts`: the kinds of alerts that are taken."""
+    answers: tuple[type[BaseModel], ...] = (Tables, Trust, RestoreCheck, IncidentView, Problem)
+    models: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [*alert_models(alerts)]
+    models += [(model, "serialization") for model in answers]
+    _, schemas = models_json_schema(models, ref_template=_REF)
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Waterline", "version": "1", "description": _ABOUT},
+        "paths": {
+            "/v1/tables": {"get": _read("tables", "All watched tables and their trust.", "Tables")},
+            "/v1/tables/{table}/trust": {
+                "get": _read("trust", "One table's trust.", "Trust", ("table", "namespace.table, as configured."))
+            },
+            "/v1/tables/{table}/restore-check": {
+                "get": _read(
+                    "restore_check",
+                    "Would a start of the table's job from this restore point be right for what is on main now?",
+                    "RestoreCheck",
+                    ("table", "namespace.table, as configured."),
+                    asks=("from", "Folder of a checkpoint or savepoint on the job's storage, or its _metadata."),
+                )
+            },
+            "/v1/incidents/{incident}": {
+                "get": _read(
+                    "incident",
+                    "One incident; a private one is not found.",
+                    "IncidentView",
+                    ("incident", "Its id, for example wl-1."),
+                    may_fail=True,
+                )
+            },
+            **alert_paths(alerts),
+        },
+        "components": {
+            "schemas": schemas["$defs"],
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "password": {"type": "http", "scheme": "basic", "description": "The token as password, any name."},
+                **alert_schemes(alerts),
+            },
+        },
+    }
+    return json.dumps(document, indent=1)
+
+
+def _read(
+    operation: str,
+    summary: str,
+    model: str,
+    named: tuple[str, str] | None = None,
+    *,
+    asks: tuple[str, str] | None = None,
+    may_fail: bool = False,
+) -> dict[str, object]:
+    tag = {"ETag": {"description": "Changes when the answer does.", "schema": {"type": "string"}}}
+    answers: dict[str, object] = {
+        "200": {"description": "The answer.", "headers": tag, "content": {"application/json": {"schema": _of(model)}}},
+        "304": {"description": "You have the newest answer.", "headers": tag},
+        "401": _problem("The token is missing or wrong."),
+    }
+    if named is not None:
+        answers["404"] = _problem(f"There is no such {named[0]}.")
+    if asks is not None:
+        answers["400"] = _problem(f"`{asks[0]}` is missing.")
+    if may_fail:
+        answers["503"] = _problem("The record cannot be read.")
+    etag = {"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"}}
+    path: list[dict[str, object]] = (
+        []
+        if named is None
+        else [{"name": named[0], "in": "path", "required": True, "description": named[1], "schema": {"type": "string"}}]
+    )
+    if asks is not None:
+        said = {"type": "string", "minLength": 1, "pattern": "[!-~]"}
+        told = {"name": asks[0], "in": "query", "required": True, "description": asks[1], "schema": said}
+        path.append(told)
+    return {
+        "operationId": operation,
+        "summary": summary,
+        "parameters": [*path, etag],
+        "responses": answers,
+        "security": [{"token": []}, {"password": []}],
+    }
+
+
+def _of(model: str) -> dict[str, str]:
+    return {"$ref": _REF.format(model=model)}
+
+
+def _problem(description: str) -> dict[str, object]:
+    return {"description": description, "content": {"application/problem+json": {"schema": _of("Problem")}}}

@@ -3,46 +3,17 @@
 `python -m tests.docs.reference` writes them; `make reference` runs it.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
-
 from bot.cli.on_demand import LATE
-from bot.history.prediction import RestoreCheck
-from bot.incident.trust import Trust
-from bot.service.alerts import Taken
-from bot.web.alerts import Alertmanager, PagerDuty
+from bot.web.alerts import SHAPES
 from bot.web.probes import NUMBERS
-from bot.web.responses import Problem
-from bot.web.trust_api import IncidentView, Tables
+from bot.web.trust_api import openapi_json
 
 _DOCS = Path(__file__).parents[2] / "docs"
-ADDRESSES = {
-    "GET /v1/tables": ("[Tables](#tables): all watched tables and their trust", "401"),
-    "GET /v1/tables/{table}/trust": ("[Trust](#trust) of one table, named as configured", "401, 404"),
-    "GET /v1/tables/{table}/restore-check?from=PATH": (
-        "[RestoreCheck](#restorecheck): would a start of the table's job from this restore point be right? "
-        "`from` is the folder of a checkpoint or savepoint, or its _metadata",
-        "400 without `from`, 401, 404",
-    ),
-    "GET /v1/incidents/{incident}": (
-        "[IncidentView](#incidentview) of one incident; a private one is not found",
-        "401, 404, 503 where the record cannot be read",
-    ),
-    "POST /v1/alerts/alertmanager": (
-        "[Taken](#taken): what became of each alert that [Alertmanager](#alertmanager) or Grafana sent",
-        "400 where the body is not of this kind, 401, 413 above a megabyte, "
-        "503 where the record cannot be written: send it again",
-    ),
-    "POST /v1/alerts/pagerduty": (
-        "[Taken](#taken): what became of the incident that [PagerDuty](#pagerduty) sent",
-        "as above; 401 where no signature fits the body",
-    ),
-}
-"""Method and path -> what is answered, and when there is a [Problem](#problem) in its place."""
 _GENERATED = "<!-- Generated from the code. Do not edit: run `make reference`. -->"
 
 
@@ -117,24 +88,18 @@ def _cell(text: str) -> str:
 
 
 def addresses() -> str:
-    """`docs/api.md`: the addresses, the fields of what they take and answer, then the numbers for Prometheus."""
+    """`docs/api.md`: the addresses and fields of the OpenAPI description, then the numbers for Prometheus."""
+    document = json.loads(openapi_json(SHAPES))
     lines = ["# API and metrics", "", _GENERATED, "", "Every address that programs ask, and every number."]
-    lines += [
-        "[Trust](trust.md) says what the answers mean. Every read has an ETag: 304 says that you have the answer."
-    ]
-    lines += ["", "| address | answers | problems |", "|---|---|---|"]
-    lines += [f"| `{address}` | {means} | {problems} |" for address, (means, problems) in ADDRESSES.items()]
-    lines += [
-        "",
-        "A problem is 401 where the token is missing or wrong, 404 where there is no such table or incident.",
-        "",
-    ]
-    lines += ["## Models"]
-    models: list[tuple[type[BaseModel], Any]] = [(each, "validation") for each in (Alertmanager, PagerDuty)]
-    models += [(each, "serialization") for each in (Tables, Trust, RestoreCheck, IncidentView, Problem, Taken)]
-    _, document = models_json_schema(models, ref_template="#/$defs/{model}")
-    for name, schema in document["$defs"].items():
-        lines += _model(name, schema, document["$defs"])
+    lines += ["[Trust](trust.md) says what the answers mean. `GET /v1/openapi.json` has the same as OpenAPI 3.1."]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            lines += ["", f"## {method.upper()} {path}", "", operation.get("summary", "")]
+            lines += ["", *_parameters(operation.get("parameters", ()))]
+            lines += [f"- {code}: {_cell(each['description'])}" for code, each in operation["responses"].items()]
+    lines += ["", "## Models"]
+    for name, schema in document["components"]["schemas"].items():
+        lines += _model(name, schema, document["components"]["schemas"])
     lines += [
         "",
         "## Metrics",
@@ -145,6 +110,11 @@ def addresses() -> str:
     lines += ["| name | labels | meaning |", "|---|---|---|"]
     lines += [f"| `{name}` | {', '.join(each.labels)} | {_cell(each.meaning)} |" for name, each in NUMBERS.items()]
     return "\n".join(lines) + "\n"
+
+
+def _parameters(told: Any) -> Iterator[str]:
+    named = (each for each in told if "description" in each)
+    yield from (f"- `{each['name']}` ({each['in']}): {_cell(each['description'])}" for each in named)
 
 
 def _model(name: str, schema: dict[str, Any], schemas: dict[str, Any]) -> Iterator[str]:
@@ -159,7 +129,7 @@ def _model(name: str, schema: dict[str, Any], schemas: dict[str, Any]) -> Iterat
 def _type(its: dict[str, Any], schemas: dict[str, Any]) -> str:
     if "$ref" in its:
         name = its["$ref"].rsplit("/", 1)[1]
-        return f"[{name}](#{name.lower()})" if "properties" in schemas[name] else _type(schemas[name], schemas)
+        return _type(schemas[name], schemas) if "enum" in schemas[name] else f"[{name}](#{name.lower()})"
     if "anyOf" in its:
         return " or ".join(_type(each, schemas) for each in its["anyOf"])
     if "enum" in its:

@@ -146,3 +146,14 @@ def test_a_body_that_is_none_is_refused_in_words(web: httpx.Client) -> None:
     assert other.status_code == 400
     assert "alerts.0.startsAt" in other.json()["detail"]
     assert huge.status_code == 413
+
+
+def test_a_moment_that_is_a_bare_number_is_refused(web: httpx.Client) -> None:
+    """Found by requests at random: `0` was read as the first second of 1970, which the description does not allow."""
+    body = payload("pagerduty_v3.json")
+    body["event"]["occurred_at"] = "0"
+
+    answer = pages(web, body)
+
+    assert answer.status_code == 400
+    assert "with its zone" in answer.text

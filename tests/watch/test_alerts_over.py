@@ -6,11 +6,13 @@ from typing import Any
 import httpx
 import pytest
 
+from bot.incident.watch import Sign
 from bot.observation.ids import Severity
 from bot.service.alerts import Alert
 from bot.service.watching.sightings import Sightings
 from bot.web.alerts import Alertmanager, PagerDuty
 from tests.tables import ORDERS
+from tests.watch.signs import sign
 from tests.watch.test_alerts import fires, pages, payload, scene, sightings, web
 
 __all__ = ["scene", "sightings", "web"]
@@ -61,6 +63,16 @@ def test_a_late_resolved_of_alertmanager_leaves_what_fires_since(web: httpx.Clie
     late = fires(web, one("resolved", "08:30")).json()["resolved"]
 
     assert (late, begins(sightings)) == (2, ["09:00"])
+
+
+def test_what_an_earlier_version_kept_is_ended_by_any_resolved(web: httpx.Client, sightings: Sightings) -> None:
+    """It had not kept when an alert began."""
+    old = sign("alert", "PagerDuty/PGR0VU2").model_copy(update={"name": "an alert"})
+    assert "started_at" not in json.loads(old.model_dump_json())
+    sightings.see(ORDERS, Sign.model_validate_json(old.model_dump_json()), occasion="08:00")
+
+    assert pages(web, page("resolved", "08:20")).json()["resolved"] == 1
+    assert sightings.memory(ORDERS).lasting == ()
 
 
 @pytest.mark.parametrize("way", ["pagerduty", "alertmanager"])

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.smoke
 
 TOKEN = "wl-read-5f1c"
 CLOSED = ["/", "/tables/sales.orders", "/incidents/wl-1"]
-CLOSED += ["/v1/tables", "/v1/incidents/wl-1", "/mcp"]
+CLOSED += ["/v1/tables", "/v1/incidents/wl-1", "/v1/openapi.json", "/mcp"]
 PROXIED = Access(WebSettings(identity_header="X-User", proxies=("10.0.0.1",)), None)
 
 

@@ -12,7 +12,7 @@ from tests.web.scene import Scene
 pytestmark = pytest.mark.smoke
 
 TRUST = f"/v1/tables/{ORDERS}/trust"
-READS = ["/v1/tables", TRUST, "/v1/incidents/wl-1"]
+READS = ["/v1/tables", TRUST, "/v1/incidents/wl-1", "/v1/openapi.json"]
 
 
 def test_the_trust_of_a_table_is_answered_with_ids_as_text(scene: Scene, web: httpx.Client) -> None:

@@ -151,13 +151,13 @@ def test_a_page_that_is_not_there_says_where_to_go(web: httpx.Client, path: str,
 
 
 def test_every_link_leads_somewhere_for_whoever_may_read(scene: Scene, guarded: httpx.Client) -> None:
-    """Pages, JSON and files: by the password that a browser was asked for once."""
+    """Pages, JSON, OpenAPI document and files: by the password that a browser was asked for once."""
     scene.opens().diagnoses().proposes()
     pages = ["/", f"/tables/{ORDERS}", "/incidents/wl-1"]
 
     links = {link for path in pages for link in re.findall(r'href="(/[^"]*)"', guarded.get(path).text)}
 
-    assert {"/v1/tables", "/v1/incidents/wl-1", f"/v1/tables/{ORDERS}/trust"} <= links
+    assert {"/v1/tables", "/v1/openapi.json", "/v1/incidents/wl-1", f"/v1/tables/{ORDERS}/trust"} <= links
     assert {f"/incidents/wl-1/record.{form}" for form in ("html", "md", "json")} <= links
     assert {200} == {guarded.get(link).status_code for link in links}
     assert {401} == {guarded.get(link, auth=("ana", "guess")).status_code for link in links}

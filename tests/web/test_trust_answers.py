@@ -13,12 +13,15 @@ from typer.testing import CliRunner
 from bot.cli import app
 from bot.history.suspicion import propose_window
 from bot.incident.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
-from bot.incident.entries import Diagnosed, IncidentOpened, WaterlineMoved
+from bot.incident.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, IncidentOpened, WaterlineMoved
+from bot.incident.journal import WATERLINE
 from bot.incident.trust import Basis, Trust, TrustState
 from bot.incident.watch import Ended, Sighted, Sign
+from bot.observation.evidence import Evidence, Verdict
 from bot.observation.findings import RecoveryDeadline
-from bot.observation.ids import IncidentId, SnapshotId, TableName
+from bot.observation.ids import EvidenceId, IncidentId, SnapshotId, TableName
 from bot.observation.looked import Seen
+from bot.observation.table import Window
 from bot.ports import TableCatalog, TableChange
 from bot.service.opening import Opening
 from bot.service.trust import TrustService
@@ -64,6 +67,20 @@ class Unsuspected(Scene):
         )  # fmt: skip
         self._says(Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=F2, examined=match),))))
         (by or self.waterline()).follow(self.id)
+
+    def counts_missing_positions(self) -> None:
+        """Between the commits of the window, and nobody knows which; the mark follows."""
+        state, run = self.orders.state(), EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PE01")
+        evidence = Evidence(
+            verdict=Verdict.CONFIRMED, headline="100 positions are missing.", measures=(), columns=(), rows=(),
+            finding=None, sources=(), id=run, task="missing_positions", task_version=1, question="?",
+            metadata_location=state.metadata_location, head=state.head, at=self.clock.now(), took_ms=1, bytes_read=1,
+            window=Window(since=self.commits[0], until=state.head),
+        )  # fmt: skip
+        asked = EvidenceRequested(run=run, task="missing_positions", step=None, first_look=True)
+        found = EvidenceRecorded(run=run, evidence=evidence)
+        self.incidents.write(self.id, by=WATERLINE, decide=lambda _now: [asked, found])
+        self.waterline().follow(self.id)
 
     def waterline(self, catalog: TableCatalog | None = None) -> Waterline:
         """Over another catalog, if one is named."""
@@ -126,6 +143,30 @@ def test_rows_that_nobody_looked_at_are_not_recommended(unsuspected: Unsuspected
     assert unsuspected.trust.advice == (
         "Do not read the head. The snapshot named here is the newest before the fault. It is not verified."
     )
+
+
+def test_a_snapshot_is_not_proven_while_wrong_rows_are_not_diagnosed(unsuspected: Unsuspected) -> None:
+    """The tag stays for the diagnosis to decide where they may lie above; the answer says what is not known."""
+    opened, below = unsuspected.orders.head, unsuspected.commits[2]
+    unsuspected.names(below)
+    unsuspected.counts_missing_positions()
+
+    assert unsuspected.moves == [opened, below]
+    assert unsuspected.orders.state().ref("waterline") == below == unsuspected.trust.snapshot
+    assert unsuspected.trust.advice == (
+        "Do not read the head. Some rows are wrong, and it is unknown where. The snapshot named here is not verified "
+        "and may contain some."
+    )
+
+
+def test_a_head_in_which_wrong_rows_were_counted_is_named_no_more(unsuspected: Unsuspected) -> None:
+    """No diagnosis is needed to know that it holds them."""
+    opened = unsuspected.orders.head
+    unsuspected.counts_missing_positions()
+
+    assert unsuspected.moves == [opened, None]
+    assert unsuspected.orders.state().ref("waterline") is None
+    assert unsuspected.trust.snapshot is None
 
 
 @pytest.mark.parametrize("rows", [None, LastGoodRows.WRONG])
