@@ -173,7 +173,7 @@ def demo(
     walk: Annotated[
         bool, typer.Option("--walk", help="Let scripted people follow the runbook, and print what they see.")
     ] = False,
-    port: Annotated[int, typer.Option(help="Port of the page. 0 picks a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page. 0 picks a free one.")] = 0,
     home: Annotated[Path, typer.Option(help="Folder for all files of the demo. It is emptied first.")] = Path(
         ".cache/demo"
     ),

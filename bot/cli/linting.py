@@ -14,6 +14,7 @@ from bot.diagnosis._support.examine import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.notices.lint import lint as lint_messages
+from bot.observation.errors import BadConfiguration
 from bot.runbook.lint import Vocabulary
 from bot.runbook.lint import lint as lint_runbook
 from bot.runbook.parse import files_of, read_text, shared_of
@@ -27,6 +28,12 @@ def lint(
 ) -> None:
     """Check runbooks, messages and extensions. Exit code 1: there are problems."""
     console = Console(soft_wrap=True, highlight=False)
+    if missing := [each for each in ("runbooks", "messages") if not (content / each).is_dir()]:
+        raise BadConfiguration(
+            f"There is nothing to check in {content}.",
+            f"Expected the folders runbooks and messages there; not there: {' and '.join(missing)}.",
+            "Name another folder with --content, or leave it out to check what is installed.",
+        )
     tasks, modes, found_actions = find_tasks(spark_tasks), find_modes(diagnosis), find_actions(actions, action or ())
     problems = [str(problem) for problem in lint_messages(content / "messages")]
     vocabulary = Vocabulary(

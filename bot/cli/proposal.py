@@ -29,7 +29,7 @@ from bot.incident.decisions import (
 from bot.incident.entries import Verified
 from bot.incident.execution import AT_WORK, ProposalState, ProposalView
 from bot.incident.incident import EvidenceRun, Incident, cited
-from bot.incident.proposal import Preview, Requirement, returns
+from bot.incident.proposal import Preview, requirement_sentence, returns
 from bot.incident.waterline import is_marked
 from bot.observation.errors import Refused
 from bot.observation.evidence import Task
@@ -57,7 +57,7 @@ def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun], ta
         say(line)
     say("It runs only while all of this holds:")
     for requirement in proposal.requirements:
-        say(f"  {_required(requirement)}")
+        say(f"  {requirement_sentence(requirement)}")
     say(f"Evidence: {', '.join(cited(proposal, runs, tasks)) or 'none, because people asked for it'}")
     say(f"How to undo it: {proposal.undo}\nDigest: {proposal.digest[:DIGEST_SHOWN]}")
     if view.approvals:
@@ -85,12 +85,6 @@ def _consequences(preview: Preview) -> list[str]:
         for run in preview.affected_runs
     ]
     return [*lines, f"What approving means: {preview.sure}"]
-
-
-def _required(requirement: Requirement) -> str:
-    """`head-descends: head=…, job_id=…`, as the digest covers it."""
-    told = requirement.model_dump(mode="json", exclude={"kind"})
-    return f"{requirement.kind}: {', '.join(f'{name}={value}' for name, value in told.items())}"
 
 
 def say(text: str) -> None:

@@ -38,7 +38,7 @@ def tour(
     name: Annotated[str, typer.Argument(help="Which recorded incident; --list shows them.", metavar="[NAME]")] = FIRST,
     show: Annotated[bool, typer.Option("--list", help="List the recorded incidents.")] = False,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
-    port: Annotated[int, typer.Option(help="Port of the page. 0 picks a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page. 0 picks a free one.")] = 0,
 ) -> None:
     """Play a recorded incident in a page that works like Slack. It needs no Java."""
     console = Console(soft_wrap=True, highlight=False)

@@ -18,7 +18,7 @@ from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import Incident, fold
 from bot.incident.proposal import OtherRows, Proposal
 from bot.observation.errors import WaterlineError
-from bot.observation.ids import UserId
+from bot.observation.ids import UserId, short
 from bot.observation.sentences import clock_time
 from tests import orders_table as orders
 from tests.approval.desk import Desk
@@ -177,7 +177,7 @@ def test_counts_readers_and_requirements_are_shown(capsys: pytest.CaptureFixture
     assert "3 commits, 6 files, 300 rows" in told
     assert f"Read by revenue_daily, run run-42: snapshot {orders.HEAD}" in told
     assert proposal.preview.sure in told
-    assert f"snapshot-present: snapshot_id={orders.GOOD}" in told
+    assert f"The table still lists snapshot {short(orders.GOOD)}." in told
     assert f"Evidence: {proposal.evidence[0]}" in told
     assert f"3 rows of spark application local-17 (commits {orders.HEAD})" in told
 
