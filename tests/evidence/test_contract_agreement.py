@@ -180,4 +180,4 @@ def test_nothing_is_ruled_out_where_no_term_can_be_told(orders: OrdersTable, jud
 
     assert set(terms_of(answer).values()) == {None}
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "can be told yet" in answer.headline
+    assert "is known yet" in answer.headline

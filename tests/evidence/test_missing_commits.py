@@ -232,7 +232,7 @@ def test_commits_of_another_branch_are_counted_beside_the_chain(orders: OrdersTa
 
     assert answer.verdict is Verdict.RULED_OUT
     assert answer.headline.endswith(
-        "Not of main, and not told here: 2 commits on branch audit "
+        "Not of main, and not included here: 2 commits on branch audit "
         f"(Flink run {short_job(job('b'))}, rows +20, at {short(audited)})."
     )
     [told] = ledger_of(answer).branches

@@ -172,6 +172,7 @@ def home_of(incident: Incident, attack: str) -> HomeFacts:
         groups_unknown=True,
         mine=(incident,),
         other_open=(incident,),
+        own=frozenset({trust.table}),
         tables=(trust,),
         promises=(Promise(at=NINE, incident=incident, what=attack),),
         now=NINE,
