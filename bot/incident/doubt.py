@@ -13,6 +13,7 @@ from bot.incident.diagnosis import Diagnosis, LastGoodRows, Matches, Mode, Remed
 from bot.incident.effects import MoveTable, PublishBranch
 from bot.incident.entries import Body, Diagnosed, EffectEnded, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.incident.incident import Incident
+from bot.incident.notice import WARNS
 from bot.observation.evidence import Evidence, Verdict
 from bot.observation.findings import (
     DuplicateFilesFinding,
@@ -37,10 +38,6 @@ _ROWS_ARE_RIGHT = frozenset(
     }
 )  # fmt: skip
 """What a diagnosis asks for where the table is as it should be: of people, of the job alone, or of storage."""
-
-
-WARNS = frozenset({"first_warning", "update"})
-"""Kinds that call the table under review."""
 
 
 def doubted_since(incident: Incident) -> datetime | None:

@@ -1,7 +1,8 @@
 """A notice: what one consumer is told, as it was previewed, and by which ways; with its entries in the journal."""
 
 import hashlib
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 from bot.incident.approval import ApprovalPolicy
 from bot.observation.ids import ExactId, Severity, StepId, UserId
@@ -25,6 +26,43 @@ WorkState = Literal["planned", "over", "off"]
 
 NO_ACTION = "no_action_needed"
 """The notice that ends an incident in which nothing was wrong."""
+
+
+class NoticeKind(NamedTuple):
+    """What a kind of notice does. Its text is a template in `messages/`; one that is not in `KINDS` does nothing more
+    than to say it."""
+
+    warns: bool = False
+    """It calls the table under review."""
+    is_all_clear: bool = False
+    """After it consumers read the table as usual, and nothing more is promised."""
+    is_once: bool = False
+    """It is sent once an incident; each of the others as often as it is asked for, as a further revision. An all-clear
+    is given anew when the trust was taken back since; any of them, when it was overtaken before it arrived."""
+    is_after_close: bool = False
+    """It may be sent when the incident has ended; of planned work only its end."""
+    is_beside: bool = False
+    """It says nothing of the next update: what was promised before it still is."""
+    is_of_rows: bool = True
+    """It says something of the table's rows, so that another notice may be read in its place."""
+
+
+KINDS: Mapping[str, NoticeKind] = {
+    "first_warning": NoticeKind(warns=True, is_once=True),
+    "update": NoticeKind(warns=True),
+    "recovered": NoticeKind(is_all_clear=True, is_once=True),
+    NO_ACTION: NoticeKind(is_all_clear=True, is_once=True),
+    "correction": NoticeKind(is_after_close=True),
+    PLANNED: NoticeKind(is_after_close=True, is_beside=True),
+    "review_published": NoticeKind(is_once=True, is_after_close=True, is_beside=True, is_of_rows=False),
+}
+"""By name of the template."""
+WARNS = frozenset(name for name, kind in KINDS.items() if kind.warns)
+ALL_CLEAR = frozenset(name for name, kind in KINDS.items() if kind.is_all_clear)
+ONCE = frozenset(name for name, kind in KINDS.items() if kind.is_once)
+AFTER_CLOSE = frozenset(name for name, kind in KINDS.items() if kind.is_after_close)
+BESIDE = frozenset(name for name, kind in KINDS.items() if kind.is_beside)
+NOT_OF_ROWS = frozenset(name for name, kind in KINDS.items() if not kind.is_of_rows)
 
 
 class RerunData(Documented):

@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from bot.incident.delivery import NoticeView
-from bot.incident.doubt import WARNS
 from bot.incident.entries import PromiseReminded
 from bot.incident.incident import Incident
-from bot.incident.notice import PLANNED, Notice
+from bot.incident.notice import ALL_CLEAR, BESIDE, PLANNED, WARNS, Notice
 from bot.incident.review import open_items
 from bot.incident.setup import NEXT_UPDATE_MINUTES, TableSetup
 from bot.incident.staged_repairs import AGAIN, standing_job
@@ -32,14 +31,6 @@ LEAD = timedelta(minutes=5)
 
 PLANNED_LASTS = timedelta(days=1)
 """So long after planned work was announced its end is asked for, where nobody said when it ends."""
-
-
-LAST_WORDS = frozenset({"recovered", "no_action_needed"})
-"""Notices after which nothing more was promised."""
-
-
-BESIDE = frozenset({"review_published", PLANNED})
-"""Notices that say nothing of a next word: what was promised before them still is."""
 
 
 Promised = Literal["next-update", "review", "unfreeze", "planned-end", "standing-job"]
@@ -84,7 +75,7 @@ def announcement(incident: Incident) -> NoticeView | None:
             continue
         if view.notice.kind == PLANNED:
             stands = None if view.notice.ends_work else view
-        elif view.notice.kind in LAST_WORDS | WARNS:
+        elif view.notice.kind in ALL_CLEAR | WARNS:
             stands = None
     return stands
 
@@ -101,7 +92,7 @@ def planned_end_due(incident: Incident) -> datetime | None:
 
 def is_last_word(notice: Notice) -> bool:
     """Whether it says that nothing more comes: by its kind, or as its own facts have it."""
-    return notice.kind in LAST_WORDS or (notice.data is not None and notice.data.next_word_at is None)
+    return notice.kind in ALL_CLEAR or (notice.data is not None and notice.data.next_word_at is None)
 
 
 def reminders(incident: Incident, setup: TableSetup | None) -> tuple[Reminder, ...]:

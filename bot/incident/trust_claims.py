@@ -15,7 +15,7 @@ from bot.incident.diagnosis import LastGoodRows
 from bot.incident.doubt import doubted_since, is_unplaced, rows_up_to
 from bot.incident.entries import WaterlineMoved
 from bot.incident.incident import Incident
-from bot.incident.notice import PLANNED, Notice
+from bot.incident.notice import ALL_CLEAR, BESIDE, PLANNED, Notice
 from bot.incident.trust import TAG, Basis, Trust, TrustState, Turn, pins_for
 from bot.incident.watch import Sighted
 from bot.incident.waterline import last_taken_back, taken_back
@@ -378,10 +378,6 @@ def _advice(state: TrustState, claim: Claim | None, *, is_certain: bool, basis: 
     return "Read the snapshot named here, not the head, until this is answered."
 
 
-ALL_CLEAR = frozenset({"recovered", "no_action_needed"})
-"""Kinds after which consumers read the table as usual."""
-
-
 @dataclass(frozen=True)
 class ConcurrentDoubts:
     later: Claim | None = None
@@ -487,7 +483,7 @@ def corrections_due(incident: Incident) -> tuple[CorrectionDue, ...]:
     """
     last: dict[str, NoticeView] = {}
     for view in incident.notices.values():
-        if view.notice.kind != PLANNED and not view.was_overtaken:
+        if view.notice.kind not in BESIDE and not view.was_overtaken:
             last[view.notice.consumer] = view
     found = []
     for consumer, view in last.items():

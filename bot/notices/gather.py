@@ -15,8 +15,7 @@ from bot.incident.doubt import is_unplaced, rows_up_to
 from bot.incident.entries import Finding
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import Incident
-from bot.incident.notice import PLANNED, NoticeData, RerunData, WorkState
-from bot.incident.promises import BESIDE, LAST_WORDS
+from bot.incident.notice import ALL_CLEAR, BESIDE, NO_ACTION, NOT_OF_ROWS, PLANNED, NoticeData, RerunData, WorkState
 from bot.incident.setup import Team
 from bot.incident.trust import TAG, TrustState, pins_for
 from bot.incident.trust_claims import ALONE, ConcurrentDoubts
@@ -55,7 +54,7 @@ from bot.observation.readers import Consumer
 from bot.observation.record import Utc
 from bot.observation.table import TableState
 
-_CALLS_NOTHING_WRONG = {PLANNED, "no_action_needed"}
+_CALLS_NOTHING_WRONG = {PLANNED, NO_ACTION}
 _NOTHING = Rerun(
     needed=None, from_snapshot=None, resume_after=None, event_from=None, event_until=None, partitions=()
 )  # fmt: skip
@@ -122,8 +121,6 @@ def _times(affected: Affected, damage: Damage) -> tuple[Utc | None, Utc | None]:
 
 _S = ProposalState
 _OVER = frozenset({_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED, _S.REFUSED})
-_NOT_OF_THE_TABLE = frozenset({"review_published"})
-"""Kinds in whose place no other notice is read: what they say is not of the table's rows."""
 _INNER = re.compile(r"<[@!#][^>]*>|\b[a-z][a-z0-9+.-]*://\S+")
 """People and places: should a term of the table ever name them, consumers do not read them."""
 
@@ -158,7 +155,7 @@ def earlier_of(incident: Incident, consumer: str, titles: Mapping[str, str]) -> 
     the last one that has come: what was said of it since is said by the next notice, which takes the place of those
     that have not arrived."""
     views = [v for v in incident.notices.values() if v.notice.consumer == consumer and v.may_have_come]
-    come = [view for view in views if view.notice.kind not in _NOT_OF_THE_TABLE]
+    come = [view for view in views if view.notice.kind not in NOT_OF_ROWS]
     if not come:
         return None
     last = come[-1]
@@ -270,14 +267,14 @@ def facts_for(
 def _ends_it(incident: Incident, consumer: Consumer, kind: str, stage: Stage) -> bool:
     """Whether nothing more is promised. Who had the closing message, and is told of a detail of a table that is
     proven, waits for nothing."""
-    if not incident.is_open or kind in LAST_WORDS | BESIDE:
+    if not incident.is_open or kind in ALL_CLEAR | BESIDE:
         return True
     if kind != "correction" or stage != "proven":
         return False
     again = last_taken_back(incident)
     since = 0 if again is None else again.seq
     told = (view for view in incident.notices.values() if view.notice.consumer == consumer.name)
-    return any(view.notice.kind in LAST_WORDS and view.seq > since for view in told)
+    return any(view.notice.kind in ALL_CLEAR and view.seq > since for view in told)
 
 
 def _over_by(incident: Incident, now: datetime) -> datetime | None:

@@ -9,13 +9,13 @@ from bot.incident.decisions import last_approval_at
 from bot.incident.delivery import HeldView
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import Incident
+from bot.incident.notice import AFTER_CLOSE
 from bot.incident.promises import next_word_due, planned_end_due
 from bot.incident.review import open_items
 from bot.incident.setup import TableSetup
 from bot.incident.trust import Trust, TrustState
 from bot.observation.errors import CouldNotLook
 from bot.observation.ids import TableName, UserId
-from bot.service.notices.rules import AFTER_CLOSE
 
 Members = Callable[[Sequence[str]], frozenset[UserId]]
 """Everyone in some user groups; raises CouldNotLook."""

@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bot.incident.entries import Finding, FindingSettled, NoticeEnded, NoticeQueued, ReviewOpened
-from bot.incident.notice import Notice, NoticeData
-from bot.incident.promises import BESIDE, LAST_WORDS
+from bot.incident.notice import ALL_CLEAR, BESIDE, Notice, NoticeData
 from bot.incident.trust import pins_for
 from bot.notices import NoticeFacts, NoticeTemplate, data_of, facts_for, render
 from bot.notices.reading import NotObserved, ReadAbove, ReadersUnknown
@@ -240,7 +239,7 @@ def test_the_next_word_is_promised_while_the_incident_is_open(story: Story) -> N
     assert _facts(story).next_word_at is None
 
 
-@pytest.mark.parametrize("kind", sorted(LAST_WORDS | BESIDE))
+@pytest.mark.parametrize("kind", sorted(ALL_CLEAR | BESIDE))
 def test_the_last_notice_promises_no_further_one(story: Story, kind: str) -> None:
     """Neither people nor programs wait for a word that the timers do not remind anybody of."""
     story.opens()

@@ -18,7 +18,7 @@ from bot.incident.doubt import mended_by_others
 from bot.incident.effects import MoveTable, PublishBranch, StartJob, StopJob
 from bot.incident.execution import ProposalState
 from bot.incident.incident import Incident
-from bot.incident.notice import PLANNED, Notice
+from bot.incident.notice import AFTER_CLOSE, PLANNED, Notice
 from bot.incident.savepoints import asked_state, refuse_untimely
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.lint import MOST_CHARACTERS
@@ -28,7 +28,7 @@ from bot.observation.readers import Address, Consumer, FarRead, Kind, ReadRun
 from bot.observation.record import Record
 from bot.observation.table import TableState
 from bot.ports.transports import NoticeDelivery
-from bot.service.notices.rules import AFTER_CLOSE, refuse_false_comfort
+from bot.service.notices.rules import refuse_false_comfort
 from bot.slack.blocks.notices import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
 from tests import orders_table as orders

@@ -16,7 +16,7 @@ from bot.incident.entries import (
     SavepointPlanned,
     WaterlineMoved,
 )
-from bot.incident.notice import PLANNED, Notice, NoticeData, RerunData, WorkState
+from bot.incident.notice import AFTER_CLOSE, PLANNED, Notice, NoticeData, RerunData, WorkState
 from bot.incident.promises import PLANNED_LASTS, reminders
 from bot.incident.savepoints import asked_state, refuse_untimely
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
@@ -28,7 +28,7 @@ from bot.observation.looked import Seen
 from bot.observation.readers import Consumer, FarRead, ReadRun
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
-from bot.service.notices.rules import AFTER_CLOSE, refuse_false_comfort
+from bot.service.notices.rules import refuse_false_comfort
 from bot.service.proposals.outdated import still_holds
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders

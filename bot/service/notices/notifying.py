@@ -12,7 +12,7 @@ from bot.incident.decisions import NO_GROUPS
 from bot.incident.delivery import NoticeView
 from bot.incident.entries import Body, CorrectionDeclined, NoticeAnswered, NoticesPreviewed, ReadersNoted
 from bot.incident.incident import Incident
-from bot.incident.notice import Answer, Notice, WorkState
+from bot.incident.notice import AFTER_CLOSE, Answer, Notice, WorkState
 from bot.incident.savepoints import asked_state, refuse_untimely
 from bot.incident.trust_claims import WORDS, ConcurrentDoubts, CorrectionDue, corrections_due, refuse_other_trust
 from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
@@ -28,7 +28,6 @@ from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.notices import sending as sending_rules
 from bot.service.notices.rules import (
-    AFTER_CLOSE,
     is_said_already,
     refuse_false_comfort,
     refuse_missing_words,

@@ -8,18 +8,11 @@ from bot.incident.doubt import accusations, doubted_since, mended_by_others
 from bot.incident.effects import MoveTable, PublishBranch
 from bot.incident.entries import SeverityChanged
 from bot.incident.incident import Incident
-from bot.incident.notice import HOW_TO_CORRECT, PLANNED
-from bot.incident.trust_claims import ALL_CLEAR as ALL_CLEAR
+from bot.incident.notice import AFTER_CLOSE, ALL_CLEAR, HOW_TO_CORRECT, ONCE, PLANNED
 from bot.incident.waterline import last_taken_back, owed_waterline, taken_back
 from bot.notices import NoticeTemplate
 from bot.observation.errors import Refused
 from bot.observation.sentences import clock_time
-
-ONCE = frozenset({"first_warning", "review_published"}) | ALL_CLEAR
-"""Kinds that are sent once an incident; each of the others as often as it is asked for, as a further revision. An
-all-clear is given anew when the trust was taken back since; any of them, when it was overtaken before it arrived."""
-AFTER_CLOSE = frozenset({"correction", "review_published", PLANNED})
-"""Kinds that may be sent when the incident has ended; of planned work only its end."""
 
 
 def unknown_notice(kind: str, known: Iterable[str]) -> Refused:

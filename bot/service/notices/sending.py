@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from bot.incident.approval import ApprovalPolicy, mentions
 from bot.incident.decisions import Membership, is_approver
 from bot.incident.delivery import next_word_by
-from bot.incident.doubt import WARNS, doubted_since
+from bot.incident.doubt import doubted_since
 from bot.incident.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed, StepDone
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
-from bot.incident.notice import HOW_TO_CORRECT, Notice, NoticeData
+from bot.incident.notice import ALL_CLEAR, HOW_TO_CORRECT, WARNS, Notice, NoticeData
 from bot.incident.savepoints import refuse_untimely
 from bot.incident.setup import TableSetup
 from bot.incident.waterline import last_taken_back
@@ -22,7 +22,7 @@ from bot.observation.errors import Refused
 from bot.observation.ids import StepId, UserId
 from bot.observation.readers import Consumer
 from bot.observation.sentences import clock_time
-from bot.service.notices.rules import ALL_CLEAR, asked_to_send, refuse_after_close, refuse_false_comfort
+from bot.service.notices.rules import asked_to_send, refuse_after_close, refuse_false_comfort
 from bot.service.proposals.outdated import cleared, said_better
 
 

@@ -4,15 +4,13 @@ this incident or by what others know of the table."""
 from bot.incident.delivery import DeliveryView, NoticeView
 from bot.incident.entries import DeliveryTried, NoticeEnded
 from bot.incident.incident import Incident
-from bot.incident.notice import HOW_TO_CORRECT, PLANNED, Notice
+from bot.incident.notice import ALL_CLEAR, HOW_TO_CORRECT, KINDS, NOT_OF_ROWS, PLANNED, WARNS, Notice
 from bot.incident.trust_claims import ALONE, ConcurrentDoubts, refuse_comfort_in_doubt
 from bot.incident.waterline import last_taken_back
 from bot.observation.errors import Refused
-from bot.service.notices.rules import ALL_CLEAR, refuse_false_comfort
+from bot.service.notices.rules import refuse_false_comfort
 
-_FOR_NOW = frozenset({"first_warning", "update"})
-"""Kinds that say how it stands; whatever is said of the table later says it better."""
-_OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | {"correction", PLANNED}
+_OF_THE_TABLE = KINDS.keys() - NOT_OF_ROWS
 _TOLD_OVER = ALL_CLEAR | {"correction"}
 """These say of the whole table how it stands, what was wrong, and what is to be done: they end what came before. Facts
 of a newer one count, and a correction repeats the words of those before it that have not come."""
@@ -107,7 +105,7 @@ def said_better(incident: Incident, notice: Notice, after: int | None) -> Notice
 
 
 def _is_for_now(notice: Notice) -> bool:
-    return notice.kind in _FOR_NOW or (notice.kind == PLANNED and not notice.ends_work)
+    return notice.kind in WARNS or (notice.kind == PLANNED and not notice.ends_work)
 
 
 def cleared(incident: Incident) -> frozenset[str]:

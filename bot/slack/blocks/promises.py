@@ -13,8 +13,8 @@ from bot.incident.doubt import doubted_since
 from bot.incident.entries import NoticeQueued, PromiseReminded
 from bot.incident.incident import Incident
 from bot.incident.journal import Entry
-from bot.incident.notice import HOW_TO_CORRECT, PLANNED
-from bot.incident.promises import BESIDE, announcement
+from bot.incident.notice import BESIDE, HOW_TO_CORRECT, PLANNED
+from bot.incident.promises import announcement
 from bot.incident.review import review_items
 from bot.incident.savepoints import stop_for_work
 from bot.incident.staged_repairs import standing_job
