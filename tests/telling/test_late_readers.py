@@ -236,6 +236,7 @@ def story(record: Store) -> Story:
         ([trusted(), told("recovered")], None),
         ([trusted(), told("recovered"), lowered(orders.GOOD)], "taken-back"),
         ([trusted(), told("recovered"), lowered(orders.GOOD), told("correction")], None),
+        ([trusted(), told("recovered"), lowered(orders.GOOD), told("review_published")], "taken-back"),
         ([trusted(), told("recovered"), lowered(orders.GOOD), trusted()], "proven-again"),
         ([trusted(), told("recovered"), lowered(orders.GOOD), trusted(), told("recovered", revision=2)], None),
         ([trusted(), told("recovered"), lowered(orders.GOOD), told("correction"), trusted()], None),
