@@ -52,13 +52,13 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
 @contextmanager
 def read_only_pages(settings: Settings, web_settings: WebSettings) -> Iterator[Starlette]:
     """Pages of a process that does not work on the record."""
-    with trust_desk(settings) as desk, restore_desk(settings) as restores:
-        yield pages_of(web_settings, desk, restores, lambda _users: {})
+    with trust_desk(settings) as trusts, restore_desk(settings) as restores:
+        yield pages_of(web_settings, trusts, restores, lambda _users: {})
 
 
 def pages_of(
     settings: WebSettings,
-    desk: TrustService,
+    trusts: TrustService,
     restores: RestoreService,
     names: Names,
     alerts: AlertService | None = None,
@@ -69,17 +69,17 @@ def pages_of(
     token = WebSecrets().waterline_web_token
     access = Access(settings, token.get_secret_value() if token is not None else None)
     content = CONTENT / "messages" / "record"
-    return web_app(desk, restores, records(desk.setups), content, access, names, _alert_routes(alerts), checks, bot)
+    return web_app(trusts, restores, records(trusts.setups), content, access, names, _alert_routes(alerts), checks, bot)
 
 
-def _alert_routes(desk: AlertService | None) -> AlertRoutes | None:
+def _alert_routes(service: AlertService | None) -> AlertRoutes | None:
     """Where alerts are told; None where nobody could be told of them."""
-    if desk is None:
+    if service is None:
         return None
     known = AlertSecrets()
     token, secret = known.waterline_alert_token, known.waterline_pagerduty_secret
     return AlertRoutes(
-        desk,
+        service,
         token=token.get_secret_value() if token is not None else None,
         pagerduty_secret=secret.get_secret_value() if secret is not None else None,
     )

@@ -31,8 +31,8 @@ from bot.service.proposals.verifying import Verifier
 from bot.service.waterline import Waterline
 
 _RECOVERY = "The recovery"
-_THAW = "Resuming the table's maintenance"
-_WALK = "Checking the table and the job for the diagnosis"
+_UNFREEZE = "Resuming the table's maintenance"
+_RUNBOOK = "Checking the table and the job for the diagnosis"
 _APPROVAL = "Reminding approvers and ending expired proposals"
 
 
@@ -42,7 +42,7 @@ class Reconciler:
 
     _store: IncidentStore
     _background: Background
-    _desk: EvidenceService
+    _evidence: EvidenceService
     _diagnoses: DiagnosisService
     _proposals: Proposals
     _approvals: Approvals
@@ -67,13 +67,13 @@ class Reconciler:
             ),
             "Running the requested evidence": self._resume_evidence,
             "Taking a first look": self._look_first,
-            _WALK: self._walk,
-            _RECOVERY: self._recover,
+            _RUNBOOK: self._go_on_with_runbook,
+            _RECOVERY: self._execute_and_prove,
             "Offering the repair for publication": self._offer_publication,
         }
 
     def settle(self, incident_id: IncidentId) -> None:
-        self._background.submit(incident_id, _THAW, partial(self._maintenance.settle, incident_id))
+        self._background.submit(incident_id, _UNFREEZE, partial(self._maintenance.settle, incident_id))
         for what, do in self._duties.items():
             self._background.submit(incident_id, what, partial(do, incident_id))
 
@@ -92,23 +92,23 @@ class Reconciler:
                 self.settle(incident.id)
                 self._background.submit(incident.id, _RECOVERY, partial(self._recover_and_keep, incident.id))
             elif self._maintenance.is_owed(incident):
-                self._background.submit(incident.id, _THAW, partial(self._maintenance.settle, incident.id))
+                self._background.submit(incident.id, _UNFREEZE, partial(self._maintenance.settle, incident.id))
 
     def walk_on(self, incident_id: IncidentId) -> None:
         """A step has ended, or a diagnosis is asked for, or evidence may go on."""
-        self._background.submit(incident_id, _WALK, partial(self._walk, incident_id))
+        self._background.submit(incident_id, _RUNBOOK, partial(self._go_on_with_runbook, incident_id))
 
-    def _walk(self, incident_id: IncidentId) -> None:
+    def _go_on_with_runbook(self, incident_id: IncidentId) -> None:
         """What the runbook asks for and no person has to do: its evidence, and the diagnosis after that."""
         self._diagnoses.settle(incident_id)
-        self._desk.run_due(incident_id)
+        self._evidence.run_due(incident_id)
 
     def recover(self, incident_id: IncidentId, then: Callable[[], None]) -> None:
         """Soon carry on what was begun and prove it, and nothing else that is owed; `then` says that it was looked."""
 
         def do() -> None:
             try:
-                self._recover(incident_id)
+                self._execute_and_prove(incident_id)
             finally:
                 then()
 
@@ -117,7 +117,7 @@ class Reconciler:
     def verify_again(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
         """A responder asks for the proof anew; it is owed from now on. Raises Refused."""
         self._verifier.request(incident_id, proposal_id, by=by)
-        self._background.submit(incident_id, _RECOVERY, partial(self._recover, incident_id))
+        self._background.submit(incident_id, _RECOVERY, partial(self._execute_and_prove, incident_id))
 
     def _mark_table(self, incident_id: IncidentId) -> None:
         incident = self._store.get(incident_id)
@@ -133,16 +133,16 @@ class Reconciler:
     def _resume_evidence(self, incident_id: IncidentId) -> None:
         for run in list(self._store.get(incident_id).runs.values()):
             if run.is_running:
-                self._desk.resume(incident_id, run.run)
+                self._evidence.resume(incident_id, run.run)
 
     def _look_first(self, incident_id: IncidentId) -> None:
         """Once, at opening: a diagnosis looks again by itself. What reads rows comes after it."""
         incident = self._store.get(incident_id)
         if not incident.is_stopped and not any(run.is_first_look for run in incident.runs.values()):
-            self._desk.look_first(incident_id)
+            self._evidence.look_first(incident_id)
             self.walk_on(incident_id)
 
-    def _recover(self, incident_id: IncidentId) -> None:
+    def _execute_and_prove(self, incident_id: IncidentId) -> None:
         """Carry on what was begun, prove it, let the walk go on. The waterline goes back before `main` moves, and
         forward after the proof: last, so that a catalog that is away keeps no recovery from ending."""
         for view in self._store.get(incident_id).proposals.values():
@@ -163,7 +163,7 @@ class Reconciler:
     def _recover_and_keep(self, incident_id: IncidentId) -> None:
         """Now and then also what somebody took off the table. In the turn of a recovery, which alone moves the mark:
         beside one it would put back what the recovery is just taking away. And whether a request has landed late."""
-        self._recover(incident_id)
+        self._execute_and_prove(incident_id)
         self._executions.look_back(incident_id)
         self._waterline.keep(incident_id)
 

@@ -199,8 +199,8 @@ _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 class AlertRoutes:
     """Handlers. An address whose key is not set takes nothing, and is not there."""
 
-    def __init__(self, desk: AlertService, *, token: str | None, pagerduty_secret: str | None) -> None:
-        self._desk = desk
+    def __init__(self, service: AlertService, *, token: str | None, pagerduty_secret: str | None) -> None:
+        self._service = service
         self._token = token
         self._secret = pagerduty_secret
 
@@ -251,7 +251,7 @@ class AlertRoutes:
                 "Check the address in the sender's configuration.",
             )
         try:
-            taken = await run_in_threadpool(self._desk.take, alerts)
+            taken = await run_in_threadpool(self._service.take, alerts)
         except (CouldNotKeep, CouldNotLook) as error:
             return problem_of(error, 503)  # it is sent again: nothing was lost
         return Response(taken.model_dump_json(), 200, _HEADERS, media_type="application/json")

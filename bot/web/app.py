@@ -35,7 +35,7 @@ class _NotThere(WaterlineError):
 
 
 def web_app(
-    desk: TrustService,
+    trusts: TrustService,
     restores: RestoreService,
     records: Records,
     content: Path,
@@ -49,9 +49,9 @@ def web_app(
     what has to work, beside catalog and record, for this process to be ready. `bot`: more numbers for Prometheus."""
     from bot.web.mcp_server import agents_app, agents_server  # 33 MB, only where pages are served
 
-    pages = Pages(desk, records, content, names)
+    pages = Pages(trusts, records, content, names)
     described = openapi_json(alerts.kinds if alerts is not None else ())
-    agents = agents_app(agents_server(desk)).router
+    agents = agents_app(agents_server(trusts)).router
 
     async def describe(request: Request) -> Response:
         return json_text(request, described)
@@ -80,8 +80,8 @@ def web_app(
     return Starlette(
         routes=[
             *pages.routes,
-            *Api(desk, restores).routes,
-            *Probes(desk, checks or {}, bot).routes,
+            *Api(trusts, restores).routes,
+            *Probes(trusts, checks or {}, bot).routes,
             Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),
             Route("/mcp", agents),

@@ -24,7 +24,7 @@ _BEFORE_YOU_ACT = (
 _ONLY_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
-def agents_server(desk: TrustService) -> MCPServer[None]:
+def agents_server(trusts: TrustService) -> MCPServer[None]:
     """Three tools, none of which changes anything."""
     server: MCPServer[None] = MCPServer(
         name="waterline", title="Waterline", instructions=_BEFORE_YOU_ACT, log_level="WARNING"
@@ -33,7 +33,7 @@ def agents_server(desk: TrustService) -> MCPServer[None]:
     @server.tool(title="All tables and their trust", annotations=_ONLY_READS)
     def list_tables() -> Tables:
         """Every watched table: whether it can be relied on, which snapshot, and why."""
-        return Tables(tables=desk.all())
+        return Tables(tables=trusts.all())
 
     @server.tool(title="Can this table be relied on?", annotations=_ONLY_READS)
     def table_trust(
@@ -41,7 +41,7 @@ def agents_server(desk: TrustService) -> MCPServer[None]:
     ) -> Trust:
         """Whether a table can be relied on now, which snapshot can, why, and how to read exactly that one."""
         try:
-            return desk.trust(TableName(table))
+            return trusts.trust(TableName(table))
         except UnknownTable as error:
             raise ToolError(str(error)) from error
 
@@ -52,7 +52,7 @@ def agents_server(desk: TrustService) -> MCPServer[None]:
         """How far an incident is: what happened, what was proposed, whether the table was proven after it. `table_now`
         says whether the table can be relied on now."""
         try:
-            return incident_view(desk, IncidentId(id))
+            return incident_view(trusts, IncidentId(id))
         except (UnknownIncident, CouldNotLook) as error:
             raise ToolError(str(error)) from error
 

@@ -30,9 +30,9 @@ _FORMS = {"html": "text/html", "md": "text/markdown", "json": "application/json"
 class Pages:
     """Handlers; each runs in a thread of the server's pool."""
 
-    def __init__(self, desk: TrustService, records: Records, content: Path, names: Names) -> None:
+    def __init__(self, trusts: TrustService, records: Records, content: Path, names: Names) -> None:
         """`content` is the folder of the record's templates, whose style and picture the pages share."""
-        self._desk = desk
+        self._trusts = trusts
         self._records = records
         self._names = names
         self._templates = environment(content)
@@ -53,12 +53,12 @@ class Pages:
 
     def _overview(self, _request: Request) -> Response:
         try:
-            incidents = self._desk.incidents()
+            incidents = self._trusts.incidents()
         except CouldNotLook as error:
             return self.refusal(503, error)
         return self._page(
             "overview.html.j2",
-            trusts=self._desk.all(),
+            trusts=self._trusts.all(),
             open_ones=[i for i in incidents if i.is_open],
             closed_ones=[i for i in incidents if not i.is_open][:_INCIDENTS_SHOWN],
         )
@@ -66,12 +66,12 @@ class Pages:
     def _table(self, request: Request) -> Response:
         name = TableName(request.path_params["table"])
         try:
-            trust, table, history = self._desk.trust(name), self._desk.table(name), self._desk.history(name)
+            trust, table, history = self._trusts.trust(name), self._trusts.table(name), self._trusts.history(name)
         except UnknownTable as error:
             return self.refusal(404, error)
         except CouldNotLook as error:
             return self.refusal(503, error)
-        setup = self._desk.setups[name]
+        setup = self._trusts.setups[name]
         return self._page(
             "table.html.j2",
             trust=trust,
@@ -83,8 +83,8 @@ class Pages:
 
     def _incident(self, request: Request) -> Response:
         try:
-            incident = self._desk.incident(IncidentId(request.path_params["incident"]))
-            later = self._desk.later_doubt(incident)
+            incident = self._trusts.incident(IncidentId(request.path_params["incident"]))
+            later = self._trusts.later_doubt(incident)
         except UnknownIncident as error:
             return self.refusal(404, error)
         except CouldNotLook as error:
@@ -95,8 +95,8 @@ class Pages:
         """The record as a file, with every entry as it was stored and its proof."""
         form = request.url.path.rpartition(".")[2]
         try:
-            incident = self._desk.incident(IncidentId(request.path_params["incident"]))
-            lines = self._desk.lines(incident)
+            incident = self._trusts.incident(IncidentId(request.path_params["incident"]))
+            lines = self._trusts.lines(incident)
         except UnknownIncident as error:
             return self.refusal(404, error)
         except CouldNotLook as error:

@@ -86,18 +86,18 @@ Check = Callable[[], str | None]
 """What hinders it, a sentence without names; None: nothing does."""
 
 
-def checks_of(desk: TrustService) -> Mapping[str, Check]:
+def checks_of(trusts: TrustService) -> Mapping[str, Check]:
     """Whether the record can be read, and whether the catalog answers for any of the watched tables."""
 
     def record() -> str | None:
         try:
-            desk.incidents()
+            trusts.incidents()
         except CouldNotLook:
             return "The record cannot be read."
         return None
 
     def catalog() -> str | None:
-        return None if desk.reads_any() else "No watched table can be read."
+        return None if trusts.reads_any() else "No watched table can be read."
 
     return {"record": record, "catalog": catalog}
 
@@ -105,10 +105,10 @@ def checks_of(desk: TrustService) -> Mapping[str, Check]:
 class Probes:
     """Handlers; each runs in a thread of the server's pool, because catalog and record block."""
 
-    def __init__(self, desk: TrustService, more: Mapping[str, Check], bot: OfBot = NOT_OF_BOT) -> None:
-        self._checks = {**checks_of(desk), **more}
+    def __init__(self, trusts: TrustService, more: Mapping[str, Check], bot: OfBot = NOT_OF_BOT) -> None:
+        self._checks = {**checks_of(trusts), **more}
         self._registry = CollectorRegistry()
-        for each in (TrustNumbers(desk), BotNumbers(bot.gauges), *bot.others):
+        for each in (TrustNumbers(trusts), BotNumbers(bot.gauges), *bot.others):
             self._registry.register(each)
 
     @property
@@ -128,8 +128,8 @@ class Probes:
 class TrustNumbers(Collector):
     """Read anew at each scrape. Private incidents are in no number but the trust of their table."""
 
-    def __init__(self, desk: TrustService) -> None:
-        self._desk = desk
+    def __init__(self, trusts: TrustService) -> None:
+        self._trusts = trusts
 
     def describe(self) -> Iterable[Metric]:
         """Nothing is read only to be registered."""
@@ -137,7 +137,7 @@ class TrustNumbers(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """One catalog call and one metadata file a table."""
-        told = self._desk.all()
+        told = self._trusts.all()
         trusted = _gauge("waterline_table_trusted")
         above = _gauge("waterline_table_commits_above_trusted")
         left = _gauge("waterline_recovery_deadline_seconds")
@@ -149,9 +149,9 @@ class TrustNumbers(Collector):
         now = max(trust.checked_at for trust in told)
         try:
             for trust in told:
-                for kind, at in _first_of_each(self._desk.deadline(trust.table)).items():
+                for kind, at in _first_of_each(self._trusts.deadline(trust.table)).items():
                     left.add_metric([trust.table, kind], (at - now).total_seconds())
-            told_of = tuple(self._desk.incidents())
+            told_of = tuple(self._trusts.incidents())
         except CouldNotLook:
             return
         yield left
@@ -161,7 +161,7 @@ class TrustNumbers(Collector):
     def _of_incidents(self, incidents: Iterable[Incident], now: datetime) -> Iterable[Metric]:
         opened, age = _gauge("waterline_open_incidents"), _gauge("waterline_incident_open_seconds")
         waits = _gauge("waterline_proposal_waiting_seconds")
-        counts = dict.fromkeys(self._desk.setups, 0)
+        counts = dict.fromkeys(self._trusts.setups, 0)
         for each in (each for each in incidents if each.is_open):
             table = each.opened.table
             counts[table] = counts.get(table, 0) + 1

@@ -74,18 +74,18 @@ class IncidentView(Record):
     head_hash: str = Field(description="Hash of its newest entry: the end of the chain.")
 
 
-def incident_view(desk: TrustService, incident_id: IncidentId) -> IncidentView:
+def incident_view(trusts: TrustService, incident_id: IncidentId) -> IncidentView:
     """The view of one incident, beside what holds now. Raises UnknownIncident, CouldNotLook. Cost: that of the
     table's trust."""
-    incident = desk.incident(incident_id)
-    later = desk.later_doubt(incident)
+    incident = trusts.incident(incident_id)
+    later = trusts.later_doubt(incident)
     superseded_by = later.id if later is not None and not later.is_private else None
-    return _view(incident, _table_now(desk, incident.opened.table), superseded_by)
+    return _view(incident, _table_now(trusts, incident.opened.table), superseded_by)
 
 
-def _table_now(desk: TrustService, table: TableName) -> TrustState | None:
+def _table_now(trusts: TrustService, table: TableName) -> TrustState | None:
     try:
-        return desk.trust(table).state
+        return trusts.trust(table).state
     except UnknownTable:
         return None
 
@@ -131,8 +131,8 @@ class Tables(Record):
 class Api:
     """Handlers; each runs in a thread of the server's pool, because catalog and record block."""
 
-    def __init__(self, desk: TrustService, restores: RestoreService) -> None:
-        self._desk = desk
+    def __init__(self, trusts: TrustService, restores: RestoreService) -> None:
+        self._trusts = trusts
         self._restores = restores
 
     @property
@@ -146,11 +146,11 @@ class Api:
         ]
 
     def _tables(self, request: Request) -> Response:
-        return answered(request, Tables(tables=self._desk.all()), apart_from={"tables": {"__all__": _WHEN}})
+        return answered(request, Tables(tables=self._trusts.all()), apart_from={"tables": {"__all__": _WHEN}})
 
     def _trust(self, request: Request) -> Response:
         try:
-            trust = self._desk.trust(TableName(request.path_params["table"]))
+            trust = self._trusts.trust(TableName(request.path_params["table"]))
         except UnknownTable as error:
             return problem_of(error, 404)
         return answered(request, trust, apart_from=_WHEN)
@@ -172,7 +172,7 @@ class Api:
 
     def _incident(self, request: Request) -> Response:
         try:
-            view = incident_view(self._desk, IncidentId(request.path_params["incident"]))
+            view = incident_view(self._trusts, IncidentId(request.path_params["incident"]))
         except UnknownIncident as error:
             return problem_of(error, 404)
         except CouldNotLook as error:

@@ -196,7 +196,7 @@ class Executions:
         """Where an execution stands still: its newest turn."""
 
     def begin(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
-        """Journal the start, after checking every requirement against the world.
+        """Journal the start, after checking every requirement against the world; the reconciler carries it on.
 
         Raises Refused (not approved, begun already, not yours, its job another incident's for now), Superseded (and
         then the proposal is), CouldNotLook.
