@@ -119,7 +119,7 @@ def build(
         )
         services = with_watch(services, settings, store, failure_modes())
         stack.callback(services.background.close)
-        stack.callback(services.desk.close)
+        stack.callback(services.evidence.close)
         if services.watch is not None:
             stack.callback(services.watch.close)
         timers = SchedulerTimers(now)
@@ -144,7 +144,7 @@ def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
 
 
 @contextmanager
-def restore_desk(settings: Settings, table: TableName | None = None) -> Iterator[RestoreService]:
+def restore_service(settings: Settings, table: TableName | None = None) -> Iterator[RestoreService]:
     """Only what tells whether a job may be started from a restore point: no record, no Spark, nothing that starts
     a job. `table`: only its jobs are asked. Raises BadConfiguration."""
     with ExitStack() as stack:
@@ -184,20 +184,20 @@ def assemble(
     incidents.veil_by(observer.tables)
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
-    desk = EvidenceService(incidents, observer, collector, alone_with, cheap if look_first else ())
+    evidence = EvidenceService(incidents, observer, collector, alone_with, cheap if look_first else ())
     diagnostician = Diagnostician(incidents, observer, modes)
-    diagnostician.look_before(desk.look_first)
-    diagnostician.collect_by(desk.run_now)
+    diagnostician.look_before(evidence.look_first)
+    diagnostician.collect_by(evidence.run_now)
     recipes = find_actions(actions, own_actions)
     diagnoses = DiagnosisService(incidents, diagnostician, recipes)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
-    proposals.look_before(desk.run_now)
+    proposals.look_before(evidence.run_now)
     proposals.ask_who_is_gone(partial(who_is_gone, directory))
     books = read_all(CONTENT / "runbooks", collector.tasks)
     opening = Opening(incidents, observer, books, findings, runs_evidence=look_first)
     approvals = Approvals(incidents, proposals, directory, clock)
     executions = Executions(incidents, observer, proposals, clock)
-    verifier = Verifier(incidents, observer, desk, recipes, clock)
+    verifier = Verifier(incidents, observer, evidence, recipes, clock)
     waterline = Waterline(incidents, observer.catalog, clock, mark)
     maintenance = Maintenance(incidents, observer.catalog)
     newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)
@@ -206,18 +206,18 @@ def assemble(
     retrying = Retrying(incidents, others)
     promises = Promises(incidents, observer.tables, clock)
     reconciler = Reconciler(
-        incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
+        incidents, background, evidence, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
         telling, promises,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, filed, clock)
-    desk.on_answer(reconciler.walk_on)
+    evidence.on_answer(reconciler.walk_on)
     return Services(
         clock=clock,
         store=incidents,
         observer=observer,
         opening=opening,
         savepoints=Savepoints(incidents, observer, opening, clock),
-        desk=desk,
+        evidence=evidence,
         diagnostician=diagnostician,
         examiner=Examiner(observer, collector, modes),
         diagnoses=diagnoses,

@@ -15,7 +15,7 @@ from bot.adapters.journal_sql.store import existing_record
 from bot.adapters.lineage import NoLineage
 from bot.adapters.table_files import FolderOfTable
 from bot.adapters.trust_server import restore_check_from, trust_from
-from bot.bootstrap import restore_desk, setups_of
+from bot.bootstrap import restore_service, setups_of
 from bot.bootstrap.watching import findings_of
 from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption
 from bot.history.prediction import RestoreCheck, RestoreVerdict
@@ -29,7 +29,7 @@ from bot.settings import Settings, WebSecrets
 
 
 @contextmanager
-def trust_desk(settings: Settings) -> Iterator[TrustService]:
+def trust_service(settings: Settings) -> Iterator[TrustService]:
     """Only what tells whether tables can be relied on: catalog and record, read by somebody beside the bot.
 
     Raises BadConfiguration, also where there is no record: an empty one would know of no incident.
@@ -103,8 +103,8 @@ def trust(
         if url is not None:
             found = trust_from(url, name, _token())
         else:
-            with trust_desk(Settings.load(config)) as desk:
-                found = desk.trust(name)
+            with trust_service(Settings.load(config)) as service:
+                found = service.trust(name)
     if as_json:
         console.print_json(found.model_dump_json())
     else:
@@ -161,8 +161,8 @@ def restore_check(
         if url is not None:
             found = restore_check_from(url, name, path, _token())
         else:
-            with restore_desk(Settings.load(config), name) as desk:
-                found = desk.check(name, path, anywhere=True)
+            with restore_service(Settings.load(config), name) as service:
+                found = service.check(name, path, anywhere=True)
     if as_json:
         console.print_json(found.model_dump_json())
     else:

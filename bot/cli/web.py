@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 from starlette.applications import Starlette
 
-from bot.bootstrap import records, restore_desk
+from bot.bootstrap import records, restore_service
 from bot.bootstrap.content import CONTENT
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
-from bot.cli.trust import trust_desk
+from bot.cli.trust import trust_service
 from bot.service.alerts import AlertService
 from bot.service.restoring import RestoreService
 from bot.service.trust import TrustService
@@ -52,7 +52,7 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
 @contextmanager
 def read_only_pages(settings: Settings, web_settings: WebSettings) -> Iterator[Starlette]:
     """Pages of a process that does not work on the record."""
-    with trust_desk(settings) as trusts, restore_desk(settings) as restores:
+    with trust_service(settings) as trusts, restore_service(settings) as restores:
         yield pages_of(web_settings, trusts, restores, lambda _users: {})
 
 

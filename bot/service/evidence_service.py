@@ -42,7 +42,7 @@ _AT_A_TIME = 2
 
 
 class EvidenceService:
-    """One desk for all incidents: tasks wait their turn."""
+    """One for all incidents: tasks wait their turn."""
 
     def __init__(
         self,

@@ -40,7 +40,7 @@ class Services:
     store: IncidentStore
     observer: Observer
     opening: Opening
-    desk: EvidenceService
+    evidence: EvidenceService
     diagnostician: Diagnostician
     diagnoses: DiagnosisService
     examiner: Examiner

@@ -31,11 +31,11 @@ class Clicks:
         return _OLD if do is None else do(self, click, *click.parts)
 
     def _run_all(self, click: Clicked, incident: str) -> None:
-        self._services.desk.go_on(IncidentId(incident), by=click.user)
+        self._services.evidence.go_on(IncidentId(incident), by=click.user)
         self._services.reconciler.settle(IncidentId(incident))
 
     def _stop(self, click: Clicked, incident: str) -> str:
-        self._services.desk.stop(IncidentId(incident), by=click.user)
+        self._services.evidence.stop(IncidentId(incident), by=click.user)
         return "Stopped. To continue, click “Run all” on the card."
 
     def _change_runbook(self, click: Clicked, incident: str, name: str) -> None:

@@ -334,7 +334,7 @@ class Commands:
                 f"Known are: {', '.join(self._services.tasks)}.",
                 "Name one of these.",
             )
-        self._services.desk.request(incident.id, task, by=command.user)
+        self._services.evidence.request(incident.id, task, by=command.user)
         return f"Running {task}. The result appears in the thread of {incident.id}."
 
     def _diagnose(self, command: Command) -> str:

@@ -67,7 +67,7 @@ def _of_incident(incident: Incident, services: Services, kind: str, name: str) -
         case "card":
             setup = services.observer.tables.get(incident.opened.table)
             better = services.opening.better_runbook(incident)
-            return card_message(incident, services.tasks, services.desk.progress, setup, better)
+            return card_message(incident, services.tasks, services.evidence.progress, setup, better)
         case "evidence":
             run = incident.runs[EvidenceId(name)]
             return evidence_message(run, services.tasks[run.task])

@@ -76,7 +76,7 @@ class SlackSurface:
     def start(self) -> None:
         """Catch up with the journal, then work, beginning with what the door has taken already."""
         self._services.store.on_change(self._changed)
-        self._services.desk.on_progress(self._progressed)
+        self._services.evidence.on_progress(self._progressed)
         self._projection.catch_up_all()
         self._sender.start()
         self._door.leads_to(self._worker.wake)

@@ -76,7 +76,7 @@ def test_a_gap_is_replayed_on_a_branch_proven_and_published(scene: RepairScene) 
     assert branch is not None
     before = positions(scene.folder, "main"), positions(scene.folder, branch)
     scene.carries_out(scene.proposes("publish_repair"))
-    answer = scene.services.desk.run_now(scene.incident, "missing_positions")
+    answer = scene.services.evidence.run_now(scene.incident, "missing_positions")
 
     assert proof.passed, proof.checks
     assert ([*range(10), *range(20, 30)], list(range(30))) == before

@@ -78,7 +78,7 @@ def again(scene: RepairScene) -> list[Any]:
 
 def test_a_run_under_which_spark_was_killed_is_run_again_by_itself(scene: RepairScene, killed: Killed) -> None:
     """Nobody clicks; the answer says that it is the second run's."""
-    run = scene.services.desk.request(scene.incident, "duplicate_rows", by=ANA)
+    run = scene.services.evidence.request(scene.incident, "duplicate_rows", by=ANA)
     eventually(lambda: not scene.store.get(scene.incident).runs[run].is_running, PATIENCE_S)
 
     answered = scene.store.get(scene.incident).runs[run]
@@ -96,7 +96,7 @@ def test_a_proof_is_run_again_once_and_not_for_ever(scene: RepairScene, killed: 
     killed.times = 2
 
     with pytest.raises(Refused, match="Spark ended"):
-        scene.services.desk.run_now(scene.incident, "duplicate_rows")
+        scene.services.evidence.run_now(scene.incident, "duplicate_rows")
 
     [noted] = again(scene)
     ended = scene.store.get(scene.incident).runs[noted.run].ended

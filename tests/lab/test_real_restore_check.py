@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.bootstrap import restore_desk
+from bot.bootstrap import restore_service
 from bot.history.prediction import RestoreVerdict
 from bot.lab.lab import Lab
 from bot.lab.proof import prove
@@ -23,7 +23,10 @@ def test_the_rows_that_an_older_savepoint_doubles_are_those_that_were_foretold(
     """The savepoint of the planned stop is right; the one before is wrong, by exactly the rows that then come twice."""
     lab: Lab = fresh_lab("v2")
     table = TableName(lab.state.table)
-    with World(lab.home, lambda _: None) as world, restore_desk(Settings.load(configured(tmp_path, lab.state))) as desk:
+    with (
+        World(lab.home, lambda _: None) as world,
+        restore_service(Settings.load(configured(tmp_path, lab.state))) as desk,
+    ):
         run = world.running_job()
         world.await_commits(run, 2)
         older = world.savepoint(run)

@@ -84,7 +84,7 @@ class RepairScene:
 
     def close(self) -> None:
         self.services.background.close()
-        self.services.desk.close()
+        self.services.evidence.close()
         self.record.close()
         self.catalog.close()
         self.orders.close()
@@ -97,7 +97,7 @@ class RepairScene:
             since=None if since is None else str(since),
         )  # fmt: skip
         for task in evidence:
-            self.services.desk.run_now(self.incident, task)
+            self.services.evidence.run_now(self.incident, task)
         if remedy is None:
             self.services.diagnostician.diagnose(self.incident)
         else:
@@ -163,7 +163,7 @@ class RepairScene:
     def diagnosed_anew(self, *evidence: str) -> list[str]:
         """The codes of what is to be acted on, after this evidence was collected once more."""
         for task in evidence:
-            self.services.desk.run_now(self.incident, task)
+            self.services.evidence.run_now(self.incident, task)
         return [mode.code for mode, _ in self.services.diagnostician.diagnose(self.incident).to_act_on]
 
     def commits_again(self, checkpoint: int) -> SnapshotId:

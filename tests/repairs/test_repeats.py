@@ -198,7 +198,7 @@ def test_what_the_evidence_has_found_since_is_diagnosed_first(scene: RepairScene
     scene.flink.checkpoints(RUN, 1)
     commits_the_newest_again(scene)
     for task in SEEN:
-        scene.services.desk.run_now(scene.incident, task)
+        scene.services.evidence.run_now(scene.incident, task)
 
     with pytest.raises(Refused, match=r"older than the evidence.*Diagnose again"):
         scene.proposes(ACTION)

@@ -138,7 +138,7 @@ def test_what_the_broker_has_deleted_is_said_and_nothing_is_written(declares: De
 
     assert ended.state is ProposalState.REFUSED
     assert "no longer has all records of orders-0 from offset 10 to 19" in ended.result.sentence
-    scene.services.desk.run_now(scene.incident, "replayable_rows")
+    scene.services.evidence.run_now(scene.incident, "replayable_rows")
     finding = scene.store.get(scene.incident).latest["replayable_rows"].evidence
     assert finding.verdict == "ruled-out"
     with pytest.raises(Refused, match="no longer has 10 of the 10 missing positions") as refused:

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from bot.adapters.clock import SystemClock
-from bot.bootstrap import restore_desk
+from bot.bootstrap import restore_service
 from bot.cli import app
 from bot.history.prediction import RestoreCheck, RestoreVerdict
 from bot.observation.errors import CouldNotLook
@@ -228,7 +228,7 @@ def test_a_table_of_the_job_that_cannot_be_read_leaves_it_open(
 @pytest.fixture
 def served(scene: Scene, config: Path) -> Iterator[httpx.Client]:
     """Somebody who asks the API, with the token."""
-    with restore_desk(Settings.load(config)) as desk:
+    with restore_service(Settings.load(config)) as desk:
         trust = TrustService(scene.store, scene.observer, SystemClock())
         made = web_app(trust, desk, Records(CONTENT), CONTENT, Access(WebSettings(), TOKEN), lambda _users: {})
         headers = {"Authorization": f"Bearer {TOKEN}"}

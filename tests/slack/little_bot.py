@@ -128,7 +128,7 @@ class LittleBot:
             client = WebClient(self._bot_token, base_url=self._api_url)
             self.services = services = self._services(store, client)
             closing.callback(services.background.close)
-            closing.callback(services.desk.close)
+            closing.callback(services.evidence.close)
             door = SlackGateway(client, store.inbox, store.outbox, services.clock, signing_secret=None)
             surface = SlackSurface(
                 client,

@@ -184,7 +184,7 @@ def test_two_incidents_at_once_take_turns(ana: Responder, bot: LittleBot) -> Non
     bot.runner.slow()
     bot.runner.run = noted  # type: ignore[method-assign]
     for each in (WL, other):
-        bot.services.desk.go_on(each, by="U0ANA00001")
+        bot.services.evidence.go_on(each, by="U0ANA00001")
         bot.services.reconciler.walk_on(each)
     eventually(lambda: len([r for i in (WL, other) for r in bot.services.store.get(i).runs.values()]) == 4)
     bot.runner.quick()

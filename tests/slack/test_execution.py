@@ -302,7 +302,7 @@ def beside(collected: SeenMessage, ana: Responder, orders: Orders, bot: LittleBo
     """Another engine wrote (F21) above a restore from an older savepoint (F2); the evidence knows it."""
     orders.spark_appends()
     for task in ("ledger", "checkpoint_pairing"):
-        bot.services.desk.run_now(WL, task, None)
+        bot.services.evidence.run_now(WL, task, None)
     ana.clicks("Diagnose again", ana.card)
     ana.sees("Act on F21, then F2")
 
@@ -370,7 +370,7 @@ def test_a_repair_by_hand_is_proven_approved_and_told(
     """The same evidence, another person's yes, the waterline on the proven head, and then the all-clear: whoever read
     the copies is asked to run again, and nobody else."""
     for task in ("duplicate_rows", "missing_positions"):
-        bot.services.desk.run_now(by_hand, task, None)
+        bot.services.evidence.run_now(by_hand, task, None)
     ana.types(f"/waterline {PROPOSE}")
     asked = ana.sees_on_proposal("Trust the table as it is")
     ben.clicks("Approve", asked)

@@ -453,7 +453,7 @@ def test_a_card_of_which_one_update_was_refused_shows_what_comes_after(
     """Slack takes no part of that revision; the message stands there, and the next one may be fine."""
     eventually(lambda: nothing_waits(bot))
     slack.faults.fails("chat.update", "invalid_blocks")
-    bot.services.desk.run_now(IncidentId("wl-1"), "duplicate_rows")
+    bot.services.evidence.run_now(IncidentId("wl-1"), "duplicate_rows")
     eventually(lambda: is_answered(slack, "chat.update", "invalid_blocks"))
     eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
 

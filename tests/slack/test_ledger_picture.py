@@ -25,7 +25,7 @@ def ana(ana: Responder, bot: LittleBot) -> Responder:
 
 def looks(bot: LittleBot) -> EvidenceId:
     """The ledger is asked for, and answered."""
-    return bot.services.desk.run_now(WL_1, "ledger").id
+    return bot.services.evidence.run_now(WL_1, "ledger").id
 
 
 def is_sent(bot: LittleBot, run: EvidenceId) -> bool:

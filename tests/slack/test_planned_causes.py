@@ -91,7 +91,7 @@ def test_a_planned_change_is_verified_by_the_step_that_would_stop_its_writer(
     bot.flink.stop(JOB, job("b"))
     orders.somebody_mends()
     for task in ("duplicate_rows", "missing_positions"):
-        bot.services.desk.run_now(WL, task, None)
+        bot.services.evidence.run_now(WL, task, None)
     match = Matches(
         headline="Spark wrote, as planned.", reasons=(), remedy=Remedy.VERIFY_CURRENT_STATE,
     )  # fmt: skip

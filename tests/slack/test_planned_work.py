@@ -50,7 +50,7 @@ def test_what_is_found_on_the_way_is_told_like_any_incident(
     planned: IncidentId, dana: Responder, orders: Orders, bot: LittleBot
 ) -> None:
     """The first copies that are counted mark the table; after the usual minutes its consumers are warned."""
-    bot.services.desk.run_now(planned, "duplicate_rows", None)
+    bot.services.evidence.run_now(planned, "duplicate_rows", None)
     settles(bot)
     trust = bot.services.trust.trust(ORDERS)
     before = dana.messages("revenue-analytics")

@@ -286,7 +286,7 @@ class Verifier:
         self,
         store: IncidentStore,
         observer: Observer,
-        desk: EvidenceService,
+        evidence: EvidenceService,
         actions: Mapping[str, ActionModule],
         clock: Clock,
         *,
@@ -294,7 +294,7 @@ class Verifier:
     ) -> None:
         self._store = store
         self._observer = observer
-        self._desk = desk
+        self._evidence = evidence
         self._actions = actions
         self._clock = clock
         self._pause = pause
@@ -447,7 +447,7 @@ class Verifier:
         self, incident_id: IncidentId, task: str, name: str, branch: str | None
     ) -> tuple[Check, Evidence | None]:
         try:
-            evidence = self._desk.run_now(incident_id, task, branch)
+            evidence = self._evidence.run_now(incident_id, task, branch)
         except (CouldNotLook, Refused) as error:
             return Check(name=name, passed=None, sentence=str(error)), None
         return checked(name, evidence), evidence
