@@ -24,7 +24,7 @@ PLANNED = "planned_work"
 WorkState = Literal["planned", "over", "off"]
 
 
-NO_ACTION = "no_action_needed"
+NO_ACTION = "no_action"
 """The notice that ends an incident in which nothing was wrong."""
 
 
@@ -48,13 +48,13 @@ class NoticeKind(NamedTuple):
 
 
 KINDS: Mapping[str, NoticeKind] = {
-    "first_warning": NoticeKind(warns=True, is_once=True),
+    "warning": NoticeKind(warns=True, is_once=True),
     "update": NoticeKind(warns=True),
     "recovered": NoticeKind(is_all_clear=True, is_once=True),
     NO_ACTION: NoticeKind(is_all_clear=True, is_once=True),
     "correction": NoticeKind(is_after_close=True),
     PLANNED: NoticeKind(is_after_close=True, is_beside=True),
-    "review_published": NoticeKind(is_once=True, is_after_close=True, is_beside=True, is_of_rows=False),
+    "review": NoticeKind(is_once=True, is_after_close=True, is_beside=True, is_of_rows=False),
 }
 """By name of the template."""
 WARNS = frozenset(name for name, kind in KINDS.items() if kind.warns)
@@ -134,7 +134,7 @@ class Notice(Record):
     """One message for one audience. Sent once per `key`, by each of its ways."""
 
     kind: str
-    """The template's name: `first_warning`, `recovered`, …"""
+    """The template's name: `warning`, `recovered`, …"""
     revision: int
     consumer: str
     channel: str

@@ -25,7 +25,7 @@ NOT_POSSIBLE = "not-possible"
 
 MENDED = "mended"
 """Outcome key of a decision by the remedy: nothing is asked for, but rows were counted wrong before, and were mended by
-others. Only where consumers would be told by `no_action_needed` else, and the runbook says where to go."""
+others. Only where consumers would be told by `no_action` else, and the runbook says where to go."""
 
 
 RUNBOOKS_OF: dict[str, tuple[str, ...]] = {

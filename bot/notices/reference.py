@@ -13,12 +13,12 @@ from bot.notices.samples import BROKEN, NOON, ids, rerun_for, row, samples
 from bot.notices.template import NoticeTemplate, render
 
 _EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
-    "first_warning": ("read above", "trusted by tag", "under review", "diagnosed"),
+    "warning": ("read above", "trusted by tag", "under review", "diagnosed"),
     "update": ("read through others", "trusted by tag", "under review", "executing"),
     "recovered": ("read above", "trusted by tag", "taken back", "proven"),
     "correction": ("unknown readers", "trusted by tag", "under review", "diagnosed"),
-    "no_action_needed": ("not observed", "trusted by tag", "nothing affected", "proven"),
-    "review_published": ("not observed", "trusted by tag", "nothing affected", "proven"),
+    "no_action": ("not observed", "trusted by tag", "nothing affected", "proven"),
+    "review": ("not observed", "trusted by tag", "nothing affected", "proven"),
 }
 
 

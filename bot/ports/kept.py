@@ -78,7 +78,7 @@ class Post(Record):
     """One message of the bot in Slack, or one that is to be there: a row of the outbox."""
 
     key: str
-    """Names the message for ever: `wl-1/card`, `wl-1/notice/first_warning/revenue_daily/1`."""
+    """Names the message for ever: `wl-1/card`, `wl-1/notice/warning/revenue_daily/1`."""
     incident: IncidentId | None
     channel: str
     thread_of: str | None = None

@@ -84,7 +84,7 @@ def _refuse_owed(now: Incident, setup: TableSetup | None) -> None:
         )
     elif due is not None:
         why = f"Consumers were promised an update by {clock_time(due, now.opened_at)} and have not got one."
-        how = "Notify them yourself" if setup is None else "Send recovered or no_action_needed"
+        how = "Notify them yourself" if setup is None else "Send recovered or no_action"
     else:
         return
     raise Refused(why, "", f"{how}, or begin the reason with “{_ANYWAY}”.")

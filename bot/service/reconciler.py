@@ -61,7 +61,7 @@ class Reconciler:
         self._duties: dict[str, Callable[[IncidentId], None]] = {
             "Checking what is proposed": self._proposals.supersede_if_moved,
             "Marking the table": self._mark_table,
-            "Warning the consumers": partial(self._tell_if, "first_warning", self._telling.owes_first_warning),
+            "Warning the consumers": partial(self._tell_if, "warning", self._telling.owes_warning),
             "Notifying consumers of the changed severity": partial(
                 self._tell_if, "update", self._telling.owes_severity
             ),

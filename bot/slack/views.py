@@ -100,7 +100,7 @@ class Views:
         return f"Exporting the record as HTML, Markdown and JSON. The files appear in the thread of {incident.id}."
 
 
-FIRST_WARNING = "first_warning"
+FIRST_WARNING = "warning"
 
 
 def preview_of(

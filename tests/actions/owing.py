@@ -19,8 +19,14 @@ def owes_the_next_checkpoint(scene: Scene, run: str, checkpoint: int) -> Path:
     manifest = manifest_of(scene, run, checkpoint)
     manifest.write_bytes(b"")
     state = savepoint / "_metadata"
-    state.write_bytes(state.read_bytes() + b"\0" + str(manifest).encode() + b"\0")
+    content = state.read_bytes()
+    state.write_bytes(
+        content[:_BEFORE_OPERATORS] + b"\0" + str(manifest).encode() + b"\0" + content[_BEFORE_OPERATORS:]
+    )
     return savepoint
+
+
+_BEFORE_OPERATORS = 32
 
 
 def manifest_of(scene: Scene, run: str, checkpoint: int) -> Path:

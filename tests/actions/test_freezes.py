@@ -72,7 +72,7 @@ def recovering(scene: Scene, executions: Executions) -> Reconciler:
     background = Background(scene.store, lambda _work: nullcontext(True), workers=1)
     background.close()
     waterline = Waterline(scene.store, scene.catalog, SystemClock())
-    still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, owes_first_warning=None, owes_severity=None)
+    still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, owes_warning=None, owes_severity=None)
     return Reconciler(
         scene.store, background, still, still, still, still, executions, still, waterline, still, still, still,
     )  # fmt: skip

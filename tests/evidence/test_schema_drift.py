@@ -185,7 +185,7 @@ def test_nulls_that_nobody_counted_keep_no_promise(orders: OrdersTable, asks: As
     assert answer.verdict is (Verdict.RULED_OUT if by_the_table else Verdict.INCONCLUSIVE)
     assert drift_of(answer).untold == ()
     if not by_the_table:
-        assert "a count of its nulls is lacking in 1 of 1 file" in answer.headline
+        assert "A count of its nulls is lacking in 1 of 1 file" in answer.headline
         assert "write.metadata.metrics.column.order_id" in answer.could_not_look[0].remedy
 
 

@@ -38,7 +38,7 @@ class Scene:
         background = Background(self.store, lambda _work: nullcontext(is_mine()), workers=2)
         still = SimpleNamespace(
             settle=lambda _i: None, supersede_if_moved=lambda _i: None, is_owed=lambda _i: False, due=lambda _i: [],
-            are_due=lambda _i: False, owes_first_warning=lambda _i: False, owes_severity=lambda _i: False,
+            are_due=lambda _i: False, owes_warning=lambda _i: False, owes_severity=lambda _i: False,
             move=lambda _i, _moved: None, keep=lambda _i: None, look_back=lambda _i: None, under_review=lambda _i: None,
             look_first=lambda _i: None, resume=lambda _i, _run: None, run_due=lambda _i: None,
         )  # fmt: skip

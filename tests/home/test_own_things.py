@@ -131,7 +131,7 @@ def test_a_proposal_waits_for_me_until_the_last_yes_that_can_count(story: Story,
     assert len(facts.waiting) == waits
 
 
-@pytest.mark.parametrize(("kind", "waits"), [("review_published", 1), ("update", 0)])
+@pytest.mark.parametrize(("kind", "waits"), [("review", 1), ("update", 0)])
 def test_after_its_end_only_what_may_still_be_sent_waits(story: Story, kind: str, waits: int) -> None:
     """A review is published when its incident has ended."""
     holds(story.opens(), kind)
@@ -140,9 +140,7 @@ def test_after_its_end_only_what_may_still_be_sent_waits(story: Story, kind: str
     assert len(home(CLEO, story).held) == waits
 
 
-@pytest.mark.parametrize(
-    ("kind", "promised"), [("first_warning", True), ("recovered", False), ("no_action_needed", False)]
-)
+@pytest.mark.parametrize(("kind", "promised"), [("warning", True), ("recovered", False), ("no_action", False)])
 def test_nothing_is_promised_after_the_last_word(story: Story, kind: str, promised: bool) -> None:
     """However long ago it was said: nobody waits for more, and nothing is overdue."""
     notice = Notice(kind=kind, revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="It is so.")

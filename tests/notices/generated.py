@@ -72,7 +72,7 @@ class Course(CourseEntries):
         yield "named", story.diagnoses
         yield "not named", self._cannot_tell
         yield "severity", self._severity
-        for kind in ("first_warning", "update", "recovered", "no_action_needed", *PLANNED_WORK):
+        for kind in ("warning", "update", "recovered", "no_action", *PLANNED_WORK):
             yield f"tells {kind}", lambda kind=kind: self._tells(kind)
         yield "reviews", story.reviews
         yield "reviews", self._reviews

@@ -80,7 +80,7 @@ def test_every_engine_is_shown_how_to_read_it_as_the_trust_page_does(
     story.opens()
     table = orders.table_state().model_copy(update={"name": TableName(name)})
 
-    text = html.unescape(render(templates["first_warning"], _facts(story, table=table)))
+    text = html.unescape(render(templates["warning"], _facts(story, table=table)))
 
     pins = pins_for(table, orders.GOOD)
     assert [pin.engine for pin in pins if f" {pin.engine}\n{pin.following or pin.exact}\n" in text] == [
@@ -97,12 +97,12 @@ def test_what_the_metadata_does_not_list_any_more_is_not_offered(
     kept = tuple(s for s in state.snapshots if s.snapshot_id != orders.GOOD)
 
     facts = _facts(story, table=state.model_copy(update={"snapshots": kept}))
-    text = render(templates["first_warning"], facts)
+    text = render(templates["warning"], facts)
 
     assert "VERSION AS OF" not in text
     assert "You are safe" not in text
     assert "nobody can read it" in text
-    assert data_of(facts, "first_warning").trusted_snapshot is None
+    assert data_of(facts, "warning").trusted_snapshot is None
 
 
 def test_without_a_trusted_snapshot_nothing_is_offered(story: Story) -> None:
@@ -294,7 +294,7 @@ def test_what_the_review_found_inside_stays_inside(story: Story, templates: Mapp
     odd = TABLE_TERM.model_copy(update={"term": "Positions.", "observed": f"See s3://lake/x.parquet, <@{ANA}>."})
     story.opens().says(ReviewOpened(findings=(TABLE_TERM, odd, *INNER)), by=ANA)
 
-    body = render(templates["review_published"], told(story, "review_published")).split("Questions:")[0]
+    body = render(templates["review"], told(story, "review")).split("Questions:")[0]
 
     assert [w for w in ("s3:", "hdfs:", "U0", "glass", "Ben was ill", "savepoint", "Restores") if w in body] == []
 
@@ -304,15 +304,15 @@ def test_the_review_is_told_as_to_what_consumers_were_promised(
 ) -> None:
     """The table's own terms, with what was mended since."""
     story.opens().says(ReviewOpened(findings=(TABLE_TERM, *INNER)), by=ANA)
-    before = told(story, "review_published").review
+    before = told(story, "review").review
     settled = FindingSettled(contract="table", term=TABLE_TERM.term, how="fixed", reason="<@U0ANA00001> did it.")
     story.says(settled, by=ANA)
 
-    facts = told(story, "review_published")
+    facts = told(story, "review")
 
     assert (facts.review.looked_at, facts.review.unknown, facts.review.inner) == (1, 0, 3)
     assert [each.is_fixed for each in (*before.broken, *facts.review.broken)] == [False, True]
-    text = render(templates["review_published"], facts)
+    text = render(templates["review"], facts)
     assert "1 term of the table's contract: 1 did not hold." in text
     assert "200 keys live more than once. This is fixed." in text
 
@@ -335,7 +335,7 @@ def earlier(story: Story) -> str | None:
 def test_a_correction_is_read_in_place_of_what_was_said_of_the_table(story: Story) -> None:
     """What came after it, and says nothing of the rows, still counts."""
     sends(story.opens(), "recovered")
-    sends(story, "review_published")
+    sends(story, "review")
 
     assert earlier(story) == "recovered"
 
@@ -343,7 +343,7 @@ def test_a_correction_is_read_in_place_of_what_was_said_of_the_table(story: Stor
 @pytest.mark.parametrize("how", ["failed", "overtaken", None])
 def test_a_correction_names_nothing_that_never_came(story: Story, how: str | None) -> None:
     """They would look for it; where nothing came at all, it names nothing."""
-    sends(story.opens(), "first_warning", how)
+    sends(story.opens(), "warning", how)
     nothing = earlier(story)
     sends(story, "update")
     sends(story, "recovered", how)

@@ -118,7 +118,7 @@ def assert_agrees_with_the_record(kind: str, text: str, incident: Incident) -> N
 
 def assert_asks_for_one_thing(kind: str, text: str, facts: NoticeFacts) -> None:
     """Nobody is asked to run again and told to do nothing; nothing follows a last word."""
-    if "You need not do anything" in text and kind != "review_published":
+    if "You need not do anything" in text and kind != "review":
         assert facts.rerun.needed is False
         assert "lease run again" not in text
         assert "What to run again" not in text

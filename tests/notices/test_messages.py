@@ -15,10 +15,7 @@ from tests.notices.conftest import MESSAGES
 
 SAMPLES = dict(samples())
 LIST_BELOW = re.compile(r"(list|snapshots?|listed|ids) below")
-KINDS = (
-    "correction", "first_warning", "no_action_needed", "planned_work",
-    "recovered", "review_published", "update",
-)  # fmt: skip
+KINDS = ("correction", "no_action", "planned_work", "recovered", "review", "update", "warning")
 
 
 def _sample(reading: str = "not observed", trusted: str = "trusted by tag", affected: str = "under review",
@@ -51,7 +48,7 @@ def test_every_shape_renders_within_the_limits(templates: Mapping[str, NoticeTem
         assert text.startswith(("*sales.orders is", "*sales.orders was", "*sales.orders: ")), shape
 
 
-@pytest.mark.parametrize("kind", ["first_warning", "update"])
+@pytest.mark.parametrize("kind", ["warning", "update"])
 @pytest.mark.parametrize("trusted", TRUSTED)
 def test_a_consumer_is_told_how_to_pin(templates: Mapping[str, NoticeTemplate], kind: str, trusted: str) -> None:
     """By tag where it stands, else by id, and not at all where nothing is trusted."""
@@ -63,7 +60,7 @@ def test_a_consumer_is_told_how_to_pin(templates: Mapping[str, NoticeTemplate], 
     assert ("pause runs" in text) is (trusted in ("no trusted snapshot", "trusted, not listed"))
 
 
-@pytest.mark.parametrize("kind", ["first_warning", "update", "recovered"])
+@pytest.mark.parametrize("kind", ["warning", "update", "recovered"])
 @pytest.mark.parametrize(
     ("reading", "says"),
     [
@@ -94,7 +91,7 @@ def test_a_list_below_is_mentioned_only_where_there_is_one(templates: Mapping[st
     assert [] == [s for s, text in texts.items() if LIST_BELOW.search(text) and "Snapshots: `" not in text]
 
 
-@pytest.mark.parametrize("kind", ["first_warning", "update", "correction"])
+@pytest.mark.parametrize("kind", ["warning", "update", "correction"])
 @pytest.mark.parametrize("trusted", TRUSTED)
 def test_nobody_is_sent_to_a_snapshot_that_cannot_be_read(
     templates: Mapping[str, NoticeTemplate], kind: str, trusted: str
@@ -104,11 +101,11 @@ def test_nobody_is_sent_to_a_snapshot_that_cannot_be_read(
 
     can_be_read = trusted in ("trusted by tag", "trusted by id")
     assert bool(re.search(r"(the trusted|stay on) snapshot `[0-9]+`[^.(]*\.", text)) is can_be_read
-    if kind in ("first_warning", "update", "correction"):
+    if kind in ("warning", "update", "correction"):
         assert ("nobody can read it" in text) is (trusted == "trusted, not listed")
 
 
-@pytest.mark.parametrize("kind", ["first_warning", "update", "correction"])
+@pytest.mark.parametrize("kind", ["warning", "update", "correction"])
 def test_nobody_is_called_safe_on_rows_that_were_not_looked_at(
     templates: Mapping[str, NoticeTemplate], kind: str
 ) -> None:
@@ -145,7 +142,7 @@ def test_where_nothing_was_affected_nobody_is_asked_to_look(
     assert "read rows that were wrong" not in text
 
 
-@pytest.mark.parametrize("kind", ["first_warning", "update", "correction"])
+@pytest.mark.parametrize("kind", ["warning", "update", "correction"])
 def test_the_next_word_has_its_time(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
     """What is promised is a time, in UTC, and its day: a mail may come, or be read, on another one."""
     assert "by 3 Nov 2026, 12:30 UTC" in render(templates[kind], SAMPLES[_sample()])
@@ -167,7 +164,7 @@ def test_what_was_counted_is_said_in_a_sentence(
     assert says in render(templates["update"], facts.model_copy(update={"damage": damage}))
 
 
-@pytest.mark.parametrize("kind", ["recovered", "no_action_needed"])
+@pytest.mark.parametrize("kind", ["recovered", "no_action"])
 def test_the_last_message_says_that_it_is(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
     """Nobody waits for a further word."""
     assert "This is the last message about the table, unless we have to correct it." in render(
@@ -177,7 +174,7 @@ def test_the_last_message_says_that_it_is(templates: Mapping[str, NoticeTemplate
 
 def test_a_review_takes_back_nothing_that_was_asked(templates: Mapping[str, NoticeTemplate]) -> None:
     """Who was asked to run again and has not is not told that nothing to do."""
-    text = render(templates["review_published"], SAMPLES[_sample()])
+    text = render(templates["review"], SAMPLES[_sample()])
 
     assert "You need not do anything" not in text
     assert "What earlier messages asked for still holds" in text
@@ -208,7 +205,7 @@ def test_foreign_text_can_neither_ping_nor_format(templates: Mapping[str, Notice
     shape = _sample()
     facts = SAMPLES[shape].model_copy(update={"summary": '<!channel> O\'Brien & <@U1> said "x" > y'})
 
-    text = render(templates["first_warning"], facts)
+    text = render(templates["warning"], facts)
 
     assert '&lt;!channel&gt; O\'Brien &amp; &lt;@U1&gt; said "x" &gt; y' in text
     assert "<#C0ORDERS01>" in text
@@ -222,7 +219,7 @@ def test_a_run_id_cannot_leave_its_back_ticks(templates: Mapping[str, NoticeTemp
     run = reading.runs[0].model_copy(update={"run_id": "x` *y* `z"})
     facts = SAMPLES[_sample()].model_copy(update={"reading": reading.model_copy(update={"runs": (run,)})})
 
-    assert "`x' *y* 'z`" in render(templates["first_warning"], facts)
+    assert "`x' *y* 'z`" in render(templates["warning"], facts)
 
 
 def test_times_are_told_in_utc(templates: Mapping[str, NoticeTemplate]) -> None:

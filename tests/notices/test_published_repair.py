@@ -87,7 +87,7 @@ def test_nobody_is_told_that_nothing_was_wrong_once_main_was_moved(story: Story)
     publishes(story.opens())
 
     with pytest.raises(Refused, match="changed main"):
-        refuse_false_comfort(story.incident, "no_action_needed")
+        refuse_false_comfort(story.incident, "no_action")
 
 
 AFTER = SnapshotId(HEAD_AFTER + 1000)

@@ -100,7 +100,7 @@ def must_be_under_review(scene: RepairScene) -> None:
     """The table is neither trusted nor told to be."""
     mark, incident = owed(scene), scene.store.get(scene.incident)
     assert mark.status == "under-review"
-    for kind in ("recovered", "no_action_needed"):
+    for kind in ("recovered", "no_action"):
         with pytest.raises(Refused, match="You cannot send"):
             refuse_false_comfort(incident, kind)
 

@@ -134,7 +134,7 @@ KNOWN = Vocabulary(
     tasks={name: task(name) for name in ("ledger", "duplicate_rows", "missing_positions", "checkpoint_pairing")},
     shared={"_recover.md": SHARED},
     actions=frozenset({"roll_back_table_and_restore_job"}),
-    notices=frozenset({"first_warning", "recovered", "no_action_needed", "update"}),
+    notices=frozenset({"warning", "recovered", "no_action", "update"}),
     codes=frozenset({"F2", "F3", "F6", "healthy", "wait"}),
 )
 

@@ -223,7 +223,7 @@ OF_OWN_STEPS = [
     ("### Count again\n", "## Repair\n", "```step", "a `###` heading above a step"),
     ("task: duplicate_rows\nbranches", "task: rows\nbranches", "### Count the", "a task that exists (checkpoint_"),
     ("action: roll_back_table_and_restore_job", "action: back", "### Propose", "an action that exists (diagnosis.rem"),
-    ("notice: recovered", "notice: party", "### Tell", "a notice that exists (first_warning, no_action"),
+    ("notice: recovered", "notice: party", "### Tell", "a notice that exists (no_action, recovered"),
     ("  ruled-out: review", "  ruled_out: review", "### Count the", "a branch for one of confirmed, ruled-out"),
     ("  F2: rewind", "  F99: rewind", "### Name", "found `F99`"),
     ("  no: rewind", "  maybe: rewind", "### Ask", "a branch for no, or `next`"),

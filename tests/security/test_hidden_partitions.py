@@ -93,7 +93,7 @@ def test_nothing_that_people_read_shows_the_value_and_what_is_carried_out_is_exa
     assert f"customer={HIDDEN}/00000-0-lost-00001.parquet" in said
     changed = next(effect for effect in proposed.proposal.effects if isinstance(effect, ChangeFiles))
     assert f"customer={SECRET}/" in changed.remove.sources.paths[0], "what is carried out is exact"
-    notices = scene.services.telling.preview(scene.incident, "first_warning")
+    notices = scene.services.telling.preview(scene.incident, "warning")
     scene.services.telling.send(scene.incident, notices, step=None, by=ANA)
     in_slack = shown_in_slack(scene)
     assert f"customer={HIDDEN}" in in_slack

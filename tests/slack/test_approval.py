@@ -293,7 +293,7 @@ def test_a_warning_that_the_all_clear_overtook_is_not_sent(
 ) -> None:
     """Ben sends it when consumers have heard that the table can be trusted again."""
     setup = next(iter(bot.services.observer.tables.values()))
-    policies = {**setup.policies, "notice:first_warning": ApprovalPolicy(groups=("S0APPROVE1",))}
+    policies = {**setup.policies, "notice:warning": ApprovalPolicy(groups=("S0APPROVE1",))}
     bot.services.observer.tables = {setup.name: setup.model_copy(update={"policies": policies})}
     ana.opens_form()
     ana.submits()

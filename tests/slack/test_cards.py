@@ -114,7 +114,7 @@ def test_a_lineage_that_could_not_be_asked_is_not_taken_for_nobody(story: Story)
 
 def test_whoever_was_not_among_those_told_stays_on_the_card(story: Story) -> None:
     """A consumer that was declared meanwhile, and a channel that cannot be told."""
-    sent = Notice(kind="first_warning", revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="Wait.")
+    sent = Notice(kind="warning", revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="Wait.")
     seen = ObservedReader(consumer="revenue_daily", distance=1, runs=1, is_declared=True)
     story.says(NoticeQueued(notice=sent), ReadersNoted(observed=(seen,), unknown="lineage: it was down"))
 

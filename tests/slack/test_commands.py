@@ -240,7 +240,7 @@ def test_an_approver_sees_what_they_decide_about_and_the_notices_that_wait(
 ) -> None:
     """By their user group in Slack; when they have agreed, nothing waits any more."""
     setup = next(iter(bot.services.observer.tables.values()))
-    policies = {**setup.policies, "notice:first_warning": ApprovalPolicy(groups=("S0APPROVE1",))}
+    policies = {**setup.policies, "notice:warning": ApprovalPolicy(groups=("S0APPROVE1",))}
     bot.services.observer.tables = {setup.name: setup.model_copy(update={"policies": policies})}
     ana.opens_form()
     ana.submits()

@@ -134,7 +134,7 @@ class TestHeld:
     ) -> None:
         """Whoever wrote them cannot; what is sent is what was previewed; the bot does not ask for the same."""
         setup = next(iter(bot.services.observer.tables.values()))
-        held = setup.model_copy(update={"policies": {**setup.policies, "notice:first_warning": notice_policy}})
+        held = setup.model_copy(update={"policies": {**setup.policies, "notice:warning": notice_policy}})
         bot.services.observer.tables = {setup.name: held}
         ana.opens_form()
         ana.submits()
@@ -155,7 +155,7 @@ class TestHeld:
         ana.sees("sent by")
         assert "somebody else must send them" in refused
         assert nothing == []
-        assert not bot.services.telling.owes_first_warning(incident)
+        assert not bot.services.telling.owes_warning(incident)
         [name] = incident.previews.keys() & incident.held.keys()
         sent = [view.notice for view in bot.services.store.get(incident.id).notices.values()]
         assert list(incident.previews[name]) == sent

@@ -45,7 +45,7 @@ def test_a_window_from_the_first_commit_says_so() -> None:
 
 
 @pytest.mark.smoke
-def test_opening_marks_the_table_and_shows_the_first_warning(ana: Responder, dana: Responder, orders: Orders) -> None:
+def test_opening_marks_the_table_and_shows_the_warning(ana: Responder, dana: Responder, orders: Orders) -> None:
     """The tag stays on what is trusted; what consumers would be told is shown before anybody is told."""
     ana.opens_form()
     ana.submits()

@@ -93,7 +93,7 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
 
     assert "an earlier message was wrong" in taken_back.plain
     assert "until its new state is verified" in refused
-    told = [view.notice for view in bot.services.store.get(WL).notices.values() if view.notice.kind != "first_warning"]
+    told = [view.notice for view in bot.services.store.get(WL).notices.values() if view.notice.kind != "warning"]
     assert [each.kind for each in told if each.channel == "C0REVENUE2"] == ["recovered", "correction"]
 
 

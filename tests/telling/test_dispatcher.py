@@ -296,15 +296,15 @@ def test_a_second_click_and_a_late_one_change_nothing(scene: Scene, retrying: Re
 @pytest.mark.parametrize(
     ("older", "newer", "is_refused"),
     [
-        ("first_warning", "update", True),
-        ("first_warning", "recovered", True),
+        ("warning", "update", True),
+        ("warning", "recovered", True),
         ("recovered", "update", False),
         ("recovered", "correction", True),
-        ("recovered", "review_published", False),
-        ("correction", "no_action_needed", True),
+        ("recovered", "review", False),
+        ("correction", "no_action", True),
         ("correction", "update", False),
-        ("review_published", "update", False),
-        ("review_published", "review_published", True),
+        ("review", "update", False),
+        ("review", "review", True),
         ("all_quiet", "all_quiet", True),
         ("all_quiet", "update", False),
     ],
@@ -341,7 +341,7 @@ def test_an_all_clear_is_sent_also_when_the_incident_has_ended_and_a_warning_is_
     scene: Scene, retrying: Retrying
 ) -> None:
     """Who could not be reached has to know that it is over, and not how it stood."""
-    warning = failing(scene, "first_warning")
+    warning = failing(scene, "warning")
     scene.story.says(IncidentClosed(reason="done"))
     with pytest.raises(Refused, match="is closed"):
         retrying.retry(scene.story.id, warning, 0, by=ANA)
@@ -349,7 +349,7 @@ def test_an_all_clear_is_sent_also_when_the_incident_has_ended_and_a_warning_is_
 
 def test_everybody_is_tried_at_once_and_who_is_left_out_is_named(scene: Scene, retrying: Retrying) -> None:
     """By command, where the cause was the same for all."""
-    failing(scene, "first_warning")
+    failing(scene, "warning")
     seq = failing(scene)
 
     found, refused = retrying.retry_all(scene.story.id, "", by=ANA)
@@ -362,7 +362,7 @@ def test_everybody_is_tried_at_once_and_who_is_left_out_is_named(scene: Scene, r
 
 def test_the_only_notice_that_failed_and_holds_no_more_says_why(scene: Scene, retrying: Retrying) -> None:
     """Nothing is sent, and the consumer is named."""
-    failing(scene, "first_warning")
+    failing(scene, "warning")
     scene.story.says(IncidentClosed(reason="done"))
 
     found, refused = retrying.retry_all(scene.story.id, "revenue_daily", by=ANA)

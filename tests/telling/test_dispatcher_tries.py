@@ -344,7 +344,7 @@ def test_a_contracts_mail_address_does_not_stop_a_bot_without_a_mail_server(cont
     assert [each.name for each in setup.untold] == ["Orders", "#orders-news", "orders-list", "report@acme.example"]
 
 
-NOTICE = Notice(kind="first_warning", revision=1, consumer="revenue_daily", channel="C0X", text="Do not rely on it.")
+NOTICE = Notice(kind="warning", revision=1, consumer="revenue_daily", channel="C0X", text="Do not rely on it.")
 
 
 def test_a_preview_says_on_each_page_who_is_not_told() -> None:

@@ -119,7 +119,7 @@ def test_what_says_nothing_of_trust_is_sent_all_the_same(scene: Scene) -> None:
     """A review holds whatever the table's state is, and when it was written."""
     key = scene.queues(scene.mail())
     notice = scene.story.incident.notices[key].notice
-    scene.story.says(NoticeQueued(notice=notice.model_copy(update={"kind": "review_published"})))
+    scene.story.says(NoticeQueued(notice=notice.model_copy(update={"kind": "review"})))
     doubted(scene)
 
     scene.delivers()
@@ -335,11 +335,11 @@ def test_held_notices_are_not_sent_after_the_end(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("kind", "since", "is_refused"),
     [
-        ("first_warning", "recovered", True),
+        ("warning", "recovered", True),
         ("update", "recovered", True),
         ("correction", "recovered", True),
-        ("no_action_needed", "correction", True),
-        ("review_published", "recovered", False),
+        ("no_action", "correction", True),
+        ("review", "recovered", False),
     ],
 )
 def test_what_was_said_meanwhile_is_not_contradicted(scene: Scene, kind: str, since: str, is_refused: bool) -> None:
@@ -375,7 +375,7 @@ def test_a_warning_may_be_sent_again_once_the_all_clear_is_corrected(scene: Scen
 def test_what_names_another_severity_is_previewed_anew(scene: Scene, policy: ApprovalPolicy | None) -> None:
     """The text would say what is not so any more, and another policy may count now; what was sent before is left
     alone."""
-    told, waiting = (late_notice(kind).model_copy(update={"severity": "sev2"}) for kind in ("update", "first_warning"))
+    told, waiting = (late_notice(kind).model_copy(update={"severity": "sev2"}) for kind in ("update", "warning"))
     scene.story.says(NoticesPreviewed(name="told", notices=(told,)), NoticeQueued(notice=told))
     asks(scene, seen=waiting)
     scene.story.says(NoticesPreviewed(name="new", notices=(waiting,)))

@@ -222,25 +222,25 @@ def story(record: Store) -> Story:
 @pytest.mark.parametrize(
     ("bodies", "why"),
     [
-        ([told("first_warning", orders.HEAD)], None),
-        ([told("first_warning", orders.HEAD), lowered(orders.GOOD)], "moved"),
-        ([told("first_warning", orders.HEAD), lowered(None)], "moved"),
-        ([told("first_warning", None), lowered(orders.GOOD)], None),
-        ([told("first_warning", orders.HEAD), lowered(orders.GOOD), told("correction")], None),
-        ([told("first_warning", orders.HEAD), lowered(orders.GOOD), told("update")], None),
-        ([told("first_warning", orders.HEAD), lowered(orders.GOOD), told("correction"), lowered(LOWEST)], "moved"),
+        ([told("warning", orders.HEAD)], None),
+        ([told("warning", orders.HEAD), lowered(orders.GOOD)], "moved"),
+        ([told("warning", orders.HEAD), lowered(None)], "moved"),
+        ([told("warning", None), lowered(orders.GOOD)], None),
+        ([told("warning", orders.HEAD), lowered(orders.GOOD), told("correction")], None),
+        ([told("warning", orders.HEAD), lowered(orders.GOOD), told("update")], None),
+        ([told("warning", orders.HEAD), lowered(orders.GOOD), told("correction"), lowered(LOWEST)], "moved"),
         ([lowered(orders.GOOD), lowered(LOWEST), told("correction")], "moved"),  # rendered before the move
         ([lowered(orders.GOOD), told("correction", LOWEST)], None),  # another incident says so of the table
-        ([told("first_warning", orders.HEAD), lowered(orders.GOOD), trusted()], None),
+        ([told("warning", orders.HEAD), lowered(orders.GOOD), trusted()], None),
         ([told("planned_work", None), lowered(orders.GOOD)], None),
         ([trusted(), told("recovered")], None),
         ([trusted(), told("recovered"), lowered(orders.GOOD)], "taken-back"),
         ([trusted(), told("recovered"), lowered(orders.GOOD), told("correction")], None),
-        ([trusted(), told("recovered"), lowered(orders.GOOD), told("review_published")], "taken-back"),
+        ([trusted(), told("recovered"), lowered(orders.GOOD), told("review")], "taken-back"),
         ([trusted(), told("recovered"), lowered(orders.GOOD), trusted()], "proven-again"),
         ([trusted(), told("recovered"), lowered(orders.GOOD), trusted(), told("recovered", revision=2)], None),
         ([trusted(), told("recovered"), lowered(orders.GOOD), told("correction"), trusted()], None),
-        ([told("first_warning"), trusted(), lowered(orders.GOOD)], None),
+        ([told("warning"), trusted(), lowered(orders.GOOD)], None),
         ([trusted(), told("recovered"), LATE], "late-run"),
         ([trusted(), told("recovered"), LATE, told("recovered", revision=2)], None),
         ([trusted(), told("recovered"), LATE, lowered(orders.GOOD)], "taken-back"),
@@ -258,7 +258,7 @@ def test_who_is_due_for_a_correction(story: Story, bodies: list[Body], why: str 
 
 def test_it_stays_due_when_the_incident_is_closed_or_private(story: Story) -> None:
     """A person decides about it, so nothing hides it."""
-    story.says(told("first_warning", orders.HEAD)).says(lowered(orders.GOOD)).closes()
+    story.says(told("warning", orders.HEAD)).says(lowered(orders.GOOD)).closes()
 
     assert ["moved"] == [each.why for each in corrections_due(story.incident)]
 
@@ -280,7 +280,7 @@ def test_a_correction_that_was_rendered_before_the_mark_moved_on_is_not_sent(
 ) -> None:
     """It would tell them to read what is found wrong by now."""
     rendered = told("correction").notice
-    story.says(told("first_warning", orders.HEAD), by=ANA).says(lowered(orders.GOOD)).says(lowered(to))
+    story.says(told("warning", orders.HEAD), by=ANA).says(lowered(orders.GOOD)).says(lowered(to))
 
     with pytest.raises(Refused, match=rf"names snapshot {orders.GOOD} as trusted; {by_now}.*Preview it again"):
         refuse_other_trust(story.incident, [rendered], ALONE)

@@ -20,8 +20,8 @@ from tests.decisions import ANA
 from tests.incidents import Story
 from tests.telling.conftest import Scene, retrying_of
 
-WARNED, UPDATE, PLANNED = "first_warning", "update", "planned_work"
-RECOVERED, NOTHING, CORRECTION, REVIEW = "recovered", "no_action_needed", "correction", "review_published"
+WARNED, UPDATE, PLANNED = "warning", "update", "planned_work"
+RECOVERED, NOTHING, CORRECTION, REVIEW = "recovered", "no_action", "correction", "review"
 KINDS = (WARNED, UPDATE, PLANNED, RECOVERED, NOTHING, CORRECTION, REVIEW)
 OF_PLANNED_WORK = {PLANNED, WARNED, UPDATE, RECOVERED, NOTHING, CORRECTION}
 ENDED_BY = {
@@ -131,7 +131,7 @@ def test_an_all_clear_that_waits_between_tries_does_not_follow_its_withdrawal(sc
 @pytest.mark.parametrize("newer", ["recovered", "update"])
 def test_a_warning_does_not_come_after_what_says_it_better(scene: Scene, newer: str) -> None:
     """Also where it was never tried before."""
-    warned = overtaken_queues(scene, "first_warning")
+    warned = overtaken_queues(scene, "warning")
     overtaken_queues(scene, newer)
 
     assert scene.delivers() is None
@@ -144,7 +144,7 @@ def test_a_warning_does_not_come_after_what_says_it_better(scene: Scene, newer: 
 
 def test_what_may_have_arrived_before_it_was_overtaken_says_so(scene: Scene) -> None:
     """The connection broke in the middle: nobody knows whether they have it."""
-    key = overtaken_queues(scene, "first_warning")
+    key = overtaken_queues(scene, "warning")
     says(scene, DeliveryTried(key=key, to=scene.mail().key, number=1))
     says(scene, IncidentClosed(reason="done"))
 

@@ -29,7 +29,7 @@ from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.promises import Promises
 from bot.service.notices.rules import refuse_after_close, refuse_false_comfort
-from bot.service.notices.sending import left_to_tell, owes_first_warning, owes_severity
+from bot.service.notices.sending import left_to_tell, owes_severity, owes_warning
 from bot.service.proposals.outdated import refuse_outdated
 from tests import orders_table as orders
 from tests.decisions import ANA
@@ -67,12 +67,12 @@ def told(kind: str, consumer: str = "revenue_daily", *, revision: int = 1, stage
 @pytest.mark.parametrize(
     ("since", "is_owed"),
     [
-        ([told("first_warning")], True),
-        ([told("first_warning"), TRUSTED, told("recovered")], False),
-        ([TRUSTED, told("recovered"), told("review_published")], False),
+        ([told("warning")], True),
+        ([told("warning"), TRUSTED, told("recovered")], False),
+        ([TRUSTED, told("recovered"), told("review")], False),
         ([TRUSTED, told("recovered"), told("correction", stage="proven")], False),
-        ([healthy(), told("no_action_needed")], False),
-        ([told("no_action_needed"), told("correction")], True),
+        ([healthy(), told("no_action")], False),
+        ([told("no_action"), told("correction")], True),
         ([TRUSTED, told("recovered"), DOUBTED], True),
         ([TRUSTED, told("recovered"), DOUBTED, told("correction")], True),
     ],
@@ -94,7 +94,7 @@ def test_who_was_told_that_all_is_well_hears_of_no_severity(story: Story, since:
 
 def test_who_came_later_is_told_and_who_knows_is_left_in_peace(story: Story) -> None:
     """Each consumer for itself."""
-    story.says(TRUSTED, told("recovered"), told("first_warning", "board_report"), WORSE)
+    story.says(TRUSTED, told("recovered"), told("warning", "board_report"), WORSE)
 
     left = left_to_tell(story.incident, setup("revenue_daily", "board_report"), "update")
 
@@ -104,7 +104,7 @@ def test_who_came_later_is_told_and_who_knows_is_left_in_peace(story: Story) -> 
 
 def test_who_is_declared_no_longer_owes_nobody_an_update(story: Story) -> None:
     """Or it went to all others again every few seconds, for it never reaches who was taken off the list."""
-    story.says(told("first_warning", "old_name"), told("first_warning"), WORSE)
+    story.says(told("warning", "old_name"), told("warning"), WORSE)
     before = owes_severity(story.incident, setup("revenue_daily"))
     news = Notice(kind="update", revision=1, consumer="revenue_daily", channel="C0", text="x", severity="sev3")
     story.says(NoticeQueued(notice=news))
@@ -119,26 +119,26 @@ def after(story: Story, minutes: int) -> datetime:
 
 def test_nobody_is_warned_after_an_all_clear(story: Story) -> None:
     """The table was found healthy before the warning was due."""
-    story.says(healthy(), told("no_action_needed"))
+    story.says(healthy(), told("no_action"))
 
-    assert not owes_first_warning(story.incident, setup("revenue_daily"), after(story, 15))
+    assert not owes_warning(story.incident, setup("revenue_daily"), after(story, 15))
 
 
 def test_consumers_are_warned_where_evidence_has_refuted_the_all_clear(story: Story) -> None:
     """What was said at minute 4 holds no more at minute 15."""
-    story.says(told("no_action_needed")).answers("duplicate_rows", Verdict.CONFIRMED)
+    story.says(told("no_action")).answers("duplicate_rows", Verdict.CONFIRMED)
 
-    owed = [owes_first_warning(story.incident, setup("revenue_daily"), after(story, minute)) for minute in (14, 15)]
+    owed = [owes_warning(story.incident, setup("revenue_daily"), after(story, minute)) for minute in (14, 15)]
 
     assert [False, True] == owed
-    assert left_to_tell(story.incident, setup("revenue_daily"), "first_warning")
+    assert left_to_tell(story.incident, setup("revenue_daily"), "warning")
 
 
 def test_where_nobody_is_declared_readers_are_looked_for_once(story: Story) -> None:
     """Not at each settling: that observes table, job and lineage every few seconds."""
-    owed = [owes_first_warning(story.incident, setup(), after(story, 15))]
+    owed = [owes_warning(story.incident, setup(), after(story, 15))]
     story.says(ReadersNoted(observed=(), unknown=None))
-    owed.append(owes_first_warning(story.incident, setup(), after(story, 15)))
+    owed.append(owes_warning(story.incident, setup(), after(story, 15)))
 
     assert [True, False] == owed
 
@@ -173,9 +173,9 @@ def due(story: Story) -> datetime | None:
 
 def test_what_says_nothing_of_a_next_word_neither_gives_nor_takes_a_promise(story: Story) -> None:
     """A review is no reason to be reminded, nor to forget who waits."""
-    promised = due(next_told(story, "first_warning"))
-    kept = due(next_told(story, "review_published"))
-    ended = due(next_told(story, "recovered", "review_published"))
+    promised = due(next_told(story, "warning"))
+    kept = due(next_told(story, "review"))
+    ended = due(next_told(story, "recovered", "review"))
 
     assert promised is not None
     assert (promised, None) == (kept, ended)
@@ -186,7 +186,7 @@ def test_the_next_word_is_due_when_the_text_says_so(story: Story) -> None:
     written = story.now - timedelta(minutes=20)
     by = written + timedelta(minutes=SETUP.next_update_minutes)
 
-    next_told(story, "first_warning", data=NoticeData(stage="investigating", next_word_at=by))
+    next_told(story, "warning", data=NoticeData(stage="investigating", next_word_at=by))
 
     assert due(story) == by
 
@@ -207,7 +207,7 @@ def test_a_correction_that_promises_nothing_is_the_last_word(story: Story) -> No
 
 def test_a_last_word_that_was_taken_back_is_none(story: Story) -> None:
     """While the withdrawal waits for approval, or was turned down, people are reminded, and asked before closing."""
-    next_told(story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted")), "first_warning", "recovered")
+    next_told(story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted")), "warning", "recovered")
     given = due(story)
     story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
     desk = Closing(IncidentStore(story.journal, Hand()), NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
@@ -220,8 +220,8 @@ def test_a_last_word_that_was_taken_back_is_none(story: Story) -> None:
 
 def test_a_last_word_that_was_overtaken_is_none(story: Story) -> None:
     """It reached nobody: what was promised before it still is."""
-    promised = due(next_told(story, "first_warning"))
-    next_told(story, "no_action_needed")
+    promised = due(next_told(story, "warning"))
+    next_told(story, "no_action")
     [*_, last] = story.incident.notices
     story.says(NoticeEnded(key=last, how="overtaken", detail="x"))
 
@@ -229,7 +229,7 @@ def test_a_last_word_that_was_overtaken_is_none(story: Story) -> None:
     assert due(story) == promised
 
 
-@pytest.mark.parametrize(("before", "promises"), [("first_warning", True), ("recovered", False)])
+@pytest.mark.parametrize(("before", "promises"), [("warning", True), ("recovered", False)])
 def test_a_correction_of_a_proven_table_promises_only_what_is_to_come(
     story: Story, before: str, promises: bool
 ) -> None:
@@ -248,12 +248,12 @@ def test_a_correction_of_a_proven_table_promises_only_what_is_to_come(
 
 def test_closing_over_a_promise_asks_for_the_last_word(story: Story) -> None:
     """After it, or with a reason that says so, the incident is closed."""
-    next_told(story, "first_warning")
+    next_told(story, "warning")
     desk = Closing(IncidentStore(story.journal, Hand()), NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
     with pytest.raises(Refused, match="Consumers were promised an update by"):
         desk.close(story.id, "Nobody noticed.", by=ANA)
 
-    next_told(story, "no_action_needed")
+    next_told(story, "no_action")
     closed = desk.close(story.id, "Nobody noticed.", by=ANA)
 
     assert not closed.is_open
@@ -264,7 +264,7 @@ def unconfigured_story(record: Store) -> Story:
     """Consumers were promised word within twenty minutes."""
     unconfigured_story = Story(record.journal).opens()
     data = NoticeData(stage="investigating", next_word_at=unconfigured_story.now + timedelta(minutes=20))
-    notice = Notice(kind="first_warning", revision=1, consumer="a", channel="C0X", text="Wait.", data=data)
+    notice = Notice(kind="warning", revision=1, consumer="a", channel="C0X", text="Wait.", data=data)
     return unconfigured_story.says(NoticeQueued(notice=notice))
 
 
@@ -302,7 +302,7 @@ def test_who_was_told_that_all_is_well_is_corrected_by_a_command(scene: Scene) -
     scene.queues(scene.mail())
 
     with pytest.raises(Refused, match=CORRECT):
-        left_to_tell(scene.story.incident, setup("revenue_daily"), "first_warning")
+        left_to_tell(scene.story.incident, setup("revenue_daily"), "warning")
 
 
 def test_what_is_said_after_the_end_has_a_command(scene: Scene) -> None:

@@ -123,7 +123,7 @@ def test_nobody_is_told_that_all_is_well_while_the_watch_has_found_something(wor
     world.scene.store.watched.add(sighted(sign(), at=world.scene.clock.now()))
 
     with pytest.raises(Refused, match=r"an all-clear.*: the monitor found F2 in the table"):
-        world.telling.preview(world.scene.id, "no_action_needed")
+        world.telling.preview(world.scene.id, "no_action")
     assert data_of(corrects(world)).stage != "proven"
 
 

@@ -82,11 +82,11 @@ def test_whoever_read_wrong_rows_is_told_three_ways_runs_again_and_reads_right_o
         is_told_by(world.config, box, taken)
         with world.bot():
             world.walk(STORY)
-            world.until(lambda: {"first_warning", "recovered"} <= hooked(taken).keys() and len(box.mails) >= 2)
+            world.until(lambda: {"warning", "recovered"} <= hooked(taken).keys() and len(box.mails) >= 2)
 
             _all_say_the_same(world, box, taken, run)
             told = hooked(taken)
-            pinned = told["first_warning"]["data"]["trusted_snapshot"]  # type: ignore[index]
+            pinned = told["warning"]["data"]["trusted_snapshot"]  # type: ignore[index]
             assert copies_at(lab, int(pinned)) == 0, "who pins meanwhile reads right rows"
             again = told["recovered"]["data"]["rerun"]  # type: ignore[index]
             assert (again["needed"], again["runs"]) == (True, [run])

@@ -48,7 +48,7 @@ def test_a_damaged_table_is_whole_after_the_walk(
         assert len(ids) >= 3
         queued = [f"{e['notice']['kind']} {e['notice']['consumer']}" for e in world.journal("notice-queued")]  # type: ignore[index]
         assert sorted(queued) == sorted(
-            f"{kind} {name}" for kind in ("first_warning", "recovered") for name in ("revenue_daily", "fraud_features")
+            f"{kind} {name}" for kind in ("warning", "recovered") for name in ("revenue_daily", "fraud_features")
         )
         for channel, person in (("revenue-analytics", "dana"), ("fraud-ml", "eli")):
             assert len(world.workspace.person(person).messages(channel)) == 2

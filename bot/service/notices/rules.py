@@ -80,7 +80,7 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
             "Waterline verifies what it ran. To verify manual work, use /waterline propose verify_current_state. "
             "Nothing was sent.",
         )
-    if kind != "no_action_needed":
+    if kind != "no_action":
         return
     for view in incident.proposals.values():
         done = (view.proposal.effects[index] for index, ended in view.done.items() if ended.how == "done")

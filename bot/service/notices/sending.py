@@ -164,7 +164,7 @@ def _promises_until(shown_at: datetime, word_by: datetime) -> datetime:
     return shown_at + (word_by - shown_at) * 2 / 3
 
 
-def owes_first_warning(incident: Incident, setup: TableSetup, now: datetime) -> bool:
+def owes_warning(incident: Incident, setup: TableSetup, now: datetime) -> bool:
     """Whether consumers are still unwarned although the responder has had time to look at the preview; where none is
     declared, whether nobody has looked yet who else was seen reading.
 
@@ -177,7 +177,7 @@ def owes_first_warning(incident: Incident, setup: TableSetup, now: datetime) -> 
     if not setup.consumers:
         return incident.readers is None
     warned = any(view.notice.kind in WARNS for view in incident.notices.values())
-    asked = asked_to_send(incident, "first_warning")
+    asked = asked_to_send(incident, "warning")
     return not warned and not asked and not cleared(incident)
 
 

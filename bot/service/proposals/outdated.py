@@ -14,7 +14,7 @@ _OF_THE_TABLE = KINDS.keys() - NOT_OF_ROWS
 _TOLD_OVER = ALL_CLEAR | {"correction"}
 """These say of the whole table how it stands, what was wrong, and what is to be done: they end what came before. Facts
 of a newer one count, and a correction repeats the words of those before it that have not come."""
-_SO_FAR = (PLANNED, "first_warning", "update")
+_SO_FAR = (PLANNED, "warning", "update")
 """Each ends those before it: what is wrong is said of more than the planned work, and an update has the cause."""
 
 

@@ -262,8 +262,8 @@ def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]
 
 
 def _standing_buttons(incident: Incident) -> list[ButtonElement]:
-    warned = any(view.notice.kind == "first_warning" for view in incident.notices.values())
-    warn = [] if warned else [button("Warn consumers…", Click.PREVIEW_NOTICE, incident.id, "first_warning", "")]
+    warned = any(view.notice.kind == "warning" for view in incident.notices.values())
+    warn = [] if warned else [button("Warn consumers…", Click.PREVIEW_NOTICE, incident.id, "warning", "")]
     return [
         *warn,
         button("Take it" if incident.responder is None else "Take over", Click.TAKE, incident.id),

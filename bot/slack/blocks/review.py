@@ -44,7 +44,7 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
     more = f" {hidden} more {'are' if hidden > 1 else 'is'} in the record." if hidden else ""
     small = [f"{counted(holding, 'term')} held. The record has all of them.{more}"]
     blocks.append(context(*([f":stopwatch: {took}"] if took else []), *small))
-    publish = button("Send the review to consumers…", Click.PREVIEW_NOTICE, incident.id, "review_published", "")
+    publish = button("Send the review to consumers…", Click.PREVIEW_NOTICE, incident.id, "review", "")
     blocks.append(actions([publish]))
     return text, blocks
 

@@ -18,7 +18,7 @@ from tests import orders_table as orders
 from tests.decisions import PROPOSAL
 from tests.incidents import Story, healthy
 
-KIND = "no_action_needed"
+KIND = "no_action"
 BEFORE = SnapshotId(orders.HEAD - 1000)
 """The commit below the head."""
 
