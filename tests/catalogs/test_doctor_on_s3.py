@@ -17,9 +17,10 @@ from typer.testing import CliRunner
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.cli import app
+from bot.slack.directory import SCOPES
+from bot.workspace import Workspace
 from tests.adapters.serving import served, unused_address
 from tests.adapters.test_logins import certificate
-from tests.bench import scene
 from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
 from tests.catalogs.orders import orders_in
 
@@ -33,7 +34,7 @@ Doctor = Callable[..., tuple[int, list[str]]]
 @pytest.fixture(scope="module")
 def slack() -> Iterator[tuple[str, str]]:
     """(Address, token) of a workspace that lacks nothing."""
-    with scene.served() as (workspace, _server):
+    with Workspace(scopes=frozenset(SCOPES)).serve() as workspace:
         yield workspace.api_url, workspace.bot_token
 
 

@@ -248,7 +248,7 @@ WL1 = IncidentId("wl-1")
 
 def named(code: str, last_good: SnapshotId | None) -> ModeResult:
     """A mode that holds and asks for a restart of the job."""
-    mode = Mode(code=code, name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
+    mode = Mode(code=code, name="told", title="told by the test", needs=(), false_positives=())
     match = Matches(headline="Told.", reasons=(), last_good=last_good, remedy=Remedy.RESTORE_JOB_ONLY)
     return ModeResult(mode=mode, examined=match)
 
@@ -276,7 +276,7 @@ def test_a_rewind_goes_to_below_the_oldest_fault_that_is_named(
 def forked(collected: SeenMessage, bot: LittleBot) -> None:
     """A second run is alive; the diagnosis takes run b for the fork."""
     bot.flink.submit(job("a"), at_checkpoint=6)
-    mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
+    mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=())
     fork = Matches(headline="Two runs write.", reasons=(), wrong_run=job("b"), remedy=Remedy.RESOLVE_FORK)
     told = Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=fork),)))
     bot.services.store.write(WL1, by=WATERLINE, decide=lambda _incident: [told])

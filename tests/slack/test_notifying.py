@@ -73,7 +73,7 @@ def test_a_changed_severity_is_told_again(ana: Responder, dana: Responder, bot: 
 
     ana.asks("severity sev1 Finance reports from it.")
 
-    dana.sees("The severity changed from sev2 to sev1.", "revenue-analytics")
+    dana.sees("The severity changed from 2 to 1", "revenue-analytics")
     ana.sees_on_card("Sev 1")
 
 
