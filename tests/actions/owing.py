@@ -19,14 +19,18 @@ def owes_the_next_checkpoint(scene: Scene, run: str, checkpoint: int) -> Path:
     manifest = manifest_of(scene, run, checkpoint)
     manifest.write_bytes(b"")
     state = savepoint / "_metadata"
-    content = state.read_bytes()
-    state.write_bytes(
-        content[:_BEFORE_OPERATORS] + b"\0" + str(manifest).encode() + b"\0" + content[_BEFORE_OPERATORS:]
-    )
+    lists(state, manifest)
     return savepoint
 
 
 _BEFORE_OPERATORS = 32
+
+
+def lists(state: Path, manifest: Path) -> None:
+    """The state in this `_metadata` still has the manifest to commit."""
+    content = state.read_bytes()
+    pending = b"\0" + str(manifest).encode() + b"\0"
+    state.write_bytes(content[:_BEFORE_OPERATORS] + pending + content[_BEFORE_OPERATORS:])
 
 
 def manifest_of(scene: Scene, run: str, checkpoint: int) -> Path:

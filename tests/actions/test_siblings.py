@@ -37,6 +37,7 @@ from bot.observation.table import TableState
 from bot.service.observing import siblings_of
 from bot.service.proposals.proposing import Proposals
 from tests.actions.other_jobs import guest_commits
+from tests.actions.owing import lists
 from tests.actions.scene import Scene, savepoint_of
 from tests.actions.test_publications import A, B, begins_idle, proven, rehearsed, said, without_runs
 from tests.actions.test_rows_of_repairs import copied
@@ -295,7 +296,7 @@ def owes_items(scene: Scene, checkpoint: int) -> None:
     folder = Path(items(scene).location.removeprefix("file://")) / "metadata"
     manifest = folder / f"{job('a')}-{OPERATOR}-00000-0-{checkpoint}-00001.avro"
     manifest.write_bytes(b"")
-    state.write_bytes(state.read_bytes() + b"\0" + str(manifest).encode() + b"\0")
+    lists(state, manifest)
 
 
 def said_of_items(scene: Scene) -> str:
