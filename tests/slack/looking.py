@@ -42,7 +42,8 @@ def duplicate_commits(ask: Ask) -> Answer:
     added = list(_added(ask, wanted, asked_of(table, ask.contract).columns))
     covered, shared = told_by_entries([added], table, ask.contract, commits)
     repeated, proven = repeating(table, commits, reach, covered, shared)
-    repeated = counted_in_parts(None, table, ask.contract, repeated, proven)  # type: ignore[arg-type] - bounds tell here
+    own = {each.again: proven.get(each.again, ()) for each in repeated if not each.too_many}
+    repeated = counted_in_parts(None, table, ask.contract, repeated, own)  # type: ignore[arg-type] - bounds tell here
     return Answer(
         verdict=Verdict.CONFIRMED if repeated else Verdict.RULED_OUT,
         headline=f"{len(repeated)} commits bring again what others had brought.",
