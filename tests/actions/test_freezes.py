@@ -128,11 +128,11 @@ def test_a_recovery_of_a_table_that_is_dropped_under_review_ends_all_the_same(sc
 
     scene.flink.stop = then_dropped  # type: ignore[method-assign]
     with pytest.raises(UnknownTable, match=r"There is no table sales\.orders"):
-        reconciler._recover(scene.incident)
+        reconciler._execute_and_prove(scene.incident)
     meanwhile = scene.view(made).state
     executions._clock = Later()
     with pytest.raises(UnknownTable, match=r"There is no table sales\.orders"):
-        reconciler._recover(scene.incident)
+        reconciler._execute_and_prove(scene.incident)
 
     assert meanwhile is ProposalState.EXECUTING
     assert scene.view(made).state is ProposalState.REFUSED

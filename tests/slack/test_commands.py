@@ -255,5 +255,5 @@ def test_an_approver_sees_what_they_decide_about_and_the_notices_that_wait(
     ben.sees("sent by")
     after = ben.home().plain
 
-    assert "Waiting for your approval\n• wl-1 sales.orders: the notice “first warning” for" in before.replace("`", "")
+    assert "Waiting for your approval\n• wl-1 sales.orders: the notice “warning” for" in before.replace("`", "")
     assert "Waiting for your approval" not in outsider + after
