@@ -52,7 +52,7 @@ from bot.service.record import Records
 from bot.service.restoring import RestoreService
 from bot.service.reviewing import Reviews
 from bot.service.runbook_steps import RunbookSteps
-from bot.service.savepoints import Savepoints
+from bot.service.savepoints import Savepoints, SavepointTags
 from bot.service.services import Services
 from bot.service.trust import TrustService
 from bot.service.watching.sightings import WatchFindings
@@ -203,11 +203,12 @@ def assemble(
     newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others, directory)
     background = Background(incidents, alone_with, workers=4)
+    tags = SavepointTags(incidents, observer.catalog, clock)
     retrying = Retrying(incidents, others)
     promises = Promises(incidents, observer.tables, clock)
     reconciler = Reconciler(
         incidents, background, evidence, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
-        telling, promises,
+        telling, tags, promises,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, filed, clock)
     evidence.on_answer(reconciler.walk_on)

@@ -7,7 +7,10 @@ from pydantic import Field
 from bot.history.case import PlannedChange
 from bot.incident.approval import Approval, Via, where
 from bot.incident.diagnosis import Diagnosis
+from bot.incident.effects import SavepointEntry as SavepointEntry
 from bot.incident.effects import SavepointPlanned as SavepointPlanned
+from bot.incident.effects import SavepointReleased as SavepointReleased
+from bot.incident.effects import SavepointReleasing as SavepointReleasing
 from bot.incident.notice import CorrectionDeclined as CorrectionDeclined
 from bot.incident.notice import DeliveryDelayed as DeliveryDelayed
 from bot.incident.notice import DeliveryTried as DeliveryTried
@@ -441,7 +444,7 @@ Body = Annotated[
     | MaintenanceMarked
     | PromiseReminded
     | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned
-    | FindingSettled | SavepointPlanned | IncidentClosed,
+    | FindingSettled | SavepointEntry | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

@@ -120,6 +120,10 @@ class Incident:
     settled: dict[tuple[str, str], FindingSettled] = field(default_factory=dict)
     plan: SavepointPlanned | None = None
     """Of a planned savepoint, the newest."""
+    releasing: set[ProposalId] = field(default_factory=set)
+    """Whose savepoint's tag Waterline began to remove."""
+    released: set[ProposalId] = field(default_factory=set)
+    """Whose savepoint's tag is gone."""
     closed_at: datetime | None = None
     closed_by: str | None = None
     closed_reason: str | None = None
@@ -344,6 +348,10 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.settled[body.contract, body.term] = body
         case e.SavepointPlanned():
             incident.plan = body
+        case e.SavepointReleasing():
+            incident.releasing.add(body.proposal)
+        case e.SavepointReleased():
+            incident.released.add(body.proposal)
         case e.IncidentClosed():
             incident.closed_at, incident.closed_by = entry.at, entry.by
             incident.closed_reason = body.reason

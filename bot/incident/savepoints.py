@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Set
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, get_args
 
+from bot.history.other_jobs import case_of, commits_of_job, related_runs
 from bot.incident.decisions import HOW_TO_SETTLE
 from bot.incident.effects import KeepSavepoint, SavepointPlanned, StartJob, StopFork, StopJob
 from bot.incident.entries import EffectEnded, EffectStarted, OutcomeSettled
@@ -17,7 +18,7 @@ from bot.incident.notice import PLANNED, WorkState
 from bot.incident.promises import announced_since
 from bot.incident.proposal import HeadDescends, Proposal, Term
 from bot.observation.errors import Refused
-from bot.observation.evidence import Verdict
+from bot.observation.evidence import Observation, Verdict
 from bot.observation.ids import IncidentId, JobId, ProposalId, SnapshotId, TableName, short_job
 from bot.observation.paths import may_be_same
 from bot.observation.record import Record, Utc
@@ -44,11 +45,13 @@ class KeptSavepoint(Record):
     """Head of the table when it was proposed, which may be long before the stop; None where its proposal does not
     tell."""
     snapshot: str
-    """Of the table, after the stop; the tag keeps it until its day."""
+    """Of the table, after the stop; the tag keeps it."""
     tag: str
     code: str
     """Version that wrote it, as Flink told it."""
     plan: SavepointPlanned | None
+    is_released: bool
+    """Whether its day has passed and the tag keeps its snapshot no longer."""
 
     @property
     def until(self) -> datetime:
@@ -75,6 +78,11 @@ def hidden_among(incidents: Iterable[Incident], job: str, channel: str) -> froze
     """By which those of the job were taken whose incident is not shown in this channel."""
     hidden = (incident for incident in incidents if not shown_in(incident, channel))
     return frozenset(kept.proposal for incident in hidden for kept in kept_in(incident) if kept.job == job)
+
+
+def still_tagged(incident: Incident) -> tuple[KeptSavepoint, ...]:
+    """Of these, whose tag is still to be removed when its day has passed."""
+    return tuple(kept for kept in kept_in(incident) if not kept.is_released)
 
 
 def authoritative(
@@ -156,6 +164,7 @@ def _kept(incident: Incident, view: ProposalView) -> Iterable[KeptSavepoint]:
             tag=ended.result["tag"],
             code=ended.result["code"],
             plan=effect.plan,
+            is_released=view.proposal.id in incident.released,
         )
 
 
@@ -186,7 +195,7 @@ def recorded_terms(
         Term(name="Snapshots", says=f"{head}. The snapshot that the stop commits is added later."),
         Term(
             name="Retention",
-            says=f"The tag keeps the snapshot {days}. Then expiry removes the tag. {contract}",
+            says=f"The tag keeps the snapshot {days}, or until the table has no open incident. {contract}",
         ),
         *([Term(name="Over by", says=f"{clock_time(plan.over_by)}, as expected.")] if plan and plan.over_by else []),
         Term(name="Authoritative", says=f"{days}. A proposal that starts from another point names both."),
@@ -210,8 +219,9 @@ class WorkStop(NamedTuple):
     """When the newest of it came on record."""
     is_sure: bool
     """Whether the run is known to have been stopped; else that is unknown, or under way."""
-    left: SnapshotId | None
-    """The head that it left, where that was kept; None: not known."""
+    above: SnapshotId | None
+    """What the job commits after it lies above this one: what was kept, else the head that was approved; None: not
+    known."""
 
 
 def asked_state(incident: Incident, kind: str) -> tuple[str, WorkState | None]:
@@ -244,7 +254,7 @@ def refuse_untimely(incident: Incident, work: WorkState | None) -> None:
         found = "The record shows no stop of the job for it."
         raise Refused(_NOT_OVER, found, f"If the work was cancelled, type {TELL} off. Nothing was sent.")
     if work == "over" and stop is not None and _counts_since(incident, stop) is None:
-        found = "After the stop, duplicate_rows and missing_positions must both find nothing, at a newer commit."
+        found = "After the stop, duplicate_rows and missing_positions must both find nothing."
         raise Refused(_NOT_OVER, found, "Run them again after the first commits. Nothing was sent.")
     if work == "off" and announced_since(incident) is None:
         raise Refused("No planned work is announced.", "", "Nothing was sent.")
@@ -257,15 +267,43 @@ def refuse_untimely(incident: Incident, work: WorkState | None) -> None:
         )  # fmt: skip
 
 
+def refuse_unseen_end(incident: Incident, work: WorkState | None, seen: Observation) -> None:
+    """Raises Refused for an end that table and job do not show: a run of the job runs, main has a commit of it above
+    the stop, and the rows were counted at or above that commit."""
+    stop = stop_for_work(incident)
+    counts = _counts_since(incident, stop) if stop is not None else None
+    if work != "over" or stop is None or counts is None:
+        return
+    if seen.jobs.state == "not-seen":
+        raise Refused(_NOT_OVER, f"Could not ask Flink: {seen.jobs.reason}", "Try again. Nothing was sent.")
+    runs = (*seen.jobs.values, *related_runs(seen.jobs, seen.others))
+    again = {run.job_id: run for run in runs if run.job_id != stop.run or run.started_at > stop.at}
+    if not any(run.is_settled for run in again.values()):
+        found = f"Since run {short_job(stop.run)} was stopped, no other run of the job has every operator running."
+        raise Refused(_NOT_OVER, found, "Start the job, or wait until it runs. Nothing was sent.")
+    edge, first = seen.table.place_of(stop.above), None
+    for commit in commits_of_job(case_of(seen)):
+        run = again.get(commit.job_id) if commit.job_id is not None and not commit.is_repair else None
+        is_above = seen.table.place_of(commit.snapshot_id) > edge
+        if run is not None and is_above and (run.job_id != stop.run or commit.committed_at >= run.started_at):
+            first = commit.snapshot_id
+            break
+    if first is None:
+        found = f"The job has committed nothing to main since run {short_job(stop.run)} was stopped."
+        raise Refused(_NOT_OVER, found, "Wait for its first commit, then count the rows again. Nothing was sent.")
+    heads = [run.evidence.head for run in counts if run.evidence is not None]
+    if not all(h in seen.table.chain_ids and seen.table.place_of(h) >= seen.table.place_of(first) for h in heads):
+        found = "The rows were counted before the job wrote again."
+        raise Refused(_NOT_OVER, found, "Run duplicate_rows and missing_positions again. Nothing was sent.")
+
+
 def _counts_since(incident: Incident, stop: WorkStop) -> tuple[EvidenceRun, ...] | None:
-    """The newest answers to both questions about the rows, where they were asked after the stop, of another snapshot
-    than it left, and found nothing."""
+    """The newest answers to both questions about the rows, where they were asked after the stop and found nothing."""
     asked = [run for run in incident.runs.values() if run.branch is None and run.requested_at > stop.at]
     newest = {run.task: run for run in asked if run.evidence is not None}
     found = tuple(newest[task] for task in _COUNTED if task in newest)
     is_right = all(run.evidence is not None and run.evidence.verdict is Verdict.RULED_OUT for run in found)
-    is_newer = all(run.evidence is not None and run.evidence.head != stop.left for run in found)
-    return found if is_right and is_newer and len(found) == len(_COUNTED) else None
+    return found if is_right and len(found) == len(_COUNTED) else None
 
 
 def _stops(incident: Incident) -> Iterator[WorkStop]:
@@ -277,10 +315,11 @@ def _stops(incident: Incident) -> Iterator[WorkStop]:
         for index, effect in enumerate(view.proposal.effects):
             how = _how(view, index)
             if isinstance(effect, StopJob | StopFork) and how is not None:
-                yield WorkStop(effect.job_id, told[view.proposal.id, index], how == "done", None)
+                heads = (each.head for each in view.proposal.requirements if isinstance(each, HeadDescends))
+                yield WorkStop(effect.job_id, told[view.proposal.id, index], how == "done", next(heads, None))
             elif isinstance(effect, KeepSavepoint) and how == "done":
-                left = SnapshotId(int(view.done[index].result["snapshot"]))
-                yield WorkStop(effect.job_id, told[view.proposal.id, index], True, left)
+                above = SnapshotId(int(view.done[index].result["snapshot"]))
+                yield WorkStop(effect.job_id, told[view.proposal.id, index], True, above)
 
 
 def _how(view: ProposalView, index: int) -> Literal["done", "unknown"] | None:

@@ -10,7 +10,7 @@ from bot.observation.file_changes import FileList, FileSources, FileSurvey, Rows
 from bot.observation.flink import FlinkManifest
 from bot.observation.ids import SnapshotId, TableName
 from bot.observation.readers import FarRead, ReadRun
-from bot.observation.record import Record, Utc
+from bot.observation.record import Record
 from bot.observation.replay import Replay, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.observation.snapshot import Snapshot
 from bot.observation.table import TableState, UnnamedCommit
@@ -29,8 +29,6 @@ class TableChange(Record):
     """Tag -> snapshot; a tag that exists is moved."""
     new_tags: dict[str, SnapshotId] = {}
     """Tag -> snapshot; refused if the tag exists on another snapshot; kept if it is on this one."""
-    tags_until: dict[str, Utc] = {}
-    """New tag -> when expiry may take it away; one that is not here has no end."""
     new_branches: dict[str, SnapshotId] = {}
     """Branch -> snapshot; refused if anything of that name exists."""
     expected_refs: dict[str, SnapshotId] = {}

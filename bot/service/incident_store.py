@@ -9,6 +9,7 @@ from bot.incident.hidden_values import veiled_body
 from bot.incident.incident import Incident, fold, unknown
 from bot.incident.journal import WATERLINE, Entry, Line
 from bot.incident.review import open_items
+from bot.incident.savepoints import still_tagged
 from bot.incident.setup import TableSetup
 from bot.observation.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.observation.ids import IncidentId, TableName
@@ -79,6 +80,7 @@ class IncidentStore:
             raise unknown(incident_id)
         incident = fold(entries)
         is_done = all(view.ended for view in incident.notices.values()) and not incident.is_frozen
+        is_done = is_done and not still_tagged(incident)
         if not incident.is_open and is_done and not open_items(incident):
             self._closed[incident_id] = incident
             self._read.pop(incident_id, None)

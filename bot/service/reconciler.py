@@ -28,9 +28,11 @@ from bot.service.proposals.approving import Approvals
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
 from bot.service.proposals.verifying import Verifier
+from bot.service.savepoints import SavepointTags
 from bot.service.waterline import Waterline
 
 _RECOVERY = "The recovery"
+_TAGS = "Removing the tag of an expired savepoint"
 _UNFREEZE = "Resuming the table's maintenance"
 _RUNBOOK = "Checking the table and the job for the diagnosis"
 _APPROVAL = "Reminding approvers and ending expired proposals"
@@ -51,6 +53,7 @@ class Reconciler:
     _waterline: Waterline
     _maintenance: Maintenance
     _telling: Telling
+    _tags: SavepointTags
     _promises: Promises
 
     def __post_init__(self) -> None:
@@ -93,6 +96,8 @@ class Reconciler:
                 self._background.submit(incident.id, _RECOVERY, partial(self._recover_and_keep, incident.id))
             elif self._maintenance.is_owed(incident):
                 self._background.submit(incident.id, _UNFREEZE, partial(self._maintenance.settle, incident.id))
+            if self._tags.are_due(incident):
+                self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
 
     def walk_on(self, incident_id: IncidentId) -> None:
         """A step has ended, or a diagnosis is asked for, or evidence may go on."""

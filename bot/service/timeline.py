@@ -5,11 +5,12 @@ from typing import assert_never
 from bot.incident import entries as e
 from bot.incident import notice as n
 from bot.incident.approval import ids_mentioned
+from bot.incident.effects import savepoint_sentence
 from bot.incident.entries import PromiseReminded
 from bot.incident.journal import Entry
 from bot.observation.ids import short, short_job
 from bot.observation.readers import WAYS, shown_of
-from bot.observation.sentences import clock_time, counted, full_stop, visible
+from bot.observation.sentences import counted, full_stop, visible
 
 _SAID = {"acknowledged": "has seen it", "re-ran": "has run again", "needs-help": "asks for help"}
 
@@ -167,7 +168,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     | e.ReviewOpened
     | e.FindingAssigned
     | e.FindingSettled
-    | e.SavepointPlanned
+    | e.SavepointEntry
     | e.IncidentClosed,
 ) -> str:
     match body:
@@ -202,12 +203,8 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return f"<@{body.owner}> owns the review item “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
         case e.FindingSettled():
             return f"The review item “{_bare(body.term)}” is {body.how}: {full_stop(body.reason)}"
-        case e.SavepointPlanned():
-            over = f" Expected to be over by {clock_time(body.over_by)}." if body.over_by else ""
-            return (
-                f"Savepoint planned, from code {body.code_before} to {body.code_after}: {full_stop(body.reason)} "
-                f"Kept until {body.until:%Y-%m-%d}.{over}"
-            )
+        case e.SavepointPlanned() | e.SavepointReleasing() | e.SavepointReleased():
+            return savepoint_sentence(body)
         case e.IncidentClosed():
             return f"Closed: {full_stop(body.reason)}"
         case _:

@@ -121,6 +121,7 @@ class Projection:
                 | e.EvidenceStopped()
                 | e.StepDone()
                 | e.NoticesPreviewed()
+                | e.SavepointReleasing()
                 | e.DiagnosisRequested()
                 | e.DiagnosisEnded(how="new")
             ):

@@ -19,7 +19,7 @@ from bot.incident.effects import MoveTable, PublishBranch, StartJob, StopJob
 from bot.incident.execution import ProposalState
 from bot.incident.incident import Incident
 from bot.incident.notice import AFTER_CLOSE, PLANNED, Notice
-from bot.incident.savepoints import asked_state, refuse_untimely
+from bot.incident.savepoints import asked_state, refuse_unseen_end, refuse_untimely
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.lint import MOST_CHARACTERS
 from bot.observation.errors import Refused
@@ -39,12 +39,14 @@ from tests.notices.generated import CONTRACT, PLANNED_WORK, Course
 NOW = datetime(2026, 11, 3, 12, tzinfo=UTC)
 
 
-def may_be_sent(incident: Incident, kind: str) -> bool:
-    """Whether the rules of telling allow it now."""
+def may_be_sent(incident: Incident, kind: str, table: TableState) -> bool:
+    """Whether the rules of telling allow it now; run B runs."""
     kind, work = asked_state(incident, kind)
+    seen = orders.observation().model_copy(update={"table": table})
     try:
         refuse_false_comfort(incident, kind)
         refuse_untimely(incident, work)
+        refuse_unseen_end(incident, work, seen)
     except Refused:
         return False
     return incident.is_open or kind in AFTER_CLOSE
@@ -217,7 +219,7 @@ def test_every_notice_of_every_incident_holds(course: Course, reads: str, throug
     incident, table = course.story.incident, course.table
     consumer = Consumer(name="revenue_daily", channel="C0REVENUE1", kind=audience)
     for asked in (*(TEMPLATES.keys() - {PLANNED}), *PLANNED_WORK):
-        if not may_be_sent(incident, asked):
+        if not may_be_sent(incident, asked, table):
             continue
         kind, work = asked_state(incident, asked)
         facts = facts_for(
@@ -239,7 +241,7 @@ def test_every_notice_of_every_incident_holds(course: Course, reads: str, throug
 
 def may_say(course: Course) -> set[str]:
     """Which notices of planned work can be told now."""
-    return {kind for kind in PLANNED_WORK if may_be_sent(course.story.incident, kind)}
+    return {kind for kind in PLANNED_WORK if may_be_sent(course.story.incident, kind, course.table)}
 
 
 def test_each_notice_of_planned_work_has_its_time() -> None:

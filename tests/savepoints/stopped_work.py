@@ -13,7 +13,11 @@ from bot.incident.entries import (
     ProposalMade,
 )
 from bot.incident.proposal import HeadDescends
+from bot.observation.evidence import Observation
+from bot.observation.flink import FlinkManifest, JobRun
 from bot.observation.ids import JobId, SnapshotId
+from bot.observation.looked import Seen
+from bot.observation.snapshot import Snapshot
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, PROPOSAL, rewind
 from tests.incidents import Story
@@ -61,3 +65,28 @@ def unknown(story: Story) -> Story:
 def settled(story: Story, *, happened: bool) -> Story:
     said = {"index": 0, "happened": happened, "reason": "I looked.", "by": BEN, "at": story.now}
     return story.says(OutcomeSettled.model_validate({"proposal": PROPOSAL, **said}), by=BEN)
+
+
+def run(job_id: str, **changes: object) -> JobRun:
+    return orders.run_b(job_id=JobId(job_id), **changes)
+
+
+def commit(**changes: object) -> Snapshot:
+    """The commit that follows on run A's last."""
+    like = next(each for each in orders.table_state().snapshots if each.snapshot_id == orders.HEAD)
+    return like.model_copy(update={"snapshot_id": AFTER, "parent_id": orders.GOOD, "sequence_number": 7, **changes})
+
+
+def world(*runs: JobRun, above: tuple[Snapshot, ...] = (), **seen: object) -> Observation:
+    """These runs; main is run A's, and this above it."""
+    table = orders.table_state()
+    line = tuple(each for each in table.snapshots if each.job_id == orders.RUN_A) + above
+    table = table.model_copy(update={"snapshots": line, "head": line[-1].snapshot_id, "head_moves": ()})
+    manifests: Seen[FlinkManifest] = Seen(source="storage", values=())
+    jobs = Seen(source="Flink REST", values=runs)
+    changes = {"table": table, "jobs": jobs, "flink_manifests": manifests, **seen}
+    return orders.observation().model_copy(update=changes)
+
+
+WITHOUT_RUN = {"summary": {"total-records": "700", "added-records": "0"}, "operation": "replace"}
+OLD_ENDED = run(orders.RUN_A, state="FINISHED")

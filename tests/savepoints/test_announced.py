@@ -18,11 +18,11 @@ from bot.incident.entries import (
 )
 from bot.incident.notice import AFTER_CLOSE, PLANNED, Notice, NoticeData, RerunData, WorkState
 from bot.incident.promises import PLANNED_LASTS, reminders
-from bot.incident.savepoints import asked_state, refuse_untimely
+from bot.incident.savepoints import asked_state, refuse_unseen_end, refuse_untimely
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.reference import example
 from bot.observation.errors import Refused
-from bot.observation.evidence import Verdict
+from bot.observation.evidence import Observation, Verdict
 from bot.observation.ids import JobId, SnapshotId
 from bot.observation.looked import Seen
 from bot.observation.readers import Consumer, FarRead, ReadRun
@@ -209,11 +209,12 @@ def says(story: Story, kind: str) -> Story:
     return story.says(NoticeQueued(notice=notice))
 
 
-def may_tell(story: Story, kind: str) -> bool:
-    """Whether its time has come, by the record."""
+def may_tell(story: Story, kind: str, seen: Observation | None = None) -> bool:
+    """Whether its time has come, by the record and by what is seen; if not said otherwise, run B writes."""
     try:
         _, work = asked_state(story.incident, kind)
         refuse_untimely(story.incident, work)
+        refuse_unseen_end(story.incident, work, seen or orders.observation())
     except Refused:
         return False
     return True

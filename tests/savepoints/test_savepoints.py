@@ -143,7 +143,7 @@ def test_the_preview_shows_the_whole_plan(world: World) -> None:
         "Reason": "New pricing.",
         "Code": "1.4 before, 1.5 after. But Flink says that test runs now.",
         "Snapshots": f"{head} is the head now, schema 0. The snapshot that the stop commits is added later.",
-        "Retention": f"The tag keeps the snapshot until {day}. Then expiry removes the tag. "
+        "Retention": f"The tag keeps the snapshot until {day}, or until the table has no open incident. "
         "The contract names no retention.",
         "Authoritative": f"until {day}. A proposal that starts from another point names both.",
     }
@@ -199,18 +199,6 @@ def test_what_is_kept_has_the_terms_that_were_approved(world: World) -> None:
     _kept, counts, _left, _hidden, _not_now = world.savepoints.catalogue(ORDERS)
 
     assert counts.plan.reason == "New pricing."
-
-
-def test_expiry_may_take_the_tag_once_the_day_of_its_plan_has_passed(world: World) -> None:
-    """By the age that Iceberg counts from the commit of the snapshot."""
-    world.plans()
-    world.takes_it()
-
-    table = world.scene.table
-    [tag] = [ref for ref in table.refs if ref.name == world.tag]
-    ends = table.by_id[tag.snapshot_id].committed_at + timedelta(milliseconds=tag.max_ref_age_ms or 0)
-    until = world.savepoints.catalogue(ORDERS).kept[0].until
-    assert abs(ends - until) < timedelta(seconds=1)
 
 
 def test_a_plan_whose_day_has_passed_is_not_proposed(world: World) -> None:

@@ -3,20 +3,27 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import spark_tasks
 from bot.actions import roll_back_table_and_restore_job, take_savepoint
 from bot.actions._support.completing import completed
 from bot.adapters.clock import SystemClock
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.bootstrap import assemble
 from bot.cli.options import NobodyThere
+from bot.evidence import Collector, find_tasks
 from bot.incident.action import Plan
 from bot.incident.entries import Body, ExecutionEnded, ExecutionStarted, IncidentClosed, ProposalMade
 from bot.incident.execution import ProposalState
 from bot.incident.proposal import Proposal
 from bot.incident.savepoints import beside_the_authoritative
-from bot.observation.ids import ProposalId
+from bot.observation.ids import IncidentId, ProposalId
+from bot.ports import Journal
+from bot.service.incident_store import IncidentStore
 from bot.service.opening import Opening
 from bot.service.proposals.approving import Approvals
 from bot.service.proposals.proposing import Proposals
-from bot.service.savepoints import Savepoints
+from bot.service.savepoints import Savepoints, SavepointTags
+from bot.service.services import Services
 from tests.actions.scene import Scene
 from tests.rewound import ANA, BEN
 from tests.runbook.shipped import shipped
@@ -112,6 +119,10 @@ class World:
     def closes(self) -> None:
         self.scene.store.write(self.scene.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="done")])
 
+    def opens_another(self) -> IncidentId:
+        """Somebody doubts the table."""
+        return self.scene.store.open(self.scene.store.get(self.scene.incident).opened, by=BEN).id
+
     def looks_after(self, ahead: timedelta) -> None:
         """What is kept is looked at so long after now, also before anything is approved."""
         self.clock = InTime(ahead)
@@ -119,6 +130,18 @@ class World:
         self.savepoints = Savepoints(self.scene.store, self.scene.observer, opening, self.clock)
         proposals = Proposals(self.scene.store, self.scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
         self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock())
+
+    def tags(self, ahead: timedelta = WEEK + timedelta(hours=1), journal: Journal | None = None) -> SavepointTags:
+        """Whoever takes tags away, so long after now."""
+        store = IncidentStore(journal, SystemClock()) if journal else self.scene.store
+        return SavepointTags(store, self.scene.catalog, InTime(ahead))
+
+    def services(self, ahead: timedelta) -> Services:
+        """Every use case over this world, so long after now."""
+        clock = InTime(ahead)
+        collector = Collector(find_tasks(spark_tasks), SparkEvidenceRunner({}, "sc://127.0.0.1:1"), clock)
+        alone = self.scene.record.presence.alone_with
+        return assemble(self.scene.store, self.scene.observer, collector, NobodyThere(), clock, alone, look_first=False)
 
     @property
     def tag(self) -> str | None:

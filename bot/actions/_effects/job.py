@@ -19,7 +19,6 @@ from bot.history.restore import pairing
 from bot.incident.effects import KeepSavepoint, Owed, StartFromStop, StartJob, StopFork, StopJob
 from bot.incident.entries import Check, EffectStarted
 from bot.incident.proposal import NobodyWrites, Requirement, RunIsCurrent
-from bot.incident.savepoints import UNPLANNED
 from bot.observation.errors import CouldNotLook, Superseded
 from bot.observation.findings import PairVerdict
 from bot.observation.flink import JobRun
@@ -404,8 +403,7 @@ class StartingFromStop(_Starting[StartFromStop]):
 
 
 class KeepingSavepoint(EffectHandler[KeepSavepoint]):
-    """The tag outlives every expiry until its day, and with it the table state that this savepoint may be restored
-    against."""
+    """The tag outlives every expiry, and with it the one table state that this savepoint may be restored against."""
 
     uses_up = frozenset({"savepoint-name-free"})
     finds_its_point = True
@@ -432,10 +430,7 @@ class KeepingSavepoint(EffectHandler[KeepSavepoint]):
                 return None
             if found is not None:
                 raise _taken(effect, intent, found)
-            until = effect.plan.until if effect.plan else table.read_at + UNPLANNED
-            return TableChange(
-                expected_uuid=table.uuid, expected_head=None, new_tags={tag: snapshot}, tags_until={tag: until}
-            )
+            return TableChange(expected_uuid=table.uuid, expected_head=None, new_tags={tag: snapshot})
 
         commit_marks(clients.catalog, effect.table, change)
         return EffectResult(sentence=_kept(effect, intent), result=_record(effect, intent, clients))

@@ -249,7 +249,7 @@ def commit_of(name: TableName, change: TableChange, metadata: TableMetadata) -> 
         expected = None if present is None else target
         requirements.append(AssertRefSnapshotId(ref=tag, snapshot_id=expected))
         if present is None or _takes_an_age(present):
-            updates.append(_set_ref(tag, target, metadata, until=change.tags_until.get(tag)))
+            updates.append(_set_ref(tag, target, metadata))
     updates += [_set_ref(tag, target, metadata) for tag, target in change.set_tags.items()]
     if change.move_main_to is not None:
         updates.append(_set_ref(MAIN_BRANCH, change.move_main_to, metadata))
@@ -284,17 +284,12 @@ def _takes_an_age(present: SnapshotRef) -> bool:
 
 
 def _set_ref(
-    name: str,
-    snapshot_id: int,
-    metadata: TableMetadata,
-    new: SnapshotRefType = SnapshotRefType.TAG,
-    until: datetime | None = None,
+    name: str, snapshot_id: int, metadata: TableMetadata, new: SnapshotRefType = SnapshotRefType.TAG
 ) -> SetSnapshotRefUpdate:
     """Points `name` to the snapshot and keeps the retention that the ref has; a ref that is not there is made `new`.
 
-    One without an age of its own is given one that ends at `until`, else one without end: else the table's
-    `history.expire.max-ref-age-ms` holds for it, and Spark's expiry takes the tag away (seen with Iceberg 1.12).
-    `main` never goes, and takes no age.
+    One without an age of its own is given one without end: else the table's `history.expire.max-ref-age-ms` holds for
+    it, and Spark's expiry takes the tag away (seen with Iceberg 1.12). `main` never goes, and takes no age.
     """
     present = metadata.refs.get(name)
     own = present.max_ref_age_ms if present else None
@@ -303,18 +298,10 @@ def _set_ref(
         ref_name=name,
         type=SnapshotRefType.BRANCH if name == MAIN_BRANCH else kind,
         snapshot_id=snapshot_id,
-        max_ref_age_ms=own if own is not None or name == MAIN_BRANCH else _age(snapshot_id, metadata, until),
+        max_ref_age_ms=own if own is not None or name == MAIN_BRANCH else _WITHOUT_END_MS,
         max_snapshot_age_ms=present.max_snapshot_age_ms if present else None,
         min_snapshots_to_keep=present.min_snapshots_to_keep if present else None,
     )
-
-
-def _age(snapshot_id: int, metadata: TableMetadata, until: datetime | None) -> int:
-    """Iceberg counts it from the commit of the snapshot that the ref names."""
-    named = metadata.snapshot_by_id(snapshot_id)
-    if until is None or named is None:
-        return _WITHOUT_END_MS
-    return max(1, round(until.timestamp() * 1000) - named.timestamp_ms)
 
 
 T = TypeVar("T")

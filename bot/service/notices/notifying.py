@@ -13,7 +13,7 @@ from bot.incident.delivery import NoticeView
 from bot.incident.entries import Body, CorrectionDeclined, NoticeAnswered, NoticesPreviewed, ReadersNoted
 from bot.incident.incident import Incident
 from bot.incident.notice import AFTER_CLOSE, Answer, Notice, WorkState
-from bot.incident.savepoints import asked_state, refuse_untimely
+from bot.incident.savepoints import asked_state, refuse_unseen_end, refuse_untimely
 from bot.incident.trust_claims import WORDS, ConcurrentDoubts, CorrectionDue, corrections_due, refuse_other_trust
 from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
@@ -92,6 +92,7 @@ class Telling:
         left = sending_rules.left_to_tell(incident, setup, kind)
         told = [each for each in left if only is None or each.name in only]
         observation = self._observer.observe(incident.opened.table, window=incident.window)
+        refuse_unseen_end(incident, work, observation)
         far = self._observer.far_reads(observation.table, incident.window)
         newer, around = self._newer.rows(incident, observation, setup.contract), self._others.of(incident)
         notices = tuple(

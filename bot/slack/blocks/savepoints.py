@@ -93,6 +93,8 @@ def _paired(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
 
 
 def _tag(kept: KeptSavepoint) -> str:
+    if kept.is_released:
+        return f"tag {kept.tag} removed"
     return f"tag {kept.tag} until {kept.until:%Y-%m-%d}"
 
 
