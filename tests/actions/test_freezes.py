@@ -74,7 +74,7 @@ def recovering(scene: Scene, executions: Executions) -> Reconciler:
     waterline = Waterline(scene.store, scene.catalog, SystemClock())
     still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, owes_warning=None, owes_severity=None)
     return Reconciler(
-        scene.store, background, still, still, still, still, executions, still, waterline, still, still, still,
+        scene.store, background, still, still, still, still, executions, still, waterline, still, still, still, still,
     )  # fmt: skip
 
 

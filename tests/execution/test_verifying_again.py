@@ -42,7 +42,7 @@ class Scene:
             move=lambda _i, _moved: None, keep=lambda _i: None, look_back=lambda _i: None, under_review=lambda _i: None,
             look_first=lambda _i: None, resume=lambda _i, _run: None, run_due=lambda _i: None,
         )  # fmt: skip
-        parts = [self.store, background, *[still] * 5, verifier, *[still] * 4]
+        parts = [self.store, background, *[still] * 5, verifier, *[still] * 5]
         return Reconciler(*parts), background  # type: ignore[arg-type]
 
     def _verify(self, _incident: object, _proposal: object, *, is_asked: bool = False) -> None:
