@@ -16,6 +16,7 @@ from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.observation.findings import GapsFinding, GapsOnBroker, PositionGap
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
+from bot.observation.table import Snapshot
 from spark_tasks._support.coverage import (
     Partition,
     Range,
@@ -26,6 +27,7 @@ from spark_tasks._support.coverage import (
     tops_of,
     within,
 )
+from spark_tasks._support.data_files import data_added, files_of
 from spark_tasks._support.event_time import brings_rows, newest_with_rows, overwrites
 from spark_tasks._support.manifest_entries import WHOLE
 from spark_tasks._support.places import usual_holes
@@ -70,16 +72,14 @@ _MOST_NAMED = 4
 def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[Partition, int]) -> tuple[NotSeen, ...]:
     """What is said of positions that the window brought behind the highest live one of their partition (`tops`), and
     deleted again. Nothing where the window neither deletes nor overwrites, and its compactions say that they kept their
-    rows; what was brought before a repair of ours is not looked at: of that it is known why it was taken out.
+    rows.
 
     Cost: as of `parts_by_commit`.
     """
     if only_adds(reach.main):
         return ()
-    repaired = max((place for place, commit in enumerate(reach.main, 1) if commit.is_repair), default=0)
-    commits = [commit for commit in reach.main[repaired:] if brings_rows(commit)]
     try:
-        brought = parts_by_commit(spark, ask.observation.table, ask.contract, commits)
+        brought = parts_by_commit(spark, ask.observation.table, ask.contract, _not_undone(spark, ask, reach))
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
@@ -110,6 +110,20 @@ def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[Pa
             remedy="Ask who deleted them; if that was right, ask again with a window that ends before it.",
         ),
     )
+
+
+def _not_undone(spark: SparkSession, ask: Ask, reach: Reach) -> list[Snapshot]:
+    """Commits that brought rows, but for those of which a repair of ours took out every file: why is known."""
+    brought = [commit for commit in reach.main if brings_rows(commit)]
+    repairs = {commit.snapshot_id for commit in reach.main if commit.is_repair}
+    if not repairs:
+        return brought
+    files = files_of(
+        spark, ask.observation.table, ask.contract, [c for c in reach.main if brings_rows(c) or c.is_repair]
+    )
+    taken = {file.path for file in files if not file.is_added and file.snapshot_id in repairs}
+    left = {file.snapshot_id for file in data_added(files) if file.path not in taken}
+    return [commit for commit in brought if commit.snapshot_id in left]
 
 
 def _span(ask: Ask, of: Partition, first: int, last: int) -> str:

@@ -158,10 +158,11 @@ class WrittenTable(AlteredTable):
         at = self._table.metadata.refs[branch].snapshot_id
         self._table.manage_snapshots().create_tag(at, tag).remove_branch(branch).commit()
 
-    def deletes(self, where: str | BooleanExpression) -> SnapshotId:
+    def deletes(self, where: str | BooleanExpression, summary: Mapping[str, str] | None = None) -> SnapshotId:
         """Another engine deletes rows: a `delete` or `overwrite` commit."""
         self._table.refresh()
-        self._table.delete(where, snapshot_properties={"engine-name": "spark", "spark.app.id": "local-17"})
+        by = {"engine-name": "spark", "spark.app.id": "local-17"}
+        self._table.delete(where, snapshot_properties={**by, **(summary or {})})
         return self.head
 
     def overwrites(self, table: pa.Table, where: str | BooleanExpression) -> SnapshotId:

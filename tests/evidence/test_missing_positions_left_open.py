@@ -14,6 +14,7 @@ from bot.observation.flink import CheckpointSettings
 from bot.observation.ids import SnapshotId
 from bot.observation.kafka import KafkaPartition
 from bot.observation.looked import Seen
+from bot.observation.snapshot import REPAIR
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, run
 from tests.evidence.histories import write
@@ -36,6 +37,29 @@ def test_rows_deleted_behind_the_last_live_one_leave_it_open(orders: OrdersTable
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "Positions that the window brought behind the last live row were deleted" in answer.headline
     assert "(15 to 19)" in answer.headline
+
+
+def test_a_later_repair_does_not_excuse_what_others_deleted(orders: OrdersTable, asks: Asks) -> None:
+    """It took nothing of it out."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    orders.deletes("source_position >= 15")
+    orders.commits("a", 2, [14], summary={REPAIR: "x/1"})
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "(15 to 19)" in answer.headline
+
+
+def test_what_a_repair_took_out_behind_the_last_live_row_leaves_nothing_open(orders: OrdersTable, asks: Asks) -> None:
+    """People approved it."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    orders.commits("a", 3, range(20, 30))
+    orders.deletes("source_position >= 20", {REPAIR: "x/1"})
+
+    assert asks("missing_positions", orders.ask(before)).verdict is Verdict.RULED_OUT
 
 
 def test_a_deleted_file_that_is_gone_from_storage_leaves_it_open(orders: OrdersTable, asks: Asks) -> None:
