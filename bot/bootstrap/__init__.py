@@ -28,7 +28,7 @@ from bot.observation.contract import TableContract
 from bot.observation.ids import TableName
 from bot.ports import Clock, Directory, EvidenceRunner
 from bot.runbook.parse import read_all
-from bot.service.background import AloneWith, Background
+from bot.service.background import Background
 from bot.service.closing import Closing
 from bot.service.diagnosing import Diagnostician, OtherDoubts, tasks_needed
 from bot.service.diagnosis_service import DiagnosisService
@@ -78,19 +78,20 @@ def build(
     clock: Clock | None = None,
     keep_record: bool = True,
     record: Store | None = None,
-    alone_with: AloneWith | None = None,
+    is_leader: Callable[[], bool] | None = None,
     outside: Callable[[Settings, Clock, ExitStack], Outside] = outside_of,
 ) -> Iterator[Built]:
     """Everything but the surfaces, closed in the opposite order at the end. Raises BadConfiguration.
 
     `keep_record` False is for commands that open no incident: they work on an empty record that is thrown away.
-    `record`: the settings' record, opened already; it stays open. With `alone_with`, which then says what this process
-    may do, nobody joins those who work on it: a bot may be running. `outside`: what makes the outermost ports.
+    `record`: the settings' record, opened already; it stays open. With `is_leader`, which then says whether this
+    process works on it, nobody joins those who work on it: a bot may be running. `outside`: what makes the outermost
+    ports.
     """
     with ExitStack() as stack:
         store = record or stack.enter_context(record_of(settings, keep=keep_record))
         now = clock or store.clock
-        if keep_record and alone_with is None:
+        if keep_record and is_leader is None:
             store.presence.join()
         tasks = find_tasks(spark_tasks)
         incidents = IncidentStore(store.journal, now)
@@ -111,7 +112,7 @@ def build(
             collector,
             directory,
             now,
-            alone_with or store.presence.alone_with,
+            is_leader or store.presence.is_leader,
             filed=filed_contracts(settings),
             own_actions=settings.actions,
             mark=settings.catalog.mark,
@@ -170,7 +171,7 @@ def assemble(
     collector: Collector,
     directory: Directory,
     clock: Clock,
-    alone_with: AloneWith,
+    is_leader: Callable[[], bool],
     *,
     look_first: bool = True,
     filed: Callable[[TableName], TableContract | None] = lambda _: None,
@@ -184,7 +185,7 @@ def assemble(
     incidents.veil_by(observer.tables)
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
-    evidence = EvidenceService(incidents, observer, collector, alone_with, cheap if look_first else ())
+    evidence = EvidenceService(incidents, observer, collector, is_leader, cheap if look_first else ())
     diagnostician = Diagnostician(incidents, observer, modes)
     diagnostician.look_before(evidence.look_first)
     diagnostician.collect_by(evidence.run_now)
@@ -202,7 +203,7 @@ def assemble(
     maintenance = Maintenance(incidents, observer.catalog)
     newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others, directory)
-    background = Background(incidents, alone_with, workers=4)
+    background = Background(incidents, is_leader, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
     retrying = Retrying(incidents, others)
     promises = Promises(incidents, observer.tables, clock)

@@ -29,9 +29,9 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
     channels = channels_of(settings)
     sightings = Sightings(store.watched, store.outbox, services.store, services.clock, channels, watch.notify)
     eye = Eye(services.observer, services.examiner, modes, services.clock, terms)
-    alone = store.presence.alone_with
+    is_leader = store.presence.is_leader
     followed = tuple(table for table in channels if settings.tables[table].watch)
-    made = Watch(eye, sightings, services.store, services.clock, alone, terms, followed)
+    made = Watch(eye, sightings, services.store, services.clock, is_leader, terms, followed)
     trust = TrustService(
         services.store,
         services.observer,

@@ -27,7 +27,7 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
         services.store,
         carriers(settings, (each for table in services.observer.tables.values() for each in table.consumers)),
         services.clock,
-        built.store.presence.alone_with,
+        built.store.presence.is_leader,
         others,
     )
     stack.callback(dispatcher.close)

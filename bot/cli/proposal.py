@@ -126,14 +126,9 @@ class Place:
         self.is_here = self.is_here or self._presence.join_alone()
         return self.is_here
 
-    @contextmanager
-    def alone_with(self, work: str) -> Iterator[bool]:
+    def is_leader(self) -> bool:
         """As the presence says it; nothing is this process's to do before it has taken its place."""
-        if not self.is_here:
-            yield False
-            return
-        with self._presence.alone_with(work) as is_mine:
-            yield is_mine
+        return self.is_here and self._presence.is_leader()
 
 
 def carried_out(built: Built, place: Place, incident_id: IncidentId, view: ProposalView, by: UserId) -> int:
@@ -382,7 +377,7 @@ def _beside(config: ConfigOption) -> Iterator[tuple[Settings, Built, Place]]:
     settings = Settings.load(config)
     with existing_record(settings) as store:
         place = Place(store.presence)
-        with build(settings, _directory(settings), record=store, alone_with=place.alone_with) as built:
+        with build(settings, _directory(settings), record=store, is_leader=place.is_leader) as built:
             yield settings, built, place
 
 

@@ -4,7 +4,6 @@ import hashlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 
 import structlog
 
@@ -18,8 +17,6 @@ from bot.service.spans import in_this_span
 
 log = structlog.get_logger(__name__)
 _Work = tuple[IncidentId, str]
-AloneWith = Callable[[str], AbstractContextManager[bool]]
-"""A block that one replica at a time is in, per name; False where another one is."""
 
 
 class Background:
@@ -28,9 +25,9 @@ class Background:
     What another replica is doing is left to it: duties are looked at again and again, and what is done is not owed.
     """
 
-    def __init__(self, store: IncidentStore, alone_with: AloneWith, *, workers: int) -> None:
+    def __init__(self, store: IncidentStore, is_leader: Callable[[], bool], *, workers: int) -> None:
         self._store = store
-        self._alone_with = alone_with
+        self._is_leader = is_leader
         self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="work")
         self._lock = threading.Lock()
         self._under_way: set[_Work] = set()
@@ -74,9 +71,8 @@ class Background:
 
     def _guarded(self, incident: IncidentId, what: str, do: Callable[[], None]) -> None:
         try:
-            with self._alone_with(f"{incident}/{what}") as is_mine:
-                if is_mine:
-                    do()
+            if self._is_leader():
+                do()
         except CouldNotKeep:
             raise  # there is nowhere to note it; it is owed, and looked at again
         except WaterlineError as error:

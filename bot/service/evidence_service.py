@@ -29,7 +29,6 @@ from bot.observation.errors import EngineEnded, EvidenceCancelled, Refused, Wate
 from bot.observation.evidence import Ask, Evidence, Observation, Progress
 from bot.observation.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
 from bot.observation.table import Window
-from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 from bot.service.runbook_steps import steps_ahead
@@ -49,11 +48,11 @@ class EvidenceService:
         store: IncidentStore,
         observer: Observer,
         collector: Collector,
-        alone_with: AloneWith,
+        is_leader: Callable[[], bool],
         first_tasks: Sequence[str] = (),
     ) -> None:
         """`first_tasks` are asked without being told to: at opening, and again before each diagnosis."""
-        self._alone_with = alone_with
+        self._is_leader = is_leader
         self._first_tasks = tuple(first_tasks)
         self._store = store
         self._observer = observer
@@ -149,7 +148,7 @@ class EvidenceService:
                 self._end(incident_id, EvidenceEnded(run=run.run, how="cancelled", message="Stopped before it began."))
 
     def resume(self, incident_id: IncidentId, run: EvidenceId) -> None:
-        """Run what was asked for and has no end; a run that this process or another replica works on is left alone."""
+        """Run what was asked for and has no end; a run that this process works on is left alone."""
         with self._lock:
             if run in self._mine:
                 return
@@ -162,11 +161,10 @@ class EvidenceService:
         table."""
         run = EvidenceId(str(ULID()))
         request = EvidenceRequested(run=run, task=task, step=None, branch=branch)
-        with self._alone_with(_lock_of(run)):
-            with self._lock:
-                self._mine[run] = None
-            self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [request])
-            self._work(incident_id, run)
+        with self._lock:
+            self._mine[run] = None
+        self._store.write(incident_id, by=WATERLINE, decide=lambda _i: [request])
+        self._work(incident_id, run)
         answered = self._store.get(incident_id).runs[run]
         if answered.is_running and self._is_closing:
             raise EvidenceCancelled("Waterline stopped during the check.", "", "It continues after the restart.")
@@ -198,15 +196,14 @@ class EvidenceService:
 
     def _look_at(self, incident_id: IncidentId, task: str, ask: Ask, was_stopped: bool) -> None:
         run = EvidenceId(str(ULID()))
-        with self._alone_with(_lock_of(run)):
+        with self._lock:
+            self._mine[run] = None
+        decide = partial(self._first_request, task=task, run=run, world=ask.observation, was_stopped=was_stopped)
+        if run in self._store.write(incident_id, by=WATERLINE, decide=decide).runs:
+            self._work(incident_id, run, ask)
+        else:
             with self._lock:
-                self._mine[run] = None
-            decide = partial(self._first_request, task=task, run=run, world=ask.observation, was_stopped=was_stopped)
-            if run in self._store.write(incident_id, by=WATERLINE, decide=decide).runs:
-                self._work(incident_id, run, ask)
-            else:
-                with self._lock:
-                    del self._mine[run]
+                del self._mine[run]
 
     def _first_request(
         self, incident: Incident, *, task: str, run: EvidenceId, world: Observation, was_stopped: bool
@@ -242,14 +239,13 @@ class EvidenceService:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _work(self, incident_id: IncidentId, run: EvidenceId, asked: Ask | None = None) -> None:
-        """One run, unless another replica is at it; should that one die, a later look finds the run without an end."""
+        """One run, unless another replica works on the record by now: that one finds the run without an end."""
         try:
-            with self._alone_with(_lock_of(run)) as is_mine:
-                view = self._store.get(incident_id).runs[run]
-                if is_mine and view.is_running:
-                    body = self._answered(incident_id, view, asked)
-                    if body is not None:
-                        self._end(incident_id, body)
+            view = self._store.get(incident_id).runs[run]
+            if view.is_running and self._is_leader():
+                body = self._answered(incident_id, view, asked)
+                if body is not None:
+                    self._end(incident_id, body)
         finally:
             with self._lock:
                 self._mine.pop(run, None)
@@ -315,10 +311,6 @@ def _end_of_step(step: StepId | None, body: EvidenceRecorded | EvidenceEnded) ->
     if step is None or isinstance(body, EvidenceEnded):
         return []
     return [StepDone(step=step, key=body.evidence.verdict.value, why=body.evidence.headline)]
-
-
-def _lock_of(run: EvidenceId) -> str:
-    return f"evidence/{run}"
 
 
 def ask_of(

@@ -1,6 +1,5 @@
 """What people froze by hand stays theirs, and whatever goes away during an execution."""
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,7 +68,7 @@ def drops_the_table(scene: Scene) -> None:
 
 def recovering(scene: Scene, executions: Executions) -> Reconciler:
     """Those of a replica whose background does nothing more: a test calls the recovery itself."""
-    background = Background(scene.store, lambda _work: nullcontext(True), workers=1)
+    background = Background(scene.store, lambda: True, workers=1)
     background.close()
     waterline = Waterline(scene.store, scene.catalog, SystemClock())
     still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, owes_warning=None, owes_severity=None)

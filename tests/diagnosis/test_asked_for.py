@@ -4,7 +4,6 @@ One open incident over a tale, as the evidence service knows it: its store, and 
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
@@ -256,7 +255,7 @@ class Incident(OneIncident):
         )
         collector = Collector(FOUND, cast(Any, self), SystemClock())
         me = cast(Any, self)
-        self.desk = EvidenceService(me, me, collector, lambda _work: nullcontext(True), first)
+        self.desk = EvidenceService(me, me, collector, lambda: True, first)
 
     def retained(self, checkpoint: int) -> StoredCheckpoint:
         """A checkpoint of run a that carries a commit."""
@@ -430,7 +429,7 @@ class Desk(OneIncident):
     def __init__(self, tale: Tale) -> None:
         super().__init__(tale)
         self.desk = EvidenceService(
-            cast(Any, self), cast(Any, self), cast(Any, self), lambda _work: nullcontext(True), ("leaked_manifests",)
+            cast(Any, self), cast(Any, self), cast(Any, self), lambda: True, ("leaked_manifests",)
         )
 
     # ------------------------------------------------------------------ as the observer

@@ -1,8 +1,7 @@
 """Two executors or replicas: who has lost a turn, and who works on a run."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from bot.incident.entries import EffectEnded, EvidenceRequested, NoteAdded, Step
 from bot.incident.execution import ProposalState
 from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.observation.evidence import Observation
-from bot.observation.ids import EvidenceId, IncidentId, JobId, StepId
+from bot.observation.ids import EvidenceId, JobId, StepId
 from bot.observation.table import TableState
 from bot.ports import TableChange
 from bot.service.background import Background
@@ -120,46 +119,26 @@ def alive(scene: Scene) -> list[JobId]:
 RUN = EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PWAC")
 
 
-class Locks:
-    """As PostgreSQL's advisory locks of two sessions: one of them is in a block at a time."""
-
-    def __init__(self) -> None:
-        self._held: set[str] = set()
-        self.refused = 0
-
-    @contextmanager
-    def alone_with(self, work: str) -> Iterator[bool]:
-        is_mine = work not in self._held
-        self.refused += not is_mine
-        self._held.add(work)
-        yield is_mine
-        if is_mine:
-            self._held.discard(work)
-
-
-def test_evidence_that_another_replica_collects_is_left_to_it(tmp_path: Path, record: Store) -> None:
-    """A look at what is owed, while the task runs elsewhere, costs no second run; its step ends with its answer."""
-    damaged, locks, runner = Damaged.made_in(tmp_path), Locks(), ArrowRunner()
-    runner.slow()
-    stores = [IncidentStore(record.journal, SystemClock()) for _ in range(2)]
-    incident = damaged.approved(stores[0])
+def test_who_does_not_lead_runs_no_evidence(tmp_path: Path, record: Store) -> None:
+    """The run stays without an end for the replica that leads, which ends its step with the answer."""
+    damaged, runner, leads = Damaged.made_in(tmp_path), ArrowRunner(), False
+    store = IncidentStore(record.journal, SystemClock())
+    incident = damaged.approved(store)
     asked = EvidenceRequested(run=RUN, task="duplicate_rows", step=StepId("count"))
-    stores[0].write(incident, by=ANA, decide=lambda _incident: [asked])
-    observer = damaged.executions(stores[0])[0]._observer  # the one over this table
-    one, two = (desk(store, observer, runner, locks) for store in stores)
+    store.write(incident, by=ANA, decide=lambda _incident: [asked])
+    observer = damaged.executions(store)[0]._observer  # the one over this table
+    one = service(store, observer, runner, lambda: leads)
 
     one.resume(incident, RUN)
-    eventually(lambda: runner.runs == 1)
-    two.resume(incident, RUN)
-    eventually(lambda: locks.refused == 1)
-    runner.quick()
-    eventually(lambda: not stores[0].get(incident).runs[RUN].is_running)
-    two.resume(incident, RUN)
-    for each in (one, two):
-        each.close()
+    eventually(lambda: RUN not in one._mine)
+    before = runner.runs, store.get(incident).runs[RUN].is_running
+    leads = True
+    one.resume(incident, RUN)
+    eventually(lambda: not store.get(incident).runs[RUN].is_running)
+    one.close()
 
-    assert runner.runs == 1
-    ends = [entry.body for entry in ends_of(stores[1], incident)]
+    assert (before, runner.runs) == ((0, True), 1)
+    ends = [entry.body for entry in store.get(incident).entries if isinstance(entry.body, StepDone)]
     assert [StepDone(step=StepId("count"), key="confirmed", why="20 keys live more than once.")] == ends
 
 
@@ -173,7 +152,7 @@ def test_a_desk_that_closes_while_it_looks_begins_no_run(
     asked = EvidenceRequested(run=RUN, task="duplicate_rows", step=StepId("count"))
     store.write(incident, by=ANA, decide=lambda _incident: [asked])
     observer = damaged.executions(store)[0]._observer
-    one, looks, may_answer = desk(store, observer, runner, Locks()), threading.Event(), threading.Event()
+    one, looks, may_answer = service(store, observer, runner), threading.Event(), threading.Event()
     observe = observer.observe
 
     def slowly(*args: Any, **named: Any) -> Observation:
@@ -194,19 +173,17 @@ def test_a_desk_that_closes_while_it_looks_begins_no_run(
     assert store.get(incident).runs[RUN].is_running
 
 
-def desk(store: IncidentStore, observer: Observer, runner: ArrowRunner, locks: Locks) -> EvidenceService:
-    return EvidenceService(store, observer, Collector(find_tasks(spark_tasks), runner, SystemClock()), locks.alone_with)
-
-
-def ends_of(store: IncidentStore, incident: IncidentId):  # type: ignore[no-untyped-def]
-    """Entries that end a step."""
-    return [entry for entry in store.get(incident).entries if isinstance(entry.body, StepDone)]
+def service(
+    store: IncidentStore, observer: Observer, runner: ArrowRunner, is_leader: Callable[[], bool] = lambda: True
+) -> EvidenceService:
+    """Over the real tasks."""
+    return EvidenceService(store, observer, Collector(find_tasks(spark_tasks), runner, SystemClock()), is_leader)
 
 
 def test_what_is_asked_for_while_the_bot_stops_is_left_to_the_next_start(record: Store) -> None:
     """The work under way ends well, and nothing on record says that it failed."""
     story = Story(record.journal).opens()
-    background = Background(IncidentStore(record.journal, SystemClock()), lambda _name: nullcontext(True), workers=2)
+    background = Background(IncidentStore(record.journal, SystemClock()), lambda: True, workers=2)
     begun, go, did = threading.Event(), threading.Event(), list[str]()
 
     def work() -> None:
@@ -232,7 +209,7 @@ def test_a_fault_in_noting_a_fault_does_not_keep_the_work_from_being_done_again(
     """Else the duty would count as under way until the next start."""
     story = Story(record.journal).opens()
     store = IncidentStore(record.journal, SystemClock())
-    background = Background(store, lambda _name: nullcontext(True), workers=1)
+    background = Background(store, lambda: True, workers=1)
     did: list[str] = []
 
     def work() -> None:
@@ -259,7 +236,7 @@ def test_what_names_a_hidden_value_is_said_once_too(record: Store) -> None:
     store.veil_by({orders.TABLE: known.model_copy(update={"contract": known.contract.model_copy(
         update={"redacted": ("customer",)}
     )})})  # fmt: skip
-    background = Background(store, lambda _name: nullcontext(True), workers=1)
+    background = Background(store, lambda: True, workers=1)
 
     def fails() -> None:
         raise CouldNotLook("A file is away.", "Expected lake/orders/data/customer=4711/00001.parquet.", "Look at it.")

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from contextlib import closing, nullcontext
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -31,11 +31,11 @@ class Scene:
         self.go, self.is_at_it = threading.Event(), threading.Event()
         self.go.set()
 
-    def reconciler(self, *, is_mine: Callable[[], bool] = lambda: True) -> tuple[Reconciler, Background]:
+    def reconciler(self, *, is_leader: Callable[[], bool] = lambda: True) -> tuple[Reconciler, Background]:
         """Of one replica; what proves is replaced, what asks for the proof is not."""
         verifier = Verifier(self.store, None, None, {}, SystemClock())  # type: ignore[arg-type]
         verifier.verify = self._verify  # type: ignore[assignment, method-assign]
-        background = Background(self.store, lambda _work: nullcontext(is_mine()), workers=2)
+        background = Background(self.store, is_leader, workers=2)
         still = SimpleNamespace(
             settle=lambda _i: None, supersede_if_moved=lambda _i: None, is_owed=lambda _i: False, due=lambda _i: [],
             are_due=lambda _i: False, owes_warning=lambda _i: False, owes_severity=lambda _i: False,
@@ -86,15 +86,15 @@ def test_it_is_proven_anew_once_for_each_time_that_somebody_asks(scene: Scene) -
     assert scene.requests == 1
 
 
-def test_what_another_replica_is_alone_with_is_not_dropped(scene: Scene) -> None:
-    """It has the recovery in hand at the moment of the click, and looks no more: the next look finds the request."""
-    is_mine = False
-    reconciler, background = scene.reconciler(is_mine=lambda: is_mine)
+def test_what_is_asked_for_while_another_replica_leads_is_not_dropped(scene: Scene) -> None:
+    """It works on the record at the moment of the click, and ends: the next look finds the request."""
+    is_leader = False
+    reconciler, background = scene.reconciler(is_leader=lambda: is_leader)
     with closing(background):
         reconciler.verify_again(scene.story.id, PROPOSAL, by=ANA)
         eventually(lambda: not background._under_way)
         before = list(scene.looks)
-        is_mine = True
+        is_leader = True
         reconciler.settle_all()
         eventually(lambda: not scene.is_owed)
 
@@ -121,7 +121,7 @@ def test_it_outlives_a_look_that_is_asked_for_after_it(scene: Scene) -> None:
 
 def test_who_asks_while_it_is_owed_gets_that_one(scene: Scene) -> None:
     """Two people click at once; and a restart before the proof forgets neither."""
-    reconciler, background = scene.reconciler(is_mine=lambda: False)
+    reconciler, background = scene.reconciler(is_leader=lambda: False)
     with closing(background):
         reconciler.verify_again(scene.story.id, PROPOSAL, by=ANA)
         reconciler.verify_again(scene.story.id, PROPOSAL, by=BEN)

@@ -1,6 +1,6 @@
 """A replica in a process of its own, to be killed: `python -m tests.journal.replicas URL`.
 
-It takes a delivery, a post and a piece of work, says their keys and whether it is alone with the work, and stays.
+It takes a delivery and a post, says their keys and whether it leads, and stays.
 """
 
 import sys
@@ -10,17 +10,14 @@ from datetime import timedelta
 from bot.adapters.journal_sql import open_store
 from tests.orders_table import NINE
 
-WORK = "wl-1/The recovery"
-
 
 def take_and_wait(url: str) -> None:
-    """Hold a delivery, a post and a piece of work for ever."""
+    """Hold a delivery and a post for ever."""
     store = open_store(url)
     delivery = store.inbox.claim(NINE)
     post = store.outbox.claim(NINE + timedelta(hours=1))
-    with store.presence.alone_with(WORK) as is_mine:
-        print(f"{delivery and delivery.key} {post and post.key} {is_mine}", flush=True)  # noqa: T201
-        threading.Event().wait()
+    print(f"{delivery and delivery.key} {post and post.key} {store.presence.is_leader()}", flush=True)  # noqa: T201
+    threading.Event().wait()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ from bot.observation.errors import BadConfiguration, CouldNotKeep
 from bot.ports import Delivery, Post
 from tests.decisions import ANA
 from tests.incidents import Story
-from tests.journal.replicas import WORK
 from tests.orders_table import NINE
 from tests.postgres import Postgres
 from tests.slack.people import eventually
@@ -77,14 +76,12 @@ def test_what_a_killed_replica_had_taken_is_taken_over(store: Store, url: str) -
     """Deliveries, posts and all other work, without a restart of anybody."""
     _fill(store)
     with replica(url) as (process, taken):
-        with store.presence.alone_with(WORK) as while_it_lived:
-            pass
+        while_it_lived = store.presence.is_leader()
 
         os.kill(process.pid, signal.SIGKILL)
         eventually(store.presence.join_alone)
         delivery, post = store.inbox.claim(NINE), store.outbox.claim(NINE)
-        with store.presence.alone_with(WORK) as afterwards:
-            pass
+        afterwards = store.presence.is_leader()
 
     assert taken == ["d00", "p00", "True"]
     assert (while_it_lived, afterwards) == (False, True)
@@ -103,10 +100,8 @@ def test_who_stands_by_takes_nothing_and_works_on_nothing(pair: tuple[Store, Sto
         second.inbox.claim(NINE)
     with pytest.raises(CouldNotKeep, match="Another replica"):
         second.outbox.claim(NINE)
-    with first.presence.alone_with(WORK) as mine, second.presence.alone_with(WORK) as theirs:
-        pass
 
-    assert (mine, theirs) == (True, False)
+    assert (first.presence.is_leader(), second.presence.is_leader()) == (True, False)
 
 
 @on_postgresql
@@ -156,8 +151,7 @@ def test_who_was_cut_off_and_taken_over_works_no_more(pair: tuple[Store, Store])
     cut_sessions(second)
     eventually(second.presence.join_alone)
 
-    with first.presence.alone_with(WORK) as mine:
-        pass
+    mine = first.presence.is_leader()
     with pytest.raises(CouldNotKeep, match="Another replica"):
         first.inbox.claim(NINE)
 
@@ -367,8 +361,7 @@ def test_a_machine_whose_clock_is_set_works_no_more_until_it_is_right(postgres: 
         machine.ahead = MINUTE
         with pytest.raises(CouldNotKeep, match="clock is off"):
             store.inbox.claim(NINE)
-        with store.presence.alone_with(WORK) as mine:
-            pass
+        mine = store.presence.is_leader()
         machine.ahead = timedelta()
 
         assert not mine

@@ -77,7 +77,7 @@ class RepairScene:
             Collector(find_tasks(spark_tasks), runner, SystemClock()),
             Nobody(),
             SystemClock(),
-            self.record.presence.alone_with,
+            self.record.presence.is_leader,
             look_first=False,
         )
         self.incident: Any = None

@@ -140,7 +140,7 @@ class World:
         """Every use case over this world, so long after now."""
         clock = InTime(ahead)
         collector = Collector(find_tasks(spark_tasks), SparkEvidenceRunner({}, "sc://127.0.0.1:1"), clock)
-        alone = self.scene.record.presence.alone_with
+        alone = self.scene.record.presence.is_leader
         return assemble(self.scene.store, self.scene.observer, collector, NobodyThere(), clock, alone, look_first=False)
 
     @property

@@ -185,7 +185,7 @@ class LittleBot:
             collector,
             directory,
             self.clock,
-            store.presence.alone_with,
+            store.presence.is_leader,
             look_first=self.looks_first,
         )
 

@@ -5,7 +5,7 @@ A real table under review, and a real file of lineage events.
 
 import json
 from collections.abc import Iterator
-from contextlib import closing, nullcontext
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -56,7 +56,7 @@ class World:
         catalog = PyIcebergCatalog("lake", scene.catalog_properties, scene.clock)
         self.observer = Observer(catalog, {ORDERS: setup}, {}, lineage, FolderOfTable())
         self.timers = SchedulerTimers(scene.clock)
-        self.background = Background(scene.incidents, lambda _name: nullcontext(True), workers=1)
+        self.background = Background(scene.incidents, lambda: True, workers=1)
 
     def reads(self, snapshot: SnapshotId, run_id: str = "r-1") -> None:
         """An event comes, as Spark's integration writes it."""

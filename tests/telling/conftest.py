@@ -1,7 +1,6 @@
 """An open incident, a notice that is queued for several ways, and a dispatcher over the same record."""
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from bot.service.notices.dispatcher import NotificationDispatcher
 from bot.service.proposals.retrying import Retrying
 from tests import orders_table as orders
 from tests.incidents import Story
+from tests.telling.killed_dispatcher import deliver_due
 from tests.telling.receivers import Hook, Mailbox, hook, mailbox
 
 SECRETS = (b"x" * 32, b"y" * 32)
@@ -79,13 +79,11 @@ class Scene:
         port = self.box.port if is_up else 9
         smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=60)
         carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
-        return NotificationDispatcher(
-            store, carriers, self.clock, lambda _name: nullcontext(True), OtherDoubts(store, None)
-        )
+        return NotificationDispatcher(store, carriers, self.clock, lambda: True, OtherDoubts(store, None))
 
     def delivers(self, *, is_up: bool = True) -> datetime | None:
         """Whatever is due is tried once; returns when the next try is."""
-        return self.dispatcher(is_up=is_up).deliver_due(self.story.id)
+        return deliver_due(self.dispatcher(is_up=is_up), self.story.id)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from bot.service.proposals.retrying import Retrying
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene, retrying_of
-from tests.telling.killed_dispatcher import is_killed_while_it_delivers
+from tests.telling.killed_dispatcher import deliver_due, is_killed_while_it_delivers
 
 
 def test_a_mail_says_in_text_and_html_what_slack_says(scene: Scene) -> None:
@@ -95,7 +95,7 @@ def test_no_password_is_sent_without_encryption(scene: Scene, security: Security
         )
     }
 
-    dispatcher.deliver_due(scene.story.id)
+    deliver_due(dispatcher, scene.story.id)
 
     delayed = scene.story.incident.notices[key].deliveries[scene.mail().key].delayed
     assert (scene.box.mails, scene.box.logins) == ([], [])
@@ -109,7 +109,7 @@ def test_a_way_that_is_not_set_up_is_said_at_once(scene: Scene) -> None:
     dispatcher = scene.dispatcher()
     dispatcher._carriers = {}
 
-    dispatcher.deliver_due(scene.story.id)
+    deliver_due(dispatcher, scene.story.id)
 
     [lost] = scene.story.incident.notices[key].unreached
     assert "Nothing is configured" in lost.ended.detail

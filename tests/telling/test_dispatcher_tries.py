@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -30,6 +29,7 @@ from bot.slack.blocks.card import card_message
 from bot.slack.blocks.texts import held_message, place, sending_view
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene
+from tests.telling.killed_dispatcher import deliver_due
 from tests.telling.receivers import dripping
 
 
@@ -113,7 +113,7 @@ def test_a_defect_of_ours_is_tried_again_by_rule_and_said(scene: Scene) -> None:
 def test_what_cannot_be_brought_for_one_incident_holds_up_no_other(scene: Scene) -> None:
     """The thread goes on with the others, and comes back to it."""
     dispatcher = scene.dispatcher()
-    dispatcher._alone_with = broken
+    dispatcher._is_leader = broken
 
     due = dispatcher._guarded(scene.story.id)
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_brought_for_one_incident_holds_up_no_other(scene: Scene)
     assert due > scene.clock.at
 
 
-def broken(_name: str) -> AbstractContextManager[bool]:
+def broken() -> bool:
     """A lock that cannot be had."""
     raise OSError("no lock")
 
@@ -177,7 +177,7 @@ def test_a_mail_server_that_drips_its_greeting_holds_nothing_up(scene: Scene) ->
         port = urlsplit(url).port or 0
         dispatcher._carriers = {"email": Smtp("127.0.0.1", port, "w@acme.example", security="none", limit_s=0.4)}
         began = time.monotonic()
-        dispatcher.deliver_due(scene.story.id)
+        deliver_due(dispatcher, scene.story.id)
 
     assert time.monotonic() - began < 10
     assert scene.story.incident.notices[key].deliveries[scene.mail().key].delayed is not None

@@ -43,7 +43,7 @@ class World:
         self.eye: Any = BrokenEye()
         incidents = IncidentStore(store.journal, self.clock)
         self.sightings = Sightings(store.watched, store.outbox, incidents, self.clock, {ORDERS: "C0ORDERS01"})
-        alone = store.presence.alone_with
+        alone = store.presence.is_leader
         self.watch = Watch(self.eye, self.sightings, incidents, self.clock, alone, TERMS, (ORDERS,))
 
     def fails(self, times: int) -> None:
@@ -153,7 +153,7 @@ def started(record: Store, clock: StandingClock) -> tuple[Sightings, Watch, Rhyt
     incidents = IncidentStore(record.journal, clock)
     sightings = Sightings(record.watched, record.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
     nobody: Any = None
-    watch = Watch(nobody, sightings, incidents, clock, record.presence.alone_with, WatchTerms(), ())
+    watch = Watch(nobody, sightings, incidents, clock, record.presence.is_leader, WatchTerms(), ())
     rhythm = Rhythm()
     watch.start(rhythm)
     return sightings, watch, rhythm

@@ -74,7 +74,7 @@ class Watched:
         self.examiner = Examiner(self.observer, Collector(find_tasks(spark_tasks), world.runner, clock), modes)
         self.sightings = Sightings(self.store.watched, self.store.outbox, self.incidents, clock, {ORDERS: "C0ORDERS01"})
         eye = Eye(self.observer, self.examiner, modes, clock, TERMS)
-        alone = self.store.presence.alone_with
+        alone = self.store.presence.is_leader
         self.watch = Watch(eye, self.sightings, self.incidents, clock, alone, TERMS, (ORDERS,))
 
     def looks(self, times: int = 2, apart: timedelta = timedelta(seconds=10)) -> None:

@@ -76,7 +76,7 @@ class WatchingBot(LittleBot):
         oncall = People(groups=("S0APPROVE1",))
         sightings = Sightings(store.watched, store.outbox, services.store, self.clock, {ORDERS: ONCALL_CHANNEL}, oncall)
         eye = Eye(services.observer, services.examiner, failure_modes(), self.clock, TERMS)
-        alone = store.presence.alone_with
+        alone = store.presence.is_leader
         watch = Watch(eye, sightings, services.store, self.clock, alone, TERMS, (ORDERS,))
         findings = WatchFindings(store.watched, [ORDERS])
         trust = TrustService(services.store, services.observer, self.clock, findings=findings)

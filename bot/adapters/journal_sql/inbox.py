@@ -34,6 +34,7 @@ class SqlInbox:
         self._masking = masking
         self._arrived: deque[_Waiting] = deque()
         self._committing = Lock()
+        self._claiming = Lock()
 
     def put(self, delivery: Delivery) -> bool:
         """Store it; False if this key is known already, worked on or not.
@@ -60,21 +61,11 @@ class SqlInbox:
                     del new[known]
                 if new:
                     connection.execute(insert(INBOX), [_row(each.delivery) for each in new.values()])
-        except IntegrityError:
-            for each in together:
-                each.is_new = self._put_alone(each.delivery)
+        except IntegrityError:  # another process has stored one of these keys at the same moment
+            self._commit(together)
             return
         for each in together:
             each.is_new = new.get(each.delivery.key) is each
-
-    def _put_alone(self, delivery: Delivery) -> bool:
-        """Where another replica stored one of the keys at the same moment."""
-        try:
-            with writing(self._engine) as connection:
-                connection.execute(insert(INBOX).values(_row(delivery)))
-        except IntegrityError:
-            return False
-        return True
 
     def waits_since(self) -> datetime | None:
         waiting = select(func.min(INBOX.c.received_at)).where(INBOX.c.state != "done")
@@ -84,9 +75,9 @@ class SqlInbox:
 
     def claim(self, now: datetime) -> Delivery | None:
         """The oldest delivery that nobody works on; after all others one that was begun often, which may be what ends
-        the process. Rows that another replica is just taking are passed over."""
+        the process."""
         self._presence.join()
-        with self._presence.hands.reaching() as claim:
+        with self._claiming, self._presence.hands.reaching() as claim:
             delivery = self._taken(now, claim)
             if delivery is None:
                 self._presence.hands.lets_go(claim)
@@ -98,17 +89,15 @@ class SqlInbox:
             .where(INBOX.c.state == "waiting")
             .order_by(INBOX.c.attempts > _OFTEN, INBOX.c.received_at, INBOX.c.key)
             .limit(1)
-            .with_for_update(skip_locked=True)
         )
         with writing(self._engine) as connection:
             row = connection.execute(oldest).first()
             if row is None:
                 return None
-            connection.execute(
-                update(INBOX)
-                .where(INBOX.c.key == row.key)
-                .values(state="taken", taken_at=now, worker=claim, attempts=row.attempts + 1)
-            )
+            is_waiting = (INBOX.c.key == row.key) & (INBOX.c.state == "waiting")
+            taken = {"state": "taken", "taken_at": now, "worker": claim, "attempts": row.attempts + 1}
+            if connection.execute(update(INBOX).where(is_waiting).values(taken)).rowcount != 1:
+                return None  # another process has just become the one that works on the record
         return Delivery(
             key=row.key,
             kind=row.kind,

@@ -251,9 +251,8 @@ class Presence:
                 give_back(self._engine, None)
                 self._lock.release()
 
-    @contextmanager
-    def alone_with(self, work: str) -> Iterator[bool]:  # noqa: ARG002 - who works on the record does all of it
-        """A block of which the work is this process's; False where another replica works on the record. Where it was
-        taken over within the block, the journal tells both apart: an entry goes after the last one only, and a step
-        begins once."""
-        yield not self._lock.is_shared or self.join_alone()
+    def is_leader(self) -> bool:
+        """Whether this process works on the record now; False where another replica does. Where that one takes over
+        right after this answer, the journal tells both apart: an entry goes after the last one only, and a step begins
+        once."""
+        return not self._lock.is_shared or self.join_alone()

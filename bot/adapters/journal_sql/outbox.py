@@ -1,6 +1,7 @@
 """Every message before it is sent: one row a message, and the revision that Slack should show."""
 
 from datetime import datetime
+from threading import Lock
 from typing import Any
 
 from sqlalchemy import (
@@ -16,7 +17,6 @@ from sqlalchemy import (
     null,
     or_,
     select,
-    text,
     update,
 )
 from sqlalchemy.exc import IntegrityError
@@ -31,9 +31,6 @@ from bot.ports import LONGEST_WAIT, Clock, Post
 _FIELDS = (
     "key", "channel", "thread_of", "text", "ts", "wanted", "shown", "state", "tries", "problem",
 )  # fmt: skip
-_ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7230116)")
-"""Of two replicas that look for the next post at once, the second one sees what the first has taken."""
-
 _IS_OVER = OUTBOX.c.state.in_(["sent", "failed"])
 _WITHOUT_THE_LAST = case((OUTBOX.c.tries > 0, OUTBOX.c.tries - 1), else_=0)
 """A try that was refused left nothing behind; those before it may have."""
@@ -47,6 +44,7 @@ class SqlOutbox:
         self._presence = presence
         self._clock = clock
         self._masking = masking
+        self._claiming = Lock()
         self._claims: dict[str, str] = {}
         """Of each post that is being sent here, by its key."""
 
@@ -83,11 +81,11 @@ class SqlOutbox:
         """The next post that wants sending, in the order of being put.
 
         Passed over: posts whose channel pauses (not what one person alone is to see: they wait for an answer, and where
-        the channel is lost they get it directly) or is being sent to (replicas would overtake each other), that are not
-        due yet, and replies whose thread has not begun (a reply goes out by itself if its thread's post has failed).
+        the channel is lost they get it directly) or is being sent to (one would overtake the other), that are not due
+        yet, and replies whose thread has not begun (a reply goes out by itself if its thread's post has failed).
         """
         self._presence.join()
-        with self._presence.hands.reaching() as claim:
+        with self._claiming, self._presence.hands.reaching() as claim:
             post = self._taken(now, claim)
             if post is None:
                 self._presence.hands.lets_go(claim)
@@ -111,16 +109,15 @@ class SqlOutbox:
             .where(OUTBOX.c.state == "queued", due, ~pausing, ~is_busy, ~waits_for_thread)
             .order_by(OUTBOX.c.position)
             .limit(1)
-            .with_for_update(skip_locked=True, of=OUTBOX)
         )
         taken = {"state": "sending", "worker": claim, "tries": OUTBOX.c.tries + 1}
         with writing(self._engine) as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(_ONE_AT_A_TIME)
             row = connection.execute(following).first()
             if row is None:
                 return None
-            connection.execute(update(OUTBOX).where(OUTBOX.c.key == row.key).values(taken))
+            is_queued = (OUTBOX.c.key == row.key) & (OUTBOX.c.state == "queued")
+            if connection.execute(update(OUTBOX).where(is_queued).values(taken)).rowcount != 1:
+                return None  # another process has just become the one that works on the record
         return _post(row).model_copy(update={"state": "sending", "tries": row.tries + 1})
 
     def sent(self, key: str, revision: int, ts: str | None, *, pause_until: datetime | None = None) -> None:

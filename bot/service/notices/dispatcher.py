@@ -7,7 +7,7 @@ What becomes of a notice in Slack: posted, refused, or not posted any more. For 
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -22,7 +22,6 @@ from bot.observation.errors import CouldNotKeep, CouldNotLook, JournalMoved, Not
 from bot.observation.ids import IncidentId
 from bot.ports import Clock
 from bot.ports.transports import DeliveryResult, NoticeDelivery, Transport
-from bot.service.background import AloneWith
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.proposals.outdated import overtaken, tried_or_ended
@@ -40,14 +39,14 @@ class NotificationDispatcher:
         store: IncidentStore,
         carriers: Mapping[str, Transport],
         clock: Clock,
-        alone_with: AloneWith,
+        is_leader: Callable[[], bool],
         others: OtherDoubts,
     ) -> None:
         """`carriers`: `email`, `webhook`, `file` -> how; one that is missing is not configured."""
         self._store = store
         self._carriers = carriers
         self._clock = clock
-        self._alone_with = alone_with
+        self._is_leader = is_leader
         self._others = others
         self._changed: set[IncidentId] = set()
         self._wake = threading.Event()
@@ -66,25 +65,18 @@ class NotificationDispatcher:
         if self._thread.is_alive():
             self._thread.join()
 
-    def deliver_due(self, incident_id: IncidentId) -> datetime | None:
-        """Try whatever is due; returns when the next try is, None when nothing is left."""
-        while True:
-            following, was_tried = self._deliver_one(incident_id)
-            if not was_tried or self._stopped:
-                return following
-
-    def _deliver_one(self, incident_id: IncidentId) -> tuple[datetime | None, bool]:
-        """(When the next try is, None where nothing is left; whether one was made): each incident has its turns."""
-        with self._alone_with(f"{incident_id}/notices") as is_mine:
-            if not is_mine:
-                return self._clock.now() + _LOOK_EVERY, False
-            incident = self._store.get(incident_id)
-            waiting = _waiting(incident)
-            due = next((each for each in waiting if each[0] <= self._clock.now()), None)
-            if due is None:
-                return min((at for at, _view, _delivery in waiting), default=None), False
-            self._try(incident, due[1], due[2])
-            return self._clock.now(), True
+    def deliver_next(self, incident_id: IncidentId) -> datetime | None:
+        """Make one try that is due, so that each incident has its turns; returns when to call this again, None when
+        nothing is left."""
+        if not self._is_leader():
+            return self._clock.now() + _LOOK_EVERY
+        incident = self._store.get(incident_id)
+        waiting = _waiting(incident)
+        due = next((each for each in waiting if each[0] <= self._clock.now()), None)
+        if due is None:
+            return min((at for at, _view, _delivery in waiting), default=None)
+        self._try(incident, due[1], due[2])
+        return self._clock.now()
 
     def _note(self, incident_id: IncidentId) -> None:
         self._changed.add(incident_id)
@@ -118,7 +110,7 @@ class NotificationDispatcher:
     def _guarded(self, incident_id: IncidentId) -> datetime | None:
         """What cannot be brought for one incident holds up no other."""
         try:
-            return self._deliver_one(incident_id)[0]
+            return self.deliver_next(incident_id)
         except UnknownIncident:
             return None
         except (CouldNotKeep, CouldNotLook, JournalMoved) as away:

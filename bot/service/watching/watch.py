@@ -15,7 +15,6 @@ from bot.observation.findings import RecoveryDeadline
 from bot.observation.ids import IncidentId, TableName
 from bot.observation.looked import NotSeen
 from bot.ports import Clock, Timers
-from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
 from bot.service.watching.look import Eye, Look, TableSeen, WatchTerms
 from bot.service.watching.sightings import Sightings
@@ -44,7 +43,7 @@ class _Followed:
 
 
 class Watch:
-    """Looks at one table after another, in threads of its own. Replicas take turns, and a thing is told once."""
+    """Looks at one table after another, in threads of its own. A thing is told once."""
 
     def __init__(
         self,
@@ -52,7 +51,7 @@ class Watch:
         sightings: Sightings,
         store: IncidentStore,
         clock: Clock,
-        alone_with: AloneWith,
+        is_leader: Callable[[], bool],
         terms: WatchTerms,
         tables: tuple[TableName, ...],
     ) -> None:
@@ -60,7 +59,7 @@ class Watch:
         self._sightings = sightings
         self._store = store
         self._clock = clock
-        self._alone_with = alone_with
+        self._is_leader = is_leader
         self.terms = terms
         self._followed = {table: _Followed() for table in tables}
         self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="watch")
@@ -125,17 +124,16 @@ class Watch:
     def look(self, table: TableName) -> None:
         """Once, now. Cost: one catalog call and what Flink tells; metadata where the pointer moved; evidence without
         rows where something looks suspicious, or has not been collected for long."""
-        with self._alone_with(f"watch/{table}") as is_mine:
-            if not is_mine:
-                return
-            followed = self._followed[table]
-            try:
-                self._see(table, followed)
-            except Exception as error:
-                self._tell_of_failure(table, followed, error)
-                raise
-            finally:
-                self._sightings.settle(table)
+        if not self._is_leader():
+            return
+        followed = self._followed[table]
+        try:
+            self._see(table, followed)
+        except Exception as error:
+            self._tell_of_failure(table, followed, error)
+            raise
+        finally:
+            self._sightings.settle(table)
 
     def _see(self, table: TableName, followed: _Followed) -> None:
         incident = self._store.open_on(table)
