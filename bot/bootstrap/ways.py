@@ -18,8 +18,8 @@ from bot.settings import NoticeSecrets, Settings
 
 
 def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
-    """Begins to bring notices, to remind of those that wait for approval, and to look again for what comes late, until
-    the stack is closed. Raises BadConfiguration."""
+    """Begins to bring notices, and to look again for readers that lineage shows late, until the stack is closed. Raises
+    BadConfiguration."""
     services = built.services
     refuse_missing_ways(settings, services.observer.tables.values())
     others = OtherDoubts(services.store, findings_of(settings, built.store))

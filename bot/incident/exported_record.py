@@ -161,6 +161,6 @@ def seal_fault(seal: Seal, entries: Sequence[Link]) -> ChainFault | None:
     else:
         sentence = (
             f"The record up to entry {seal.seq} has changed since its seal was posted: "
-            "posted {seal.hash[:12]}…, found {found.hash[:12]}…."
+            f"posted {seal.hash[:12]}…, found {found.hash[:12]}…."
         )
     return ChainFault(incident_id=seal.incident_id, seq=seal.seq, sentence=sentence)

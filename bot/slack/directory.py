@@ -65,27 +65,31 @@ class OwnTeam:
         return self._own
 
     def must_be_ours(self, request: Asked) -> None:
-        """Raises Refused for whoever is of another organisation, unless they answer a notice; CouldNotLook."""
-        if not request.team or answers_notice(request):
+        """Raises Refused for whoever is of another organisation, unless they answer a notice; CouldNotLook.
+
+        A payload that names no team, as that of App Home, says nothing: Slack is asked for the person's."""
+        if answers_notice(request):
             return
+        team = request.team
         try:
             own = self._ask()
-            if request.team in own or (len(own) > 1 and self._organisation(request.user) in own):
+            if team in own:
                 return
+            if not team or len(own) > 1:
+                person = self._client.users_info(user=request.user).get("user") or {}
+                team = team or str(person.get("team_id") or "unknown")
+                if team in own or (person.get("enterprise_user") or {}).get("enterprise_id") in own:
+                    return
         except UNREACHABLE as error:
             raise CouldNotLook(
                 "Nothing was done.", f"Slack did not say who is of its own workspace: {error}.", "Try again."
             ) from error
-        log.warning("refused somebody of another organisation", user=request.user, team=request.team)
+        log.warning("refused somebody of another organisation", user=request.user, team=team)
         raise Refused(
             "Nothing was done, because you belong to another organisation.",
-            f"Expected a member of the organisation that runs Waterline; Slack says that your team is {request.team}.",
+            f"Expected a member of the organisation that runs Waterline; Slack says that your team is {team}.",
             "You can answer notices in this channel. For everything else, ask the incident's responder.",
         )
-
-    def _organisation(self, user: UserId) -> str:
-        told = (self._client.users_info(user=user).get("user") or {}).get("enterprise_user") or {}
-        return str(told.get("enterprise_id") or "")
 
 
 class SlackDirectory:

@@ -103,6 +103,8 @@ class Projection:
                 self._said(incident, entry.seq, aloud=False)
             case e.DeliveryTried() | e.ReadersNoted():
                 pass
+            case e.DeliveryDelayed() if body.to.startswith("slack:"):
+                self._said(incident, entry.seq, aloud=True)
             case e.PromiseReminded():
                 self._in_thread(incident, f"promise/{entry.seq}")
             case e.IncidentClosed() | e.MaintenanceMarked():

@@ -24,6 +24,7 @@ from bot.slack.blocks.review import review_message
 from bot.slack.blocks.texts import held_message
 from bot.slack.blocks.watch import finding_message
 from bot.slack.limits import pages
+from bot.slack.sent_before import notice_key
 from bot.slack.text import addressed, clipped, code, mrkdwn, read_at
 
 _NOTIFICATION = 300
@@ -38,9 +39,10 @@ def render(post: Post, services: Services) -> tuple[str, list[Block]]:
 
 
 def _rendered(post: Post, services: Services) -> tuple[str, list[Block]]:
-    if "/notice/" in post.key and post.incident is not None:
+    notice = notice_key(post)
+    if post.incident is not None and notice is not None:
         incident = services.store.get(post.incident)
-        return notice_message(incident, incident.notices[post.key.split("/notice/", 1)[1]])
+        return notice_message(incident, incident.notices[notice])
     if post.text is not None:
         is_for_one = post.user is not None or re.fullmatch(PERSON, post.channel) is not None
         text = addressed(post.text, None if is_for_one else ())

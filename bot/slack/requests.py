@@ -70,8 +70,8 @@ AGAIN = "again"
 class Asked(Record):
     user: UserId
     team: str = ""
-    """Of the person, as Slack says; empty where it says none. Another one than the bot's in a channel that is shared
-    with another organisation (Slack Connect)."""
+    """Of the person; empty where the payload names none, which says nothing. Another one than the bot's in a channel
+    that is shared with another organisation (Slack Connect)."""
 
 
 class Command(Asked):
@@ -177,11 +177,10 @@ def parse(delivery: Delivery) -> Request | None:
 
 
 def _team(body: dict[str, Any]) -> str:
-    """Of a command, of a click or a form, or of an event; the event's own `team_id` is the bot's."""
-    if event := body.get("event"):
-        told = [event.get(key) for key in ("user_team", "source_team", "team")]
-    else:
-        told = [(body.get("user") or {}).get("team_id"), (body.get("team") or {}).get("id"), body.get("team_id")]
+    """Of a command, a click or a form. An event names the bot's team only, and `app_home_opened` no other."""
+    if "event" in body:
+        return ""
+    told = [(body.get("user") or {}).get("team_id"), (body.get("team") or {}).get("id"), body.get("team_id")]
     return next((str(team) for team in told if team), "")
 
 

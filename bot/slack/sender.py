@@ -8,7 +8,7 @@ What is uploaded as a file and not posted as a message: pictures of the ledger, 
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -35,10 +35,12 @@ from bot.slack.sent_before import (
     answer_was_lost,
     directly,
     find_sent,
+    how_to_mend,
     is_of_replies,
     may_mend,
     not_asked,
     noted,
+    notice_key,
     repetition,
     waits_for_channel,
 )
@@ -275,35 +277,35 @@ class Sender:
             self._postpone(post, _LATER, noted(post, code))
             return
         if may_mend(code) and self._waits_for_channel(post):
+            until = self._clock.now() + _LATER
             if code not in (post.problem or ""):
                 log.error("messages wait for their channel", key=post.key, channel=post.channel, error=code)
-                self._tell_responder(post, code)
-            until = self._clock.now() + _LATER
-            self._outbox.postpone(post.key, until, noted(post, code), whole_channel=not is_of_replies(code))
+                self._tell_responder(post, code, until)
+            alone = is_of_replies(code) or notice_key(post) is not None
+            self._outbox.postpone(post.key, until, noted(post, code), whole_channel=not alone)
             return
         if (may_mend(code) or code == NOT_JOINED) and post.user is not None and post.text is not None:
             self._outbox.put(directly(post, code))
-        elif may_mend(code) and "/notice/" in post.key:
-            self._tell_responder(post, code)
         details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
         log.warning("message refused", key=post.key, error=code, details=details)
         self._end(post, f"Slack refused it: {code} {details}".strip())
 
     def _waits_for_channel(self, post: Post) -> bool:
-        """Whether it is a finding, or for an open incident's own channel; what goes to others is accounted for one by
-        one."""
+        """Whether it is a finding, or of an open incident: for its own channel, or a notice to a consumer's."""
         if post.incident is None:
             return post.key.startswith("watch/")
-        if any(kind in post.key for kind in ("/notice/", "/page/")):
-            return False
         incident = self._services.store.get(post.incident)
-        return incident.is_open and incident.opened.channel == post.channel
+        return incident.is_open and (incident.opened.channel == post.channel or notice_key(post) is not None)
 
-    def _tell_responder(self, post: Post, code: str) -> None:
+    def _tell_responder(self, post: Post, code: str, again_at: datetime) -> None:
         if post.incident is None:
             return
         incident = self._services.store.get(post.incident)
         self._outbox.put(waits_for_channel(post, code, incident.responder or incident.opened_by))
+        notice = notice_key(post)
+        if notice is not None:
+            problem = how_to_mend(code, f"<#{post.channel}>")
+            self._services.posting.waits(post.incident, notice, problem=problem, again_at=again_at)
 
     def _end(self, post: Post, problem: str) -> None:
         """Said first where it matters, then marked: a crash between the two says it again, and it counts once."""

@@ -123,17 +123,25 @@ def directly(answer: Post, refusal: str) -> Post:
     return Post(key=f"{answer.key}/direct", incident=None, channel=str(answer.user), text=f"{opening} {answer.text}")
 
 
+def notice_key(post: Post) -> str | None:
+    """Key of the notice that it carries; None for any other post."""
+    return post.key.split("/notice/", 1)[1] if post.incident is not None and "/notice/" in post.key else None
+
+
 def waits_for_channel(post: Post, code: str, responder: str) -> Post:
     """Tells the responder by direct message that messages wait, for which channel, and what to change. Once for each
     message that is refused so, or for all replies of a thread."""
     assert post.incident is not None
     room = f"<#{post.channel}>"
+    what, meanwhile = f"messages of {post.incident} wait", ""
+    if notice_key(post) is not None:
+        what, meanwhile = f"a notice of {post.incident} waits", "Call its consumers if they must know now. "
     return Post(
         key=f"{post.incident}/waits/{code}/{post.thread_of or post.key}",
         incident=None,
         channel=responder,
-        text=f"I cannot write in {room}, so messages of {post.incident} wait. {how_to_mend(code, room)} "
-        "I try again and again, and then send what waits.",
+        text=f"I cannot write in {room}, so {what}. {how_to_mend(code, room)} {meanwhile}"
+        "While the incident is open, I try again and again, and then send what waits.",
     )
 
 

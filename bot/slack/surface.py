@@ -23,6 +23,7 @@ from bot.slack.opening_forms import OpeningForms, check
 from bot.slack.projection import Projection
 from bot.slack.requests import Clicked, Command, HomeOpened, MessageChosen, Request, Submitted
 from bot.slack.sender import Sender
+from bot.slack.sent_before import notice_key
 from bot.slack.submits import Submits
 from bot.slack.text import read_at
 from bot.slack.views import Views
@@ -138,10 +139,11 @@ class SlackSurface:
         """Why a notice or a finding that has waited is not posted any more; None for whatever is to be posted."""
         if post.incident is None:
             return self._long_over(post)
-        if "/notice/" not in post.key:
+        notice = notice_key(post)
+        if notice is None:
             return None
         with suppress(UnknownIncident):
-            return self._services.posting.overtaken(post.incident, post.key.split("/notice/", 1)[1])
+            return self._services.posting.overtaken(post.incident, notice)
         return None
 
     def _long_over(self, post: Post) -> str | None:
@@ -156,13 +158,9 @@ class SlackSurface:
 
     def _delivered(self, post: Post, problem: str | None) -> None:
         """Slack took a post for the first time, or refuses it: notices are accounted for in the journal."""
-        if post.incident is None:
+        notice = notice_key(post)
+        if post.incident is None or notice is None:
             return
         how: Literal["failed", "delivered"] = "failed" if problem else "delivered"
-        detail = problem or f"in {post.channel}"
-        _id, kind, *_rest = post.key.split("/")
-        if kind != "notice":
-            return
-        key = post.key.split("/notice/", 1)[1]
         with suppress(UnknownIncident):
-            self._services.posting.ended(post.incident, key, how=how, detail=detail)
+            self._services.posting.ended(post.incident, notice, how=how, detail=problem or f"in {post.channel}")

@@ -198,9 +198,11 @@ def test_a_wholly_rewritten_record_fits_itself_and_no_seal(
 
     faults, record = found_in(tmp_path, content, forged, new_ends)
     posted = [Seal(incident_id=IncidentId(row.incident_id), seq=row.seq, hash=row.hash) for row in rows]
-    broken = [seal for seal in posted if seal_fault(seal, record[seal.incident_id])]
+    told = {seal: seal_fault(seal, record[seal.incident_id]) for seal in posted}
+    broken = [seal for seal in posted if told[seal]]
 
     assert faults == ()
+    assert all(seal.hash[:12] in fault.sentence for seal, fault in told.items() if fault)
     assert broken == [seal for seal in posted if seal.incident_id == incident and seal.seq >= seq]
 
 

@@ -384,14 +384,14 @@ def shut(slack: Workspace, how: str, channel: str = ONCALL) -> None:
         slack.faults.limits(channel, how)
 
 
-def opened_again(slack: Workspace, how: str) -> None:
+def opened_again(slack: Workspace, how: str, channel: str = ONCALL) -> None:
     """Somebody does what was asked."""
     if how == "archived":
-        slack.world.directory.change(slack.world.directory.channel(ONCALL).id, is_archived=False)
+        slack.world.directory.change(slack.world.directory.channel(channel).id, is_archived=False)
     elif how == "removed":
-        slack.faults.adds(ONCALL)
+        slack.faults.adds(channel)
     else:
-        slack.faults.limits(ONCALL, "")
+        slack.faults.limits(channel, "")
 
 
 def direct(person: Responder, room: str) -> list[SeenMessage]:

@@ -28,9 +28,9 @@ from bot.workspace import SeenMessage, Workspace
 from tests.orders_table import NINE
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits, proposal_is_sent
 from tests.slack.people import ONCALL, Responder, eventually
-from tests.slack.test_bad_input import TO_ANA, TO_BEN, is_told, shut
+from tests.slack.test_bad_input import TO_ANA, TO_BEN, is_told, opened_again, shut
 
-WL = IncidentId("wl-1")
+WL, REVENUE = IncidentId("wl-1"), "revenue-analytics"
 
 
 def notes(bot: LittleBot) -> int:
@@ -179,25 +179,49 @@ def test_a_form_that_was_open_over_a_restart_is_taken(
     assert notes(bot) == 1
 
 
-@pytest.mark.parametrize("how", ["archived", "read_only"])
-def test_a_notice_that_cannot_arrive_is_seen_in_the_incident(
-    ana: Responder, eli: Responder, bot: LittleBot, slack: Workspace, how: str
-) -> None:
-    """A consumer whose channel does not take the warning is named in the incident; the others are told."""
-    shut(slack, how, "revenue-analytics")
+@pytest.fixture
+def refused(ana: Responder, eli: Responder, slack: Workspace, how: str) -> SeenMessage:
+    """A consumer's channel does not take the warning; the incident says so, and the others are warned."""
+    shut(slack, how, REVENUE)
     ana.opens_form()
     ana.submits()
     ana.reads_form()
-
     ana.submits()
     eli.sees("under review", "fraud-ml")
-    failed = ana.sees("for revenue_daily could not be delivered")
+    return ana.sees("for revenue_daily did not arrive")
 
-    code = {"archived": "is_archived", "removed": "not_in_channel"}.get(how, f"restricted_action_{how}_channel")
-    assert code in failed.plain
-    assert f"Slack says {code}" in is_told(ana, TO_ANA, "I cannot write in #revenue-analytics").plain
-    ended = {v.notice.consumer: v.ended.how for v in bot.services.store.get(WL).notices.values() if v.ended}
-    assert ended["revenue_daily"] == "failed"
+
+@pytest.mark.parametrize("how", ["archived", "read_only"])
+def test_a_notice_waits_for_its_channel_and_comes_when_the_bot_may_post(
+    refused: SeenMessage, ana: Responder, dana: Responder, bot: LittleBot, slack: Workspace, how: str
+) -> None:
+    """The responder hears what to change, and whom to call meanwhile. It comes once, and nobody clicks for it."""
+    code = {"archived": "is_archived"}.get(how, f"restricted_action_{how}_channel")
+    direct = is_told(ana, TO_ANA, f"I cannot write in #{REVENUE}").plain
+    card = ana.sees_on_card("takes no messages from the bot").plain
+
+    opened_again(slack, how, REVENUE)
+    eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
+
+    assert all(f"Slack says {code}" in told for told in (refused.plain, direct, card))
+    assert "a notice of wl-1 waits" in direct
+    assert sum("under review" in m.plain for m in dana.messages(REVENUE)) == 1
+    [view] = [v for v in bot.services.store.get(WL).notices.values() if v.notice.consumer == "revenue_daily"]
+    assert view.ended is not None
+    assert view.ended.how == "delivered"
+
+
+@pytest.mark.parametrize("how", ["archived"])
+def test_a_notice_that_waits_is_not_sent_after_the_incident(
+    refused: SeenMessage, ana: Responder, bot: LittleBot
+) -> None:
+    """A warning of an incident that is closed tells nobody anything."""
+    ana.asks("close anyway, it was a test")
+    eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
+
+    [view] = [v for v in bot.services.store.get(WL).notices.values() if v.notice.consumer == "revenue_daily"]
+    assert view.ended is not None
+    assert view.ended.how == "overtaken"
 
 
 def test_messages_wait_while_the_token_is_revoked(

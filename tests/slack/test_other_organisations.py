@@ -9,10 +9,11 @@ from slack_sdk import WebClient
 from bot.incident.approval import ApprovalPolicy, People, can_be_met
 from bot.incident.journal import WATERLINE, Entry
 from bot.incident.setup import TableSetup
-from bot.observation.errors import CouldNotLook
+from bot.observation.errors import CouldNotLook, Refused
 from bot.observation.ids import UserId
 from bot.service.proposals.absent_approvers import who_is_gone
-from bot.slack.directory import SlackDirectory, slack_findings
+from bot.slack.directory import OwnTeam, SlackDirectory, slack_findings
+from bot.slack.requests import HomeOpened
 from bot.workspace import SeenMessage, Workspace
 from bot.workspace.people import default_cast
 from tests.ended_aside import ended_aside
@@ -47,6 +48,17 @@ def test_who_is_of_another_organisation_is_refused_whatever_they_click(
     assert [OTHERS in answer for answer in told] == [True] * 2
     assert not guest.has_modal
     assert _by_people(bot) == before
+
+
+def test_a_payload_that_names_no_team_is_no_pass(guest: Responder, ana: Responder, slack: Workspace) -> None:
+    """Slack says of App Home only of which team the bot is: the person's is asked for, and one unknown is refused."""
+    own = OwnTeam(WebClient(slack.bot_token, base_url=slack.api_url))
+
+    own.must_be_ours(HomeOpened(user=UserId(ana.id)))
+    with pytest.raises(Refused, match=OTHERS):
+        own.must_be_ours(HomeOpened(user=UserId(guest.id)))
+    with pytest.raises(CouldNotLook, match="Nothing was done"):
+        own.must_be_ours(HomeOpened(user=UserId("U0NOBODY01")))
 
 
 def test_who_is_of_another_organisation_can_answer_a_notice(

@@ -51,7 +51,7 @@ class NotificationDispatcher:
         self._changed: set[IncidentId] = set()
         self._wake = threading.Event()
         self._stopped = False
-        self._thread = threading.Thread(target=self._loop, name="courier")
+        self._thread = threading.Thread(target=self._loop, name="notices")
         store.on_change(self._note)
 
     def start(self) -> None:
@@ -235,6 +235,17 @@ class Posting:
                 return []
             asks = incident.responder if how == "failed" else None
             return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def waits(self, incident_id: IncidentId, key: str, *, problem: str, again_at: datetime) -> None:
+        """Note once that Slack does not let the bot post a notice yet; it is tried again until it may."""
+
+        def decide(incident: Incident) -> list[Body]:
+            delivery = incident.notices[key].delivery("")
+            if delivery is None or delivery.ended is not None or delivery.delayed is not None:
+                return []
+            return [DeliveryDelayed(key=key, to=delivery.address.key, number=1, problem=problem, again_at=again_at)]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
 

@@ -21,7 +21,7 @@ from bot.service.proposals.outdated import still_holds
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.limits import pages
-from bot.slack.text import clipped, code, mrkdwn, person, read_at, room, written
+from bot.slack.text import addressed, clipped, code, mrkdwn, person, read_at, room, written
 
 _LABELS: dict[Answer, tuple[str, Click]] = {
     "acknowledged": ("Acknowledge", Click.ACKNOWLEDGE),
@@ -237,6 +237,8 @@ def _delivery(delivery: DeliveryView) -> str:
         if delivery.ended.how == "overtaken":
             return f"{where} not sent: {mrkdwn(clipped(delivery.ended.detail, 300))}"
         return f"{where} *could not be reached, call them* ({mrkdwn(clipped(delivery.ended.detail, 160))})"
+    if delivery.delayed is not None and delivery.address.by == "slack":
+        return f"{where} *takes no messages from the bot, so it waits*: {addressed(delivery.delayed.problem, ())}"
     if delivery.delayed is not None:
         count = delivery.delayed.number - delivery.tries_before
         return f"{where} failed {count} times, next try at {clock(delivery.delayed.again_at)}"
