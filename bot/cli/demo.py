@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,11 +17,11 @@ import typer
 from rich.console import Console
 from ruamel.yaml import YAML
 
+from bot.cli.options import asked_to_stop
 from bot.cli.walk import Walk
 from bot.lab.home import LabState, Stack
 from bot.lab.lab import Lab
 from bot.lab.orders import again_in_spark
-from bot.lab.proof import Proof
 from bot.observation.errors import BadConfiguration
 from bot.slack.directory import EVENTS, SCOPES
 from bot.workspace import Cast, Workspace
@@ -209,10 +208,7 @@ def _invite(workspace: Workspace, incident: str) -> None:
         )
     _console.print("  Or type  /waterline  in #orders-oncall, then  /waterline open", markup=False)
     _console.print("  Approve as Ben or Cleo (switch people at the top left). Ctrl-C ends everything.", markup=False)
-    stopping = threading.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda *_: stopping.set())
-    stopping.wait()
+    asked_to_stop().wait()
 
 
 def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
@@ -222,7 +218,7 @@ def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
     clicked = walk.run()
     proof = lab.proof()
     _say("Read from outside the bot, with PyIceberg:")
-    for line in proof_lines(proof):
+    for line in proof.lines:
         _say(f"  {line}")
     _say(f"Done in {time.monotonic() - began:.0f} s.")
     proposed = "Propose" in clicked
@@ -235,21 +231,6 @@ def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
         raise typer.Exit(code=1)
     what = "every offset of every partition" if proof.partitions else "every source position"
     _say(f"Correct: the table has {what} exactly once.")
-
-
-def proof_lines(proof: Proof) -> list[str]:
-    chain = " ".join(f"{(link.job_id or '?')[:4]}:{link.checkpoint_id}" for link in proof.chain[-12:])
-    highest = f", highest {proof.highest}" if not proof.partitions else ""
-    return [
-        f"rows {proof.rows}, distinct positions {proof.distinct}{highest}",
-        *(
-            f"partition {each.partition}: rows {each.rows}, highest offset {each.highest}, "
-            f"duplicates {each.duplicates}, missing {each.missing_offsets}"
-            for each in proof.partitions
-        ),
-        f"duplicates {proof.duplicates}, missing {proof.missing_positions}",
-        f"head {proof.head}, last commits (run:checkpoint) {chain}",
-    ]
 
 
 def _say(text: str) -> None:

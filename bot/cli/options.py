@@ -1,5 +1,7 @@
 """Options that several commands share."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -111,6 +113,14 @@ def write_into(folder: Path, name: str, text: str) -> Path:
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:
     return error.strerror or "" if isinstance(error, OSError) else error.reason
+
+
+def asked_to_stop() -> threading.Event:
+    """Set from Ctrl-C on, or once the process is asked to end."""
+    stopping = threading.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: stopping.set())
+    return stopping
 
 
 def chosen(window: str | None) -> Callable[[TableState], Window] | None:

@@ -2,7 +2,6 @@
 
 import logging
 import math
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -10,7 +9,6 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
@@ -19,7 +17,7 @@ from slack_sdk import WebClient
 from structlog.typing import Processor
 
 from bot.adapters.journal_sql.store import Store, record_of
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption, exit_code_after
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption, asked_to_stop, exit_code_after
 from bot.observation.errors import WaterlineError
 from bot.observation.masking import Masking
 from bot.pinned_jars import MachineError
@@ -74,13 +72,7 @@ def _serve(config: Path, warm: bool, logs: Logs) -> None:
     secrets = SlackSecrets.for_mode(settings.slack.mode)
     log_to_stderr(masking(settings), logs)
     sys.setswitchinterval(_SWITCH_S)
-    stopping = threading.Event()
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        stopping.set()
-
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, stop)
+    stopping = asked_to_stop()
     with ExitStack() as stack:
         from bot.bootstrap.tracing import send_spans
 

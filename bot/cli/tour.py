@@ -1,7 +1,6 @@
 """`waterline tour`: the whole bot on a recorded incident, in a page that works like Slack. Nothing real is touched."""
 
 import logging
-import signal
 import threading
 import time
 import webbrowser
@@ -17,6 +16,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from slack_sdk import WebClient
 
+from bot.cli.options import asked_to_stop
 from bot.observation.errors import BadConfiguration
 from bot.ports import Clock
 from bot.settings import Settings, SlackSecrets
@@ -48,9 +48,7 @@ def tour(
         return
     recording = find_recording(name)
     logging.basicConfig(level=logging.ERROR)
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
+    stopping = asked_to_stop()
     with playing(recording, stopping, port=port) as workspace:
         console.print(f"\n  Open  {workspace.url}", style="bold")
         console.print(f"  A recording: {recording.title} Nothing real is touched.", markup=False)

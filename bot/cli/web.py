@@ -1,10 +1,7 @@
 """`waterline web`: pages, API and MCP server without the bot, over the same record and catalog."""
 
-import signal
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from types import FrameType
 
 import typer
 from rich.console import Console
@@ -12,7 +9,7 @@ from starlette.applications import Starlette
 
 from bot.bootstrap import records, restore_service
 from bot.bootstrap.content import CONTENT
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption, asked_to_stop
 from bot.cli.trust import trust_service
 from bot.service.alerts import AlertService
 from bot.service.restoring import RestoreService
@@ -35,13 +32,7 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
     They only read. `waterline serve` serves them too, if `web` is set in the configuration.
     """
     settings = Settings.load(config)
-    stopping = threading.Event()
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        stopping.set()
-
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, stop)
+    stopping = asked_to_stop()
     web_settings = settings.web or WebSettings()
     with closing(address_of(web_settings)) as address, read_only_pages(settings, web_settings) as pages:
         address.shows(pages)

@@ -25,7 +25,7 @@ from bot.lab.proof import Proof, open_catalog, prove, prove_topic
 from bot.lab.spark_server import SparkServer
 from bot.lab.stories import story_named
 from bot.lab.wire import mend
-from bot.lab.world import Say, StoryRecord, World
+from bot.lab.world import Fact, Say, World
 
 if TYPE_CHECKING:
     from bot.lab.kafka_stack import KafkaStack
@@ -150,8 +150,8 @@ class Lab:
         if self._kafka is not None:
             self._kafka.rest()
 
-    def tell(self, story: str) -> StoryRecord:
-        """Makes a story happen; see `bot.lab.stories`. The job runs on afterwards."""
+    def tell(self, story: str) -> Mapping[str, Fact]:
+        """Makes a story happen; see `bot.lab.stories`. The job runs on afterwards. The answer is what it notes."""
         return tell(self.home, story, self._say)
 
     def consume(self, *consumers: str) -> list[Read]:
@@ -262,8 +262,8 @@ class Lab:
         return self._spark
 
 
-def tell(home: Home, story: str, say: Say) -> StoryRecord:
-    """Makes a story happen in the running lab of this home."""
+def tell(home: Home, story: str, say: Say) -> Mapping[str, Fact]:
+    """Makes a story happen in the running lab of this home; the answer is what it notes for who looks afterwards."""
     chosen = story_named(story)
     with World(home, say) as world:
         if chosen.stack not in (None, world.state.stack):
@@ -273,7 +273,7 @@ def tell(home: Home, story: str, say: Say) -> StoryRecord:
                 f"Start one: waterline lab up --stack {chosen.stack}.",
             )
         chosen.tell(world)
-        return world.told()
+        return world.facts
 
 
 def proof(home: Home) -> Proof:

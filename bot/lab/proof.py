@@ -86,6 +86,28 @@ class Proof(BaseModel):
         """True when every position from the first to the highest is there once."""
         return self.rows > 0 and self.duplicates == 0 and self.missing_positions == 0
 
+    @property
+    def lines(self) -> list[str]:
+        """For people: counts, of a topic also by partition, and the newest commits."""
+        commits = " ".join(f"{(link.job_id or '?')[:4]}:{link.checkpoint_id}" for link in self.chain[-12:])
+        highest = f", highest {self.highest}" if not self.partitions else ""
+        where = f" ({_told(self.missing)})" if self.missing else ""
+        return [
+            f"rows {self.rows}, distinct positions {self.distinct}{highest}",
+            *(
+                f"partition {each.partition}: rows {each.rows}, highest offset {each.highest}, "
+                f"duplicates {each.duplicates}, missing {_told(each.missing)}, "
+                f"deleted from the topic {_told(each.deleted)}"
+                for each in self.partitions
+            ),
+            f"duplicates {self.duplicates}, missing {self.missing_positions}{where}",
+            f"head {self.head}, last commits (run:checkpoint) {commits}",
+        ]
+
+
+def _told(ranges: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"{first}-{last}" for first, last in ranges) or "none"
+
 
 def open_catalog(storage: Storage) -> Catalog:
     """The catalog that Flink, Spark and PyIceberg share."""

@@ -6,11 +6,10 @@ It needs only `lab.json`, so a story can be told from another process than the o
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict
 from pyiceberg.table import Table
 
 from bot.lab.consumers import Read, Readers, latest_reads
@@ -29,26 +28,6 @@ Say = Callable[[str], None]
 Fact = str | int
 
 
-class Step(BaseModel):
-    """One thing that was done."""
-
-    model_config = ConfigDict(frozen=True)
-
-    at: AwareDatetime
-    text: str
-    facts: dict[str, Fact]
-
-
-class StoryRecord(BaseModel):
-    """What a story did, with times and ids."""
-
-    model_config = ConfigDict(frozen=True)
-
-    steps: tuple[Step, ...]
-    facts: dict[str, Fact]
-    """All facts of the steps together, by name."""
-
-
 class Savepoint(BaseModel):
     """A savepoint that exists: where, and the checkpoint id that it carries."""
 
@@ -57,15 +36,6 @@ class Savepoint(BaseModel):
     path: str
     """As Flink writes it, to be given back for a restore."""
     checkpoint_id: int
-
-
-def pair(good: Savepoint, commit: Link) -> dict[str, Fact]:
-    """Facts of a stop-savepoint and the commit that it pairs with."""
-    return {
-        "good_savepoint": good.path,
-        "good_checkpoint": good.checkpoint_id,
-        "paired_snapshot": commit.snapshot_id,
-    }
 
 
 def checkpoint_id_in(storage: Storage, path: str) -> int:
@@ -81,7 +51,8 @@ class World:
     def __init__(self, home: Home, say: Say) -> None:
         self._home = home
         self._say = say
-        self._steps: list[Step] = []
+        self.facts: dict[str, Fact] = {}
+        """Ids of runs, checkpoints and commits of the story that was told, for who looks at the table afterwards."""
         self.state = home.state()
         self.flink = FlinkRest(self.state.flink_url)
         self.machines = Machines(home, self.flink)
@@ -126,14 +97,9 @@ class World:
         return set(rows["source_partition"].to_pylist())
 
     def note(self, text: str, **facts: Fact) -> None:
-        """Says what was done and keeps it."""
-        self._steps.append(Step(at=datetime.now(UTC), text=text, facts=facts))
+        """Says what was done, and keeps the facts."""
+        self.facts |= facts
         self._say(text)
-
-    def told(self) -> StoryRecord:
-        """Everything noted so far."""
-        facts = {name: value for step in self._steps for name, value in step.facts.items()}
-        return StoryRecord(steps=tuple(self._steps), facts=facts)
 
     def running_job(self) -> str:
         """The one job that runs. Raises LabError when there is none or more than one."""
@@ -272,7 +238,7 @@ class World:
 
         reads = until("the consumers' reads", everyone, 240, str(self._home / "logs"))
         for read in reads.values():
-            self._note_read(read.consumer, read.snapshot_id, "before")
+            self._note_read(read)
 
     def reads(self) -> dict[str, Read]:
         """What each consumer read last, as its lineage events tell."""
@@ -282,11 +248,10 @@ class World:
         """Lets consumers of this lab read the table as it is now, and notes which snapshot each has read."""
         present = tuple(name for name in consumers if name in self.state.consumers)
         for read in Readers(self._home, present).wait() if present else ():
-            self._note_read(read.consumer, read.snapshot_id, "after")
+            self._note_read(read)
 
-    def _note_read(self, consumer: str, snapshot_id: int, when: str) -> None:
-        facts: dict[str, Fact] = {f"{consumer}_{when}": snapshot_id}
-        self.note(f"{consumer} read snapshot …{snapshot_id % 1_000_000:06d}", **facts)
+    def _note_read(self, read: Read) -> None:
+        self.note(f"{read.consumer} read snapshot …{read.snapshot_id % 1_000_000:06d}")
 
     def _refuse_an_ended(self, job_id: str) -> None:
         state = self.flink.state_of(job_id)

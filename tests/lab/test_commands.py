@@ -67,10 +67,13 @@ def test_up_leaves_nothing_behind_and_runs_again(up: Up) -> None:
 
 def test_break_without_a_lab_says_how_to_start_one(tmp_path: Path) -> None:
     """The three parts of the error reach the terminal, and the exit code says that nothing was done."""
-    answer = CliRunner().invoke(app, ["break", "task-manager-killed", "--home", str(tmp_path)])
+    command = [sys.executable, "-m", "bot.cli", "lab", "break", "task-manager-killed", "--home", str(tmp_path)]
 
-    assert answer.exit_code == 1
-    assert "waterline lab up" in answer.output
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert answer.returncode == 1
+    assert "Start one with `waterline lab up`" in answer.stderr
+    assert "Traceback" not in answer.stderr
 
 
 def test_stories_lists_all_of_them() -> None:

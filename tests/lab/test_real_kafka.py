@@ -23,7 +23,7 @@ def test_each_offset_of_each_partition_is_there_once_after_a_planned_restart(lab
     told = lab.tell("planned-restart")
 
     proof = lab.proof()
-    assert {link.job_id for link in proof.chain} == {told.facts["run_a"], told.facts["run_b"]}
+    assert {link.job_id for link in proof.chain} == {told["run_a"], told["run_b"]}
     assert [each.partition for each in proof.partitions] == [0, 1, 2]
     assert all(each.rows > 0 for each in proof.partitions)
     assert proof.is_exactly_once

@@ -76,13 +76,13 @@ def test_restored_from_an_older_savepoint_the_v2_sink_shows_duplicates(fresh_lab
 
     proof = lab.proof()
     by_id = {link.snapshot_id: link for link in proof.chain}
-    paired = by_id[int(told.facts["paired_snapshot"])]
-    wrong = by_id[int(told.facts["first_wrong_snapshot"])]
+    paired = by_id[int(told["paired_snapshot"])]
+    wrong = by_id[int(told["first_wrong_snapshot"])]
     assert proof.duplicates > 0
     assert proof.missing == ()
-    assert (paired.job_id, paired.checkpoint_id) == (told.facts["run_a"], told.facts["good_checkpoint"])
-    assert (wrong.job_id, wrong.parent_id) == (told.facts["run_b"], paired.snapshot_id)
-    assert wrong.checkpoint_id == int(told.facts["older_checkpoint"]) + 1
+    assert (paired.job_id, paired.checkpoint_id) == (told["run_a"], told["good_checkpoint"])
+    assert (wrong.job_id, wrong.parent_id) == (told["run_b"], paired.snapshot_id)
+    assert wrong.checkpoint_id == int(told["older_checkpoint"]) + 1
 
 
 def test_one_consumer_read_above_the_trusted_snapshot_and_one_did_not(fresh_lab: FreshLab) -> None:
@@ -92,7 +92,7 @@ def test_one_consumer_read_above_the_trusted_snapshot_and_one_did_not(fresh_lab:
     told = lab.tell("restored-from-older-savepoint")
 
     chain = [link.snapshot_id for link in lab.proof().chain]
-    trusted = chain.index(int(told.facts["paired_snapshot"]))
+    trusted = chain.index(int(told["paired_snapshot"]))
     with World(lab.home, quiet) as world:
         reads = {name: read.snapshot_id for name, read in world.reads().items()}
     assert chain.index(reads["fraud_features"]) < trusted < chain.index(reads["revenue_daily"])
@@ -104,10 +104,10 @@ def test_restored_from_an_older_savepoint_the_v1_sink_is_silent_first(fresh_lab:
 
     told = lab.tell("restored-from-older-savepoint")
     found = lab.proof()
-    late = next(link for link in found.chain if link.job_id == told.facts["run_b"])
+    late = next(link for link in found.chain if link.job_id == told["run_b"])
 
-    assert (late.parent_id, late.snapshot_id) == (told.facts["paired_snapshot"], told.facts["first_wrong_snapshot"])
-    assert (late.checkpoint_id or 0) > int(told.facts["good_checkpoint"])
+    assert (late.parent_id, late.snapshot_id) == (told["paired_snapshot"], told["first_wrong_snapshot"])
+    assert (late.checkpoint_id or 0) > int(told["good_checkpoint"])
     assert found.duplicates > 0
 
 

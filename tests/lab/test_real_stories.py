@@ -31,7 +31,7 @@ def test_a_start_without_state_under_the_old_job_id_is_dropped_by_the_v2_sink(fr
 
     told = lab.tell("restarted-empty-same-job-id")
 
-    job, good = str(told.facts["run_a"]), int(told.facts["good_checkpoint"])
+    job, good = str(told["run_a"]), int(told["good_checkpoint"])
     with World(lab.home, quiet) as world:
         first_of_the_start = min(world.await_checkpoints(job, 0, 1))
         leaked = world.hands.flink_manifests(job, first_of_the_start)
@@ -49,8 +49,8 @@ def test_a_drained_v1_sink_never_commits_again(fresh_lab: FreshLab) -> None:
     told = lab.tell("restored-after-drain")
 
     proof = lab.proof()
-    assert proof.chain[-1].checkpoint_id == HIGHEST == told.facts["last_checkpoint"]
-    assert str(told.facts["run_b"]) not in {link.job_id for link in proof.chain}
+    assert proof.chain[-1].checkpoint_id == HIGHEST == told["last_checkpoint"]
+    assert str(told["run_b"]) not in {link.job_id for link in proof.chain}
 
 
 def test_a_rollback_during_a_failover_leaves_the_job_in_a_loop(fresh_lab: FreshLab) -> None:
@@ -59,11 +59,11 @@ def test_a_rollback_during_a_failover_leaves_the_job_in_a_loop(fresh_lab: FreshL
 
     told = lab.tell("rolled-back-then-failed-over")
 
-    job = str(told.facts["run_a"])
+    job = str(told["run_a"])
     with World(lab.home, quiet) as world:
         failure = next(each for each in world.flink.failures(job) if "NotFoundException" in each)
     assert f"/metadata/{job}-" in failure
-    assert lab.proof().head == told.facts["paired_snapshot"]
+    assert lab.proof().head == told["paired_snapshot"]
 
 
 def test_a_fork_commits_between_the_commits_of_the_first(fresh_lab: FreshLab) -> None:
@@ -74,8 +74,8 @@ def test_a_fork_commits_between_the_commits_of_the_first(fresh_lab: FreshLab) ->
 
     proof = lab.proof()
     writers = [link.job_id for link in proof.chain]
-    first_of_fork = writers.index(str(told.facts["run_b"]))
-    assert str(told.facts["run_a"]) in writers[first_of_fork:]
+    first_of_fork = writers.index(str(told["run_b"]))
+    assert str(told["run_a"]) in writers[first_of_fork:]
     assert proof.duplicates > 0
 
 
@@ -87,7 +87,4 @@ def test_the_lab_runs_flink_1_20_too(old_flink: Lab) -> None:
     proof = old_flink.proof()
     assert old_flink.state.flink_version == "1.20"
     assert proof.duplicates > 0
-    assert (
-        next(link for link in proof.chain if link.job_id == told.facts["run_b"]).parent_id
-        == told.facts["paired_snapshot"]
-    )
+    assert next(link for link in proof.chain if link.job_id == told["run_b"]).parent_id == told["paired_snapshot"]

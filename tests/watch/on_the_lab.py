@@ -16,8 +16,7 @@ from bot.bootstrap import build
 from bot.cli.demo import write_config
 from bot.cli.options import NobodyThere
 from bot.incident.watch import Sighted
-from bot.lab.lab import Lab
-from bot.lab.world import StoryRecord
+from bot.lab.lab import Lab, tell
 from bot.observation.ids import TableName
 from bot.service.watching.sightings import Sightings
 from bot.settings import Settings, WatchSettings
@@ -53,8 +52,9 @@ def time_to_finding(lab: Lab, folder: Path, story: str, limit: timedelta) -> tup
     """Seconds from the fault to the first finding, and all findings."""
     with watched(lab, folder) as sightings:
         time.sleep(2 * EVERY.total_seconds())
-        told: StoryRecord = lab.tell(story)
-        fault = next(step.at for step in told.steps if step.text.startswith(FAULTS[story]))
+        said: dict[str, datetime] = {}
+        tell(lab.home, story, lambda text: said.update({text: datetime.now(UTC)}))
+        fault = next(at for text, at in said.items() if text.startswith(FAULTS[story]))
         while not (found := seen(sightings, lab.state.table)) and datetime.now(UTC) - fault < limit:
             time.sleep(0.5)
         time.sleep(2 * EVERY.total_seconds())

@@ -41,24 +41,21 @@ def task_manager_killed(world: World) -> None:
     before = world.await_commits(job, 3)[-1]
     world.await_first_reads()
     gone = world.machines.kill_taskmanager()
-    world.note(f"The TaskManager (process {gone}) was killed", run_a=job, killed_pid=gone)
+    world.note(f"The TaskManager (process {gone}) was killed")
     new = world.machines.await_new_taskmanager(gone)
     commits = world.await_commits(job, 2, after=max(world.newest_checkpoint(job), before.checkpoint_id or 0))
-    world.note(
-        f"A new TaskManager (process {new}) took over; the job committed checkpoint {commits[0].checkpoint_id}",
-        new_pid=new,
-    )
+    world.note(f"A new TaskManager (process {new}) took over; the job committed checkpoint {commits[0].checkpoint_id}")
 
 
-def _restarted_with(world: World, properties: dict[str, str]) -> tuple[str, str]:
-    """The run that was stopped, and the one that went on from its savepoint with these properties."""
+def _restarted_with(world: World, properties: dict[str, str]) -> str:
+    """The run that went on from a savepoint with these properties."""
     first = world.running_job()
     world.await_commits(first, 2)
     good = world.stop(first)
     job = world.start_job(from_path=good.path, properties=properties)
     world.await_commits(job, 2)
     world.await_first_reads()
-    return first, job
+    return job
 
 
 @story("The TaskManager is killed, and Flink waits five minutes before it restarts the job: it is recovering.")
@@ -69,17 +66,12 @@ def restarting_slowly(world: World) -> None:
 
     Ends while Flink waits to restart the job, for five minutes.
     """
-    first, job = _restarted_with(world, FIVE_MINUTES)
+    job = _restarted_with(world, FIVE_MINUTES)
     gone = world.machines.kill_taskmanager()
-    world.note(
-        f"Run {job[:8]}, which restarts after five minutes, lost its TaskManager (process {gone})",
-        run_a=first,
-        run_b=job,
-        killed_pid=gone,
-    )
+    world.note(f"Run {job[:8]}, which restarts after five minutes, lost its TaskManager (process {gone})")
     page = f"{world.state.flink_url}/#/job/{job}"
     until(f"job {job} to restart", lambda: world.flink.state_of(job) == "RESTARTING" or None, 60, page)
-    world.note("Flink has seen it, and waits", paired_snapshot=world.commits_of(job)[-1].snapshot_id)
+    world.note("Flink has seen it, and waits")
 
 
 @story("The job fails for good: no snapshot is added, and the table is fine.")
@@ -88,17 +80,12 @@ def job_failed(world: World) -> None:
 
     Ends with the job FAILED.
     """
-    first, job = _restarted_with(world, {"restart-strategy.type": "none"})
+    job = _restarted_with(world, {"restart-strategy.type": "none"})
     killed = world.machines.kill_taskmanager()
-    world.note(
-        f"Run {job[:8]}, which does not restart, lost its TaskManager (process {killed})",
-        run_a=first,
-        run_b=job,
-        killed_pid=killed,
-    )
+    world.note(f"Run {job[:8]}, which does not restart, lost its TaskManager (process {killed})")
     page = f"{world.state.flink_url}/#/job/{job}"
     until(f"job {job} to fail", lambda: world.flink.state_of(job) == "FAILED" or None, 120, page)
-    world.note("The job has failed", paired_snapshot=world.commits_of(job)[-1].snapshot_id)
+    world.note("The job has failed")
 
 
 @story("The TaskManager hangs for six seconds: checkpoints fail, later ones bring their rows.")
@@ -107,15 +94,11 @@ def checkpoints_failed(world: World) -> None:
 
     Ends with commits after the failed checkpoints.
     """
-    first, job = _restarted_with(world, PATIENT)
+    job = _restarted_with(world, PATIENT)
     world.machines.freeze_taskmanager(HANGS_S)
     page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
     failed = until("a failed checkpoint", lambda: world.flink.failed(job) or None, 60, page)
-    world.note(
-        f"The TaskManager hung for {HANGS_S:.0f} s; checkpoints {sorted(failed)} of run {job[:8]} failed",
-        run_a=first,
-        run_b=job,
-    )
+    world.note(f"The TaskManager hung for {HANGS_S:.0f} s; checkpoints {sorted(failed)} of run {job[:8]} failed")
     world.await_commits(job, 2, after=failed[0])
 
 
@@ -137,12 +120,7 @@ def attempt_left_a_file(world: World) -> None:
     left = until("a data file that is being written", lambda: _half_written(world), 60, str(_folder(world)))
     gone = world.machines.kill_taskmanager()
     newest = world.newest_checkpoint(job)
-    world.note(
-        f"The TaskManager (process {gone}) was killed while it wrote {left.name}",
-        run_a=first,
-        run_b=job,
-        killed_pid=gone,
-    )
+    world.note(f"The TaskManager (process {gone}) was killed while it wrote {left.name}")
     world.machines.await_new_taskmanager(gone)
     world.await_commits(job, 2, after=newest)
 
@@ -171,11 +149,7 @@ def notification_lost(world: World) -> None:
     job = world.job_after(3)
     world.machines.lose_notifications()
     last = world.commits_of(job)[-1]
-    world.note(
-        f"No notification arrives since checkpoint {last.checkpoint_id} of run {job[:8]}",
-        run_a=job,
-        paired_snapshot=last.snapshot_id,
-    )
+    world.note(f"No notification arrives since checkpoint {last.checkpoint_id} of run {job[:8]}")
     waiting = world.await_checkpoints(job, last.checkpoint_id or 0, UNHEARD)
     world.note(f"Checkpoints {sorted(waiting)} completed")
 
@@ -193,11 +167,7 @@ def event_time_stands_still(world: World) -> None:
         from_path=good.path,
         columns={"event_time": lambda told: told.replace("source_position", f"LEAST(source_position, {last})")},
     )
-    world.note(
-        f"Since position {last} all events carry one time (run A {first[:8]}, run B {second[:8]})",
-        run_a=first,
-        run_b=second,
-    )
+    world.note(f"Since position {last} all events carry one time (run A {first[:8]}, run B {second[:8]})")
     world.await_commits(second, COMMITS)
 
 
@@ -211,17 +181,12 @@ def late_files_replace_others(world: World) -> None:
 
     Ends with commits after the failed checkpoint.
     """
-    first, job = _restarted_with(world, UNALIGNED)
+    job = _restarted_with(world, UNALIGNED)
     stuck = with_a_writer_alone(world, job)
     for _ in range(TRIES):
         last = world.commits_of(job)[-1]
         world.machines.freeze_taskmanager(HANGS_S, stuck)
-        world.note(
-            f"A writer of run {job[:8]} hung for {HANGS_S:.0f} s on {stuck}",
-            run_a=first,
-            run_b=job,
-            paired_snapshot=last.snapshot_id,
-        )
+        world.note(f"A writer of run {job[:8]} hung for {HANGS_S:.0f} s on {stuck}")
         commits = world.await_commits(job, 3, after=last.checkpoint_id or 0)
         if _left_behind(world, job, commits[0].checkpoint_id or 0):
             return

@@ -28,13 +28,7 @@ def _stopped(world: World, commits: int = 4) -> tuple[str, Savepoint]:
 
 
 def _goes_on(world: World, first: str, good: Savepoint, second: str, how: str) -> None:
-    world.note(
-        f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; run B ({second[:8]}) {how}",
-        run_a=first,
-        run_b=second,
-        good_checkpoint=good.checkpoint_id,
-        paired_snapshot=world.commits_of(first)[-1].snapshot_id,
-    )
+    world.note(f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; run B ({second[:8]}) {how}")
     commits = world.await_commits(second, 3)
     world.note(f"Run B commits checkpoint {commits[0].checkpoint_id}")
 
@@ -73,7 +67,7 @@ def retention_passed(world: World) -> None:
     first, good = _stopped(world)
     time.sleep(AWAY_S)
     starts = world.topic().delete_below_the_end()
-    world.note(f"The broker deleted all records below {starts}", **{f"start_{key}": at for key, at in starts.items()})
+    world.note(f"The broker deleted all records below {starts}")
     second = world.start_job(from_path=good.path)
     _goes_on(world, first, good, second, "goes on from it above them")
 
@@ -109,7 +103,7 @@ def partition_added(world: World) -> None:
     """
     job = world.job_after(4)
     added = world.topic().add_partition()
-    world.note(f"Partition {added} was added", run_a=job)
+    world.note(f"Partition {added} was added")
     until("rows of the new partition", lambda: added in world.partitions() or None, 60, "the job's page in Flink")
     newest = world.newest_checkpoint(job)
     world.await_commits(job, 2, after=newest)
@@ -209,11 +203,7 @@ def second_job_of_another_topic(world: World) -> None:
         source_options={"topic": SECOND_TOPIC, "properties.group.id": SECOND_JOB},
         properties={"pipeline.name": SECOND_JOB},
     )
-    world.note(
-        f"A second job ({second[:8]}) reads the topic {SECOND_TOPIC} into the table of run A ({first[:8]})",
-        run_a=first,
-        run_b=second,
-    )
+    world.note(f"A second job ({second[:8]}) reads the topic {SECOND_TOPIC} into the table of run A ({first[:8]})")
     for _ in range(4):
         returns.write(60)
         newest = world.newest_checkpoint(second)
@@ -233,6 +223,6 @@ def pointer_set_back(world: World) -> None:
     job = world.job_after(6)
     lost = world.commits_of(job)[-2:]
     older = world.hands.set_pointer_back(3)
-    world.note(f"The catalog names {older.rpartition('/')[2]} again", run_a=job)
+    world.note(f"The catalog names {older.rpartition('/')[2]} again")
     newest = lost[-1].checkpoint_id or 0
     world.await_commits(job, 3, after=newest + 1)

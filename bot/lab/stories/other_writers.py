@@ -4,7 +4,7 @@ import time
 
 from bot.lab.errors import LabError
 from bot.lab.stories import story
-from bot.lab.world import World, pair
+from bot.lab.world import World
 
 ATTEMPTS = 4
 _REFRESHED_S = 1.0
@@ -22,7 +22,7 @@ def column_added(world: World) -> None:
     job = world.job_after(3)
     newest = world.newest_checkpoint(job)
     world.hands.sql("ALTER TABLE {table} ADD COLUMN channel STRING")
-    world.note("Someone added the column channel", run_a=job)
+    world.note("Someone added the column channel")
     world.await_commits(job, 2, after=newest + 1)
 
 
@@ -35,7 +35,7 @@ def compacted_by_spark(world: World) -> None:
     job = world.job_after(4)
     world.hands.compacts()
     newest = world.newest_checkpoint(job)
-    world.note("Spark compacted the table", run_a=job)
+    world.note("Spark compacted the table")
     world.await_commits(job, 2, after=newest)
 
 
@@ -46,12 +46,12 @@ def deleted_by_spark(world: World) -> None:
     Ends with the job committing above the delete.
     """
     job = world.running_job()
-    commits = world.await_commits(job, 4)
+    world.await_commits(job, 4)
     world.await_first_reads()
     world.hands.sql("DELETE FROM {table} WHERE source_position BETWEEN 5 AND 14")
     chain = world.table.history()
     newest = world.newest_checkpoint(job)
-    world.note("A Spark job deleted positions 5 to 14", run_a=job, paired_snapshot=commits[-1].snapshot_id)
+    world.note("A Spark job deleted positions 5 to 14")
     world.await_commits(job, 2, after=newest)
     world.note(f"Run A ({job[:8]}) commits above it; the table has had {len(chain)} heads")
 
@@ -68,16 +68,13 @@ def committed_twice(world: World) -> None:
     first = world.job_after(3)
     good = world.stop(first)
     once = next(link for link in reversed(world.commits_of(first)) if link.added_rows > 0)
-    again = world.hands.commit_again(once.snapshot_id)
+    world.hands.commit_again(once.snapshot_id)
     world.note(
-        f"Checkpoint {once.checkpoint_id} of run A ({first[:8]}) was committed a second time, the same files again",
-        run_a=first,
-        **pair(good, once),
-        first_wrong_snapshot=again,
+        f"Checkpoint {once.checkpoint_id} of run A ({first[:8]}) was committed a second time, the same files again"
     )
     second = world.start_job(from_path=good.path)
     world.await_commits(second, 2)
-    world.note(f"Run B ({second[:8]}) went on from savepoint {good.checkpoint_id}", run_b=second)
+    world.note(f"Run B ({second[:8]}) went on from savepoint {good.checkpoint_id}")
 
 
 @story("Another writer commits, all older snapshots are expired, and the restored job fails in a loop.", "small")
@@ -91,7 +88,6 @@ def last_commit_expired(world: World) -> None:
     """
     first = world.job_after(3)
     first, good = world.stop_with_rows(first)
-    world.commits_of(first)[-1]
     world.hands.sql(
         "INSERT INTO {table} SELECT 'backfill-1', event_time, customer, amount, 0 FROM {table} LIMIT 1",
         "CALL {catalog}.system.expire_snapshots(table => '{table}', older_than => now(), retain_last => 1)",
@@ -99,10 +95,7 @@ def last_commit_expired(world: World) -> None:
     second = world.start_job(from_path=good.path)
     world.note(
         f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; a Spark job appended; maintenance kept "
-        f"only that snapshot. Then run B ({second[:8]}) was started from the savepoint",
-        run_a=first,
-        run_b=second,
-        good_checkpoint=good.checkpoint_id,
+        f"only that snapshot. Then run B ({second[:8]}) was started from the savepoint"
     )
     world.await_failure(second, "NotFoundException")
     world.note(f"Run B ({second[:8]}) fails with NotFoundException and restarts")
@@ -124,19 +117,13 @@ def rolled_back_while_running(world: World) -> None:
     second = world.start_job(from_path=good.path)
     world.note(
         f"Planned restart: run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}, "
-        f"run B ({second[:8]}) went on from it",
-        run_a=first,
-        run_b=second,
-        **pair(good, paired),
+        f"run B ({second[:8]}) went on from it"
     )
     world.await_commits(second, 3)
     world.hands.roll_back_to(paired.snapshot_id)
     world.note(f"Someone rolled the table back to snapshot …{paired.snapshot_id % 1_000_000:06d}")
     commits = world.await_commits(second, 2)
-    world.note(
-        f"Run B went on with checkpoint {commits[0].checkpoint_id} on the older snapshot",
-        first_wrong_snapshot=commits[0].snapshot_id,
-    )
+    world.note(f"Run B went on with checkpoint {commits[0].checkpoint_id} on the older snapshot")
     world.consume("revenue_daily")
 
 
@@ -173,7 +160,6 @@ def rolled_back_then_failed_over(world: World) -> None:
         f"The TaskManager (process {killed}) was killed; then someone rolled the table back from checkpoint "
         f"{chain[-1].checkpoint_id} to {target.checkpoint_id}",
         run_a=job,
-        killed_pid=killed,
         paired_snapshot=target.snapshot_id,
     )
     world.await_failure(job, "NotFoundException")
@@ -190,12 +176,7 @@ def data_file_removed(world: World) -> None:
     commits = world.commits_of(job)
     hurt = next(link for link in reversed(commits[:-1]) if link.added_rows > 0)
     world.hands.remove_data_file(hurt.snapshot_id)
-    world.note(
-        f"A clean-up deleted a data file of checkpoint {hurt.checkpoint_id}",
-        run_a=job,
-        first_wrong_snapshot=hurt.snapshot_id,
-        paired_snapshot=hurt.parent_id or 0,
-    )
+    world.note(f"A clean-up deleted a data file of checkpoint {hurt.checkpoint_id}")
     world.await_commits(job, 2, after=commits[-1].checkpoint_id or 0)
 
 
@@ -207,12 +188,9 @@ def metadata_file_removed(world: World) -> None:
     """
     job = world.job_after(3)
     good = world.stop(job)
-    paired = world.commits_of(job)[-1]
     world.hands.remove_metadata_file()
     world.note(
-        f"Run A ({job[:8]}) was stopped with savepoint {good.checkpoint_id}; a clean-up deleted the current metadata",
-        run_a=job,
-        **pair(good, paired),
+        f"Run A ({job[:8]}) was stopped with savepoint {good.checkpoint_id}; a clean-up deleted the current metadata"
     )
     try:
         world.start_job(from_path=good.path)

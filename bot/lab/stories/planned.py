@@ -2,7 +2,7 @@
 
 from bot.lab.flink_rest import SavepointFormat
 from bot.lab.stories import story
-from bot.lab.world import World, pair
+from bot.lab.world import World
 
 ZEROS = "0" * 32
 
@@ -10,14 +10,12 @@ ZEROS = "0" * 32
 def _goes_on(world: World, form: SavepointFormat = "CANONICAL") -> None:
     first = world.job_after(3)
     good = world.stop(first, form=form)
-    paired = world.commits_of(first)[-1]
     second = world.start_job(from_path=good.path)
     kind = "native savepoint" if form == "NATIVE" else "savepoint"
     world.note(
         f"Run A ({first[:8]}) was stopped with {kind} {good.checkpoint_id}, run B ({second[:8]}) went on from it",
         run_a=first,
         run_b=second,
-        **pair(good, paired),
     )
     world.await_commits(second, 2)
 
@@ -50,12 +48,7 @@ def restarted_from_last_checkpoint(world: World) -> None:
     world.flink.cancel(first)
     last = world.flink.completed(first)[0]
     second = world.start_job(from_path=world.checkpoint_path(first, last))
-    world.note(
-        f"Run A ({first[:8]}) was cancelled, run B ({second[:8]}) went on from its last checkpoint {last}",
-        run_a=first,
-        run_b=second,
-        last_checkpoint=last,
-    )
+    world.note(f"Run A ({first[:8]}) was cancelled, run B ({second[:8]}) went on from its last checkpoint {last}")
     world.await_commits(second, 2)
 
 
@@ -73,10 +66,7 @@ def rescaled(world: World) -> None:
     second = world.start_job(from_path=good.path, sink_options={"write-parallelism": "2"})
     world.note(
         f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; run B ({second[:8]}) goes on from it "
-        "with two writers",
-        run_a=first,
-        run_b=second,
-        good_checkpoint=good.checkpoint_id,
+        "with two writers"
     )
     world.await_commits(second, 3)
 
@@ -99,10 +89,5 @@ def job_id_of_zeros(world: World) -> None:
     world.machines.restart_jobmanager()
     world.clear_checkpoints(ZEROS)
     world.start_job(from_path=good.path, job_id=ZEROS)
-    world.note(
-        f"Run {ZEROS[:8]}… was stopped with savepoint {good.checkpoint_id} and went on under the same job id",
-        run_a=first,
-        run_b=ZEROS,
-        good_checkpoint=good.checkpoint_id,
-    )
+    world.note(f"Run {ZEROS[:8]}… was stopped with savepoint {good.checkpoint_id} and went on under the same job id")
     world.await_commits(ZEROS, 2, after=good.checkpoint_id)
