@@ -1,4 +1,5 @@
-"""The one rule about proposals: what somebody does -> the entry that says so, or why it is not done.
+"""The one rule about proposals: what somebody does -> the entry that says so. Raises NotAllowed with why it is not
+done.
 
 Slack, the terminal and the bot's own timers all come through `decide`. It is pure: who is in which group, and what time
 it is, are told to it. Groups are read at the moment of a click, never remembered.
@@ -7,6 +8,7 @@ Beside it stand the words for whoever acted (who decided what, whom to ask, what
 what a person says of a step that no source knows of any more: it happened, or it did not.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Literal, assert_never
 
 from pydantic import Field
@@ -30,8 +32,9 @@ from bot.incident.entries import (
     ProposalEnded,
     VetoTimeEnded,
 )
-from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.execution import UNDECIDED, ProposalState, ProposalView
 from bot.incident.journal import WATERLINE
+from bot.observation.errors import Refused
 from bot.observation.ids import UserId
 from bot.observation.record import Record, Utc
 
@@ -77,15 +80,20 @@ def is_one_of(people: People, by: UserId, membership: Membership) -> bool | None
     return None if membership.unread & set(people.groups) else False
 
 
+def is_among(people: Iterable[People], by: UserId, membership: Membership) -> bool | None:
+    """Whether `by` is among any of them; None when a group that would tell could not be read."""
+    found = {is_one_of(each, by, membership) for each in people}
+    return True if True in found else (None if None in found else False)
+
+
 def is_approver(policy: ApprovalPolicy, by: UserId, membership: Membership) -> bool | None:
     """Whether `by` may approve, whatever the others did; None when that cannot be told.
 
     Where different teams are asked for, an unread team cannot be told either: the yes might count for it.
     """
-    found = {is_one_of(people, by, membership) for people in policy.approvers}
-    if policy.teams_asked and None in found:
+    if policy.teams_asked and any(is_one_of(people, by, membership) is None for people in policy.approvers):
         return None
-    return True if True in found else (None if None in found else False)
+    return is_among(policy.approvers, by, membership)
 
 
 def teams_of(policy: ApprovalPolicy, by: UserId, membership: Membership) -> tuple[str, ...]:
@@ -111,13 +119,15 @@ Why = Literal[
 ]
 
 
-class NotAllowed(Record):
-    """Nothing was done. `why` is for programs, the rest for the person."""
+class NotAllowed(Refused):
+    """Raised when nothing may be done. `why` is for programs, the rest for the person."""
 
-    why: Why
-    happened: str
-    found: str = ""
-    remedy: str = ""
+    def __init__(self, why: Why, happened: str, found: str = "", remedy: str = "") -> None:
+        super().__init__(happened, found, remedy)
+        self.why = why
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.why, self.happened, self.found, self.remedy))
 
 
 def where_it_stands(view: ProposalView) -> NotAllowed:
@@ -126,33 +136,32 @@ def where_it_stands(view: ProposalView) -> NotAllowed:
     match view.state:
         case ProposalState.PROPOSED:
             return NotAllowed(
-                why="undecided",
-                happened=f"{title} is not approved, so it cannot run.",
-                found=f"It needs {missing_in_words(view.proposal.policy, view.approvals)}.",
-                remedy=whom_to_ask(view.proposal.policy, view.proposal.proposed_by, view.approvals),
+                "undecided",
+                f"{title} is not approved, so it cannot run.",
+                f"It needs {missing_in_words(view.proposal.policy, view.approvals)}.",
+                _whom_to_ask(view),
             )
         case ProposalState.HELD:
             until = f"{view.held_until:%H:%M:%S} UTC" if view.held_until else "an unknown time"
             return NotAllowed(
-                why="held",
-                happened=f"{title} is approved already. {approved_by(view)}",
-                found=f"The veto window ends at {until}.",
-                remedy="It can run after that.",
+                "held",
+                f"{title} is approved already. {approved_by(view)}",
+                f"The veto window ends at {until}.",
+                "It can run after that.",
             )
         case ProposalState.APPROVED:
-            return NotAllowed(
-                why="decided", happened=f"{title} is approved already. {approved_by(view)}", remedy="It can run now."
-            )
+            happened = f"{title} is approved already. {approved_by(view)}"
+            return NotAllowed("decided", happened, remedy="It can run now.")
         case ProposalState.EXECUTING | ProposalState.APPLIED | ProposalState.REFUSED | ProposalState.UNKNOWN:
-            return NotAllowed(why="begun", happened=f"{title} {_begun(view)}", remedy="Follow it in its thread.")
+            return NotAllowed("begun", f"{title} {_begun(view)}", remedy="Follow it in its thread.")
         case _:
             who = f" by <@{view.ended_by}>" if view.ended_by not in (None, WATERLINE) else ""
             at = f" at {view.ended_at:%H:%M} UTC" if view.ended_at else ""
             return NotAllowed(
-                why="decided",
-                happened=f"{title} was {view.state.value}{who}{at}.",
-                found=view.ended.reason if view.ended else "",
-                remedy="Propose it again if it is still needed.",
+                "decided",
+                f"{title} was {view.state.value}{who}{at}.",
+                view.ended.reason if view.ended else "",
+                "Propose it again if it is still needed.",
             )
 
 
@@ -175,114 +184,71 @@ def _begun(view: ProposalView) -> str:
     return f"was started by {who}{at}, and {now}."
 
 
-def expired(view: ProposalView) -> NotAllowed:
-    """The term is over; the end of the term is exclusive."""
-    at = f"{view.proposal.expires_at:%H:%M} UTC"
-    return NotAllowed(why="expired", happened=f"This proposal expired at {at}.", remedy="Propose it again.")
+def _whom_to_ask(view: ProposalView) -> str:
+    """For another yes."""
+    return whom_to_ask(view.proposal.policy, view.proposal.proposed_by, view.approvals)
 
 
-def too_late_to_hold(view: ProposalView) -> NotAllowed:
-    """Approved now, it would expire while it is still held."""
-    last, end = last_approval_at(view), view.proposal.expires_at
-    return NotAllowed(
-        why="expired",
-        happened=f"This proposal could be approved until {last:%H:%M} UTC.",
-        found=f"It expires at {end:%H:%M} UTC, before its veto window would end.",
-        remedy="Propose it again.",
-    )
+def _must_be_another(view: ProposalView, by: UserId) -> None:
+    if by == view.proposal.proposed_by:
+        happened = "You proposed this, so somebody else must approve it."
+        raise NotAllowed("own-proposal", happened, remedy=_whom_to_ask(view))
 
 
-def own_proposal(view: ProposalView) -> NotAllowed:
-    return NotAllowed(
-        why="own-proposal",
-        happened="You proposed this, so somebody else must approve it.",
-        remedy=whom_to_ask(view.proposal.policy, view.proposal.proposed_by, view.approvals),
-    )
+def _must_have_a_say(
+    view: ProposalView, has_a_say: bool | None, membership: Membership, rule: People | None = None
+) -> None:
+    """Nobody is taken for an approver because Slack did not answer. `rule`: who has a say, where it is not the
+    approvers."""
+    if has_a_say is None:
+        raise _unreadable(membership)
+    if not has_a_say and rule is None:
+        raise NotAllowed("not-yours", "You are not an approver for this.", remedy=_whom_to_ask(view))
+    if not has_a_say and rule is not None:
+        happened = "This table's policy does not allow you to do this."
+        raise NotAllowed("not-yours", happened, remedy=f"Ask {mentions((rule,), (view.proposal.proposed_by,))}.")
 
 
-def counted_already(view: ProposalView) -> NotAllowed:
-    policy = view.proposal.policy
-    return NotAllowed(
-        why="counted-already",
-        happened="You have already approved this. Another approver is needed.",
-        found=f"It needs {missing_in_words(policy, view.approvals)}.",
-        remedy=whom_to_ask(policy, view.proposal.proposed_by, view.approvals),
-    )
-
-
-def not_yours(view: ProposalView, rule: People | None = None) -> NotAllowed:
-    """Whoever clicked has no say; `rule` is who has, where it is not the approvers."""
-    if rule is None:
-        ask = whom_to_ask(view.proposal.policy, view.proposal.proposed_by, view.approvals)
-        return NotAllowed(why="not-yours", happened="You are not an approver for this.", remedy=ask)
-    return NotAllowed(
-        why="not-yours",
-        happened="This table's policy does not allow you to do this.",
-        remedy=f"Ask {mentions((rule,), (view.proposal.proposed_by,))}.",
-    )
-
-
-def unreadable(membership: Membership) -> NotAllowed:
-    """Nobody is taken for an approver because Slack did not answer."""
+def _unreadable(membership: Membership) -> NotAllowed:
     groups = ", ".join(f"<!subteam^{group}>" for group in sorted(membership.unread))
     return NotAllowed(
-        why="unreadable",
-        happened=f"Slack did not return the user group {groups}, so your click cannot count.",
-        found="Nothing was changed.",
-        remedy="Try again, or ask somebody named in the policy.",
+        "unreadable",
+        f"Slack did not return the user group {groups}, so your click cannot count.",
+        "Nothing was changed.",
+        "Try again, or ask somebody named in the policy.",
     )
 
 
-def not_seen(view: ProposalView, digest: str, *, shown_whole: bool) -> NotAllowed | None:
-    """Why a yes does not count for all that is proposed; None where all of it was shown. `digest`: of what was."""
+def _must_have_seen_it(view: ProposalView, digest: str, *, shown_whole: bool) -> None:
+    """A yes counts only for what was shown, all of it. `digest`: of what was shown."""
     if digest != view.proposal.digest:
-        return NotAllowed(
-            why="another-content",
-            happened="You saw an older version of this proposal.",
-            found="Nothing was approved.",
-            remedy="Look at the newest message of the proposal.",
+        raise NotAllowed(
+            "another-content",
+            "You saw an older version of this proposal.",
+            "Nothing was approved.",
+            "Look at the newest message of the proposal.",
         )
     if not shown_whole:
-        return NotAllowed(
-            why="not-shown-whole",
-            happened=f"“{view.proposal.title}” is too long for one Slack message, so it cannot be approved there.",
-            found="Nothing was approved.",
-            remedy="Read it with `waterline proposal show` and the incident's id, and decide in the terminal.",
+        raise NotAllowed(
+            "not-shown-whole",
+            f"“{view.proposal.title}” is too long for one Slack message, so it cannot be approved there.",
+            "Nothing was approved.",
+            "Read it with `waterline proposal show` and the incident's id, and decide in the terminal.",
         )
-    return None
 
 
-def not_as_approved(view: ProposalView) -> NotAllowed:
-    """What is on record now is not what people said yes to: somebody has written to the record past the bot."""
-    digests = ", ".join(dict.fromkeys(given.digest[:12] for given in view.approvals))
-    return NotAllowed(
-        why="another-content",
-        happened=f"“{view.proposal.title}” is not what was approved: its record was changed.",
-        found=f"Expected the approved digest {digests}; found {view.proposal.digest[:12]}. Nothing was changed.",
-        remedy="Reject it and propose again. `waterline record verify` names the changed entry; report it to whoever "
-        "runs the database.",
-    )
+def _reason(given: str, what: str, remedy: str) -> str:
+    """A no, and an emergency, are for the record. Raises NotAllowed for a blank one."""
+    if not given.strip():
+        raise NotAllowed("no-reason", f"{what} needs a reason.", remedy=remedy)
+    return given.strip()
 
 
-def needs_reason(what: str, remedy: str) -> NotAllowed:
-    """A no, and an emergency, are for the record."""
-    return NotAllowed(why="no-reason", happened=f"{what} needs a reason.", remedy=remedy)
-
-
-def no_such_rule(what: Literal["veto", "break-glass"], policy: ApprovalPolicy) -> NotAllowed:
+def _no_such_rule(happened: str, policy: ApprovalPolicy) -> NotAllowed:
     """The policy gives this to nobody."""
     names = mentions(policy.approvers)
-    happened = "Nobody can veto here." if what == "veto" else "There is no emergency approval here."
-    return NotAllowed(
-        why="no-such-rule",
-        happened=happened,
-        found="This proposal's policy names nobody for it.",
-        remedy=f"Ask {names}." if names else "",
-    )
-
-
-def not_before(view: ProposalView) -> NotAllowed:
-    return NotAllowed(why="not-due", happened=f"Nothing is due for “{view.proposal.title}”.")
+    found = "This proposal's policy names nobody for it."
+    return NotAllowed("no-such-rule", happened, found, f"Ask {names}." if names else "")
 
 
 def settlement_counts(view: ProposalView) -> str:
@@ -343,49 +309,36 @@ def may_be_said_to_have_happened(view: ProposalView, index: int) -> bool:
 
 def resolve_unknown(
     view: ProposalView, act: ResolveUnknown, by: UserId, at: Utc, membership: Membership
-) -> OutcomeSettled | NotAllowed:
-    """By one whom the policy lets approve, not the proposer, with a reason; whatever time it is."""
+) -> OutcomeSettled:
+    """By one whom the policy lets approve, not the proposer, with a reason; whatever time it is. Raises NotAllowed."""
     policy, proposer = view.proposal.policy, view.proposal.proposed_by
+    ask = whom_to_ask(policy, proposer)
     if by == proposer:
-        return NotAllowed(
-            why="own-proposal",
-            happened="You proposed this, so somebody else must settle whether it happened.",
-            remedy=whom_to_ask(policy, proposer),
-        )
+        happened = "You proposed this, so somebody else must settle whether it happened."
+        raise NotAllowed("own-proposal", happened, remedy=ask)
     allowed = is_approver(policy, by, membership)
-    if allowed is None:
-        return unreadable(membership)
-    if not allowed:
-        return NotAllowed(
-            why="not-yours",
-            happened="You are not an approver for this, so you cannot settle whether it happened.",
-            remedy=whom_to_ask(policy, proposer),
-        )
+    if allowed is False:
+        happened = "You are not an approver for this, so you cannot settle whether it happened."
+        raise NotAllowed("not-yours", happened, remedy=ask)
+    _must_have_a_say(view, allowed, membership)
     if act.index != unknown_effect(view):
-        return where_it_stands(view)
+        raise where_it_stands(view)
     if act.happened and not may_be_said_to_have_happened(view, act.index):
-        return NotAllowed(
-            why="not-due",
-            happened="You cannot settle that this step happened: the next step needs its result from the table.",
-            found="Waterline checks again every few seconds.",
-            remedy="Make the catalog readable again. If that is impossible, settle that it did not happen, which "
+        raise NotAllowed(
+            "not-due",
+            "You cannot settle that this step happened: the next step needs its result from the table.",
+            "Waterline checks again every few seconds.",
+            "Make the catalog readable again. If that is impossible, settle that it did not happen, which "
             "ends the execution.",
         )
-    if not act.reason.strip():
-        return needs_reason("Settling an outcome", "Say what you checked and what you saw.")
+    reason = _reason(act.reason, "Settling an outcome", "Say what you checked and what you saw.")
     return OutcomeSettled(
-        proposal=view.proposal.id,
-        index=act.index,
-        happened=act.happened,
-        reason=act.reason.strip(),
-        by=by,
-        at=at,
-        via=act.via,
+        proposal=view.proposal.id, index=act.index, happened=act.happened, reason=reason, by=by, at=at, via=act.via
     )
 
 
-def what_time_does(view: ProposalView, at: Utc) -> ProposalEnded | VetoTimeEnded | ApprovalReminded | NotAllowed:
-    """It expires, is released from its hold, or is reminded of; else nothing is due."""
+def what_time_does(view: ProposalView, at: Utc) -> ProposalEnded | VetoTimeEnded | ApprovalReminded:
+    """It expires, is released from its hold, or is reminded of. Raises NotAllowed where nothing is due."""
     proposal = view.proposal
     if at >= proposal.expires_at:
         what = "Nobody ran it" if view.state is not ProposalState.PROPOSED else "It was not approved"
@@ -397,7 +350,7 @@ def what_time_does(view: ProposalView, at: Utc) -> ProposalEnded | VetoTimeEnded
     due = reminder_due_at(view)
     if due is not None and at >= due:
         return ApprovalReminded(proposal=proposal.id, number=view.reminders + 1)
-    return not_before(view)
+    raise NotAllowed("not-due", f"Nothing is due for “{proposal.title}”.")
 
 
 class _Yes(Record):
@@ -467,37 +420,32 @@ Decided = (
 )
 
 
-_S = ProposalState
-
-
-_UNDECIDED, _STOPPABLE = frozenset({_S.PROPOSED}), frozenset({_S.PROPOSED, _S.HELD, _S.APPROVED})
-
-
 ALLOWED: dict[str, frozenset[ProposalState]] = {
-    "approve": _UNDECIDED,
-    "break-glass": frozenset({_S.PROPOSED, _S.HELD}),
-    "reject": _STOPPABLE,
-    "veto": _STOPPABLE,
-    "begin": frozenset({_S.APPROVED}),
-    "settle": frozenset({_S.UNKNOWN}),
-    "supersede": _STOPPABLE,
-    "tick": _STOPPABLE,
+    "approve": frozenset({ProposalState.PROPOSED}),
+    "break-glass": frozenset({ProposalState.PROPOSED, ProposalState.HELD}),
+    "reject": UNDECIDED,
+    "veto": UNDECIDED,
+    "begin": frozenset({ProposalState.APPROVED}),
+    "settle": frozenset({ProposalState.UNKNOWN}),
+    "supersede": UNDECIDED,
+    "tick": UNDECIDED,
 }
 """In which states each act can do something; in any other it is refused with what happened instead."""
 
 
 def decide(  # noqa: C901 - one case an act, nothing nested
     view: ProposalView, act: Act, *, by: str, at: Utc, membership: Membership = NO_GROUPS
-) -> Decided | NotAllowed:
-    """The entry to write, or why there is none. `by` is a Slack user id, or `waterline` for the bot's own acts.
+) -> Decided:
+    """The entry to write. `by` is a Slack user id, or `waterline` for the bot's own acts. Raises NotAllowed.
 
     The proposer never approves, also not by breaking the glass; one person counts once, and for one team; the end of
     the term is exclusive.
     """
     if view.state not in ALLOWED[act.kind]:
-        return where_it_stands(view)
+        raise where_it_stands(view)
     if view.proposal.expires_at <= at and not isinstance(act, ResolveUnknown | Supersede | Tick):
-        return expired(view)
+        happened = f"This proposal expired at {view.proposal.expires_at:%H:%M} UTC."
+        raise NotAllowed("expired", happened, remedy="Propose it again.")
     who = UserId(by)
     match act:
         case Approve():
@@ -520,21 +468,25 @@ def decide(  # noqa: C901 - one case an act, nothing nested
             assert_never(act)
 
 
-def _approve(
-    view: ProposalView, act: Approve, by: UserId, at: Utc, membership: Membership
-) -> ProposalApproved | NotAllowed:
+def _approve(view: ProposalView, act: Approve, by: UserId, at: Utc, membership: Membership) -> ProposalApproved:
     policy = view.proposal.policy
-    if by == view.proposal.proposed_by:
-        return own_proposal(view)
+    _must_be_another(view, by)
     if any(given.by == by for given in view.approvals):
-        return counted_already(view)
-    allowed = is_approver(policy, by, membership)
-    if not allowed:
-        return not_yours(view) if allowed is False else unreadable(membership)
-    if (unseen := not_seen(view, act.digest, shown_whole=act.shown_whole)) is not None:
-        return unseen
+        raise NotAllowed(
+            "counted-already",
+            "You have already approved this. Another approver is needed.",
+            f"It needs {missing_in_words(policy, view.approvals)}.",
+            _whom_to_ask(view),
+        )
+    _must_have_a_say(view, is_approver(policy, by, membership), membership)
+    _must_have_seen_it(view, act.digest, shown_whole=act.shown_whole)
     if at >= last_approval_at(view):
-        return too_late_to_hold(view)
+        raise NotAllowed(
+            "expired",
+            f"This proposal could be approved until {last_approval_at(view):%H:%M} UTC.",
+            f"It expires at {view.proposal.expires_at:%H:%M} UTC, before its veto window would end.",
+            "Propose it again.",
+        )
     approval = Approval(by=by, at=at, digest=act.digest, teams=teams_of(policy, by, membership), via=act.via)
     is_complete = missing(policy, (*view.approvals, approval)) == (0, 0)
     return ProposalApproved(
@@ -545,61 +497,49 @@ def _approve(
     )
 
 
-def _break_glass(
-    view: ProposalView, act: BreakGlass, by: UserId, at: Utc, membership: Membership
-) -> GlassBroken | NotAllowed:
+def _break_glass(view: ProposalView, act: BreakGlass, by: UserId, at: Utc, membership: Membership) -> GlassBroken:
     policy = view.proposal.policy
     rule = policy.break_glass
     if rule is None:
-        return no_such_rule("break-glass", policy)
-    if by == view.proposal.proposed_by:
-        return own_proposal(view)
-    allowed = is_one_of(rule, by, membership)
-    if not allowed:
-        return not_yours(view, rule) if allowed is False else unreadable(membership)
-    if (unseen := not_seen(view, act.digest, shown_whole=act.shown_whole)) is not None:
-        return unseen
-    if not act.reason.strip():
-        return needs_reason("An emergency approval", "Say why it cannot wait for the others.")
+        raise _no_such_rule("There is no emergency approval here.", policy)
+    _must_be_another(view, by)
+    _must_have_a_say(view, is_one_of(rule, by, membership), membership, rule)
+    _must_have_seen_it(view, act.digest, shown_whole=act.shown_whole)
+    reason = _reason(act.reason, "An emergency approval", "Say why it cannot wait for the others.")
     approval = Approval(by=by, at=at, digest=act.digest, teams=teams_of(policy, by, membership), via=act.via)
-    return GlassBroken(proposal=view.proposal.id, approval=approval, reason=act.reason.strip(), owners=rule.owners)
+    return GlassBroken(proposal=view.proposal.id, approval=approval, reason=reason, owners=rule.owners)
 
 
-def _reject(view: ProposalView, act: Reject, by: UserId, membership: Membership) -> ProposalEnded | NotAllowed:
-    if by != view.proposal.proposed_by:
-        allowed = _may_reject(view.proposal.policy, by, membership)
-        if not allowed:
-            return not_yours(view) if allowed is False else unreadable(membership)
-    if not act.reason.strip():
-        return needs_reason("A rejection", "Say in a sentence what should change.")
-    return ProposalEnded(proposal=view.proposal.id, how="rejected", reason=act.reason.strip(), via=act.via)
-
-
-def _may_reject(policy: ApprovalPolicy, by: UserId, membership: Membership) -> bool | None:
+def _reject(view: ProposalView, act: Reject, by: UserId, membership: Membership) -> ProposalEnded:
     """A no counts for no team, so one group that holds the person is enough to know."""
-    found = {is_one_of(people, by, membership) for people in policy.approvers}
-    return True if True in found else (None if None in found else False)
+    if by != view.proposal.proposed_by:
+        _must_have_a_say(view, is_among(view.proposal.policy.approvers, by, membership), membership)
+    reason = _reason(act.reason, "A rejection", "Say in a sentence what should change.")
+    return ProposalEnded(proposal=view.proposal.id, how="rejected", reason=reason, via=act.via)
 
 
-def _veto(view: ProposalView, act: Veto, by: UserId, membership: Membership) -> ProposalEnded | NotAllowed:
+def _veto(view: ProposalView, act: Veto, by: UserId, membership: Membership) -> ProposalEnded:
     rule = view.proposal.policy.veto
     if rule is None:
-        return no_such_rule("veto", view.proposal.policy)
-    allowed = is_one_of(rule, by, membership)
-    if not allowed:
-        return not_yours(view, rule) if allowed is False else unreadable(membership)
-    if not act.reason.strip():
-        return needs_reason("A veto", "Say in a sentence why it should not run.")
-    return ProposalEnded(proposal=view.proposal.id, how="vetoed", reason=act.reason.strip(), via=act.via)
+        raise _no_such_rule("Nobody can veto here.", view.proposal.policy)
+    _must_have_a_say(view, is_one_of(rule, by, membership), membership, rule)
+    reason = _reason(act.reason, "A veto", "Say in a sentence why it should not run.")
+    return ProposalEnded(proposal=view.proposal.id, how="vetoed", reason=reason, via=act.via)
 
 
-def _begin(view: ProposalView, by: UserId) -> ExecutionStarted | NotAllowed:
+def _begin(view: ProposalView, by: UserId) -> ExecutionStarted:
+    """What is on record must be what people said yes to: somebody may have written to the record past the bot."""
     allowed = dict.fromkeys((view.proposal.proposed_by, *(given.by for given in view.approvals)))
     if by not in allowed:
         names = " or ".join(f"<@{user}>" for user in allowed)
-        return NotAllowed(
-            why="not-yours", happened="Only the proposer or an approver may run it.", remedy=f"Ask {names}."
-        )
+        raise NotAllowed("not-yours", "Only the proposer or an approver may run it.", remedy=f"Ask {names}.")
     if any(given.digest != view.proposal.digest for given in view.approvals):
-        return not_as_approved(view)
+        digests = ", ".join(dict.fromkeys(given.digest[:12] for given in view.approvals))
+        raise NotAllowed(
+            "another-content",
+            f"“{view.proposal.title}” is not what was approved: its record was changed.",
+            f"Expected the approved digest {digests}; found {view.proposal.digest[:12]}. Nothing was changed.",
+            "Reject it and propose again. `waterline record verify` names the changed entry; report it to whoever "
+            "runs the database.",
+        )
     return ExecutionStarted(proposal=view.proposal.id)

@@ -1,4 +1,4 @@
-"""The life of a proposal: one table of allowed moves, and how far its execution has come."""
+"""The states of a proposal, and how far its execution has come."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -48,25 +48,6 @@ UNFINISHED = UNDECIDED | AT_WORK
 """Nothing else of the incident is begun or ended over such a proposal."""
 
 
-_STOPPED = frozenset({_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED})
-
-
-MOVES: dict[ProposalState, frozenset[ProposalState]] = {
-    _S.PROPOSED: frozenset({_S.HELD, _S.APPROVED}) | _STOPPED,
-    _S.HELD: frozenset({_S.APPROVED}) | _STOPPED,
-    _S.APPROVED: frozenset({_S.EXECUTING}) | _STOPPED,
-    _S.EXECUTING: frozenset({_S.APPLIED, _S.REFUSED, _S.UNKNOWN}),
-    _S.UNKNOWN: frozenset({_S.APPLIED, _S.REFUSED, _S.EXECUTING}),
-    _S.APPLIED: frozenset(),
-    _S.REFUSED: frozenset(),
-    _S.REJECTED: frozenset(),
-    _S.VETOED: frozenset(),
-    _S.EXPIRED: frozenset(),
-    _S.SUPERSEDED: frozenset(),
-}
-"""From each state, the states that may follow. Anything else is refused."""
-
-
 @dataclass
 class ProposalView:
     """One proposal with everything that happened to it."""
@@ -99,10 +80,6 @@ class ProposalView:
     verified: Verified | None = None
     is_proof_asked: bool = False
     """Whether a person asks for it anew, and has no answer yet."""
-
-    def may_become(self, state: ProposalState) -> bool:
-        """Whether the table of moves allows it now."""
-        return state in MOVES[self.state]
 
     @property
     def denied(self) -> frozenset[int]:

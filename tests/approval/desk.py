@@ -36,6 +36,16 @@ TWO_TEAMS = POLICY.model_copy(
         "teams": {"streaming": People(groups=("S0STREAM01",)), "lakehouse": People(groups=("S0LAKE0001",))},
     }
 )
+S = ProposalState
+_STOPPED = frozenset({S.REJECTED, S.VETOED, S.EXPIRED, S.SUPERSEDED})
+MOVES: dict[ProposalState, frozenset[ProposalState]] = dict.fromkeys(S, frozenset()) | {
+    S.PROPOSED: frozenset({S.HELD, S.APPROVED}) | _STOPPED,
+    S.HELD: frozenset({S.APPROVED}) | _STOPPED,
+    S.APPROVED: frozenset({S.EXECUTING}) | _STOPPED,
+    S.EXECUTING: frozenset({S.APPLIED, S.REFUSED, S.UNKNOWN}),
+    S.UNKNOWN: frozenset({S.APPLIED, S.REFUSED, S.EXECUTING}),
+}
+"""From each state, the states that may follow."""
 
 
 @dataclass
@@ -91,7 +101,9 @@ class Desk:
         """The act, decided by the rule and written down when it is allowed."""
         within = frozenset(group for group, people in self.groups.items() if by in people) - unread
         membership = Membership(within=within, unread=unread)
-        decided = decide(self.view, act, by=by, at=self.now, membership=membership)
-        if not isinstance(decided, NotAllowed):
-            self.writes(decided, by=by)
+        try:
+            decided = decide(self.view, act, by=by, at=self.now, membership=membership)
+        except NotAllowed as refused:
+            return refused
+        self.writes(decided, by=by)
         return decided

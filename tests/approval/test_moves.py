@@ -18,11 +18,9 @@ from bot.incident.decisions import (
     Veto,
     Why,
 )
-from bot.incident.execution import MOVES, ProposalState
+from bot.incident.execution import ProposalState
 from bot.incident.journal import WATERLINE
-from tests.approval.desk import BEN, CLEO, DANA, EVE, HELD, Desk
-
-S = ProposalState
+from tests.approval.desk import BEN, CLEO, DANA, EVE, HELD, MOVES, Desk, S
 
 
 def _approved(desk: Desk) -> None:

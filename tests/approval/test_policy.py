@@ -25,7 +25,7 @@ from bot.incident.entries import (
     SeverityChanged,
     VetoTimeEnded,
 )
-from bot.incident.execution import MOVES, ProposalState
+from bot.incident.execution import ProposalState
 from bot.incident.journal import WATERLINE
 from bot.incident.setup import TableSetup
 from bot.observation.contract import TableContract
@@ -34,7 +34,7 @@ from bot.observation.ids import UserId
 from bot.service.incident_store import IncidentStore
 from bot.service.runbook_steps import RunbookSteps
 from tests import orders_table as orders
-from tests.approval.desk import ANA, BEN, CLEO, DANA, EVE, FINN, HELD, OWNERS, POLICY, TWO_TEAMS, Desk
+from tests.approval.desk import ANA, BEN, CLEO, DANA, EVE, FINN, HELD, MOVES, OWNERS, POLICY, TWO_TEAMS, Desk
 from tests.incidents import Story
 from tests.tables import CONTRACT
 

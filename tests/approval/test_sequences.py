@@ -34,12 +34,12 @@ from bot.incident.entries import (
     ProposalApproved,
     ProposalEnded,
 )
-from bot.incident.execution import AT_WORK, MOVES, ProposalState
+from bot.incident.execution import AT_WORK, ProposalState
 from bot.incident.incident import Incident, fold
 from bot.incident.journal import WATERLINE
 from bot.observation.ids import IncidentId, UserId
 from bot.service.proposals.executing import EffectExecution, ExecutionRecord
-from tests.approval.desk import ANA, BEN, EVERYONE, ID, OWNERS, POLICY, Desk
+from tests.approval.desk import ANA, BEN, EVERYONE, ID, MOVES, OWNERS, POLICY, Desk
 
 GROUPS = ("S0STREAM01", "S0LAKE0001", "S0VETO0001", "S0GLASS001")
 SOMEBODY = st.sampled_from(EVERYONE)

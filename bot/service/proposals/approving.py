@@ -4,6 +4,7 @@ Of two writers, the other one is to stay: the no to a proposal, and the proposal
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from bot.incident.approval import People, Via
 from bot.incident.decisions import (
@@ -107,9 +108,7 @@ class Approvals:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
         self.settle(incident_id)
         incident, view = self._seen(incident_id, proposal_id)
-        decided = self._decide(incident, view, Begin(), by, NO_GROUPS)
-        if isinstance(decided, NotAllowed):
-            raise _refused(decided)
+        self._decide(incident, view, Begin(), by, NO_GROUPS)
 
     def settle(self, incident_id: IncidentId) -> None:
         """Expire, release and remind whatever is due. Safe to call at any time, any number of times."""
@@ -117,17 +116,17 @@ class Approvals:
 
     def due(self, incident: Incident) -> list[Body]:
         """What time alone has decided by now."""
-        views = incident.proposals.values() if incident.is_open else ()
-        decided = [self._decide(incident, view, Tick(), WATERLINE, NO_GROUPS) for view in views]
-        return [body for body in decided if not isinstance(body, NotAllowed)]
+        decided: list[Body] = []
+        for view in incident.proposals.values() if incident.is_open else ():
+            with suppress(NotAllowed):
+                decided.append(self._decide(incident, view, Tick(), WATERLINE, NO_GROUPS))
+        return decided
 
     def _do(self, incident_id: IncidentId, proposal_id: ProposalId, act: Act, by: UserId) -> ProposalView:
         """First the rule, then (for a yes) a look at the world, then the rule again where it is written."""
         incident, view = self._seen(incident_id, proposal_id)
         membership = self._membership(view, act, by)
-        refusal = self._decide(incident, view, act, by, membership)
-        if isinstance(refusal, NotAllowed):
-            raise _refused(refusal)
+        self._decide(incident, view, act, by, membership)
         if isinstance(act, Approve | BreakGlass):
             self._proposals.must_still_hold(incident_id, proposal_id)
         if isinstance(act, ResolveUnknown):
@@ -135,17 +134,13 @@ class Approvals:
 
         def written(now: Incident) -> list[Body]:
             decided = self._decide(now, now.proposals[proposal_id], act, by, membership)
-            if isinstance(decided, NotAllowed):
-                raise _refused(decided)
             if isinstance(decided, OutcomeSettled) and not decided.happened:
                 return [decided, _ended_by_word(now.proposals[proposal_id], decided)]
             return [decided]
 
         return self._store.write(incident_id, by=by, decide=written).proposals[proposal_id]
 
-    def _decide(
-        self, incident: Incident, view: ProposalView, act: Act, by: str, membership: Membership
-    ) -> Body | NotAllowed:
+    def _decide(self, incident: Incident, view: ProposalView, act: Act, by: str, membership: Membership) -> Body:
         at = incident.no_earlier(self._clock.now())
         if isinstance(act, Approve | BreakGlass) and act.via == "slack":
             act = act.model_copy(update={"shown_whole": self._shows_whole(incident, view)})
@@ -193,7 +188,3 @@ def _who(view: ProposalView, act: Act) -> tuple[People, ...]:
 def _ended_by_word(view: ProposalView, settled: OutcomeSettled) -> ExecutionEnded:
     sentence = f"A person confirmed that step {settled.index + 1} did not happen. {as_far_as(view, settled.index)}"
     return ExecutionEnded(proposal=view.proposal.id, outcome="refused", sentence=sentence)
-
-
-def _refused(refusal: NotAllowed) -> Refused:
-    return Refused(refusal.happened, refusal.found, refusal.remedy)

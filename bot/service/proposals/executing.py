@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from bot.actions import _effects as effects
 from bot.actions._effects import Verification, describe
-from bot.incident.decisions import NO_GROUPS, Begin, NotAllowed, decide
+from bot.incident.decisions import Begin, decide
 from bot.incident.effects import MakeBranch, StartFromStop, StartJob, StopJob
 from bot.incident.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted, NoteAdded
 from bot.incident.execution import AT_WORK, ProposalState, ProposalView
@@ -350,8 +350,6 @@ class Executions:
 
     def _beginning(self, view: ProposalView, begin: Begin, by: UserId) -> ExecutionStarted:
         """By the one rule about proposals. Raises Refused."""
-        decided = decide(view, begin, by=by, at=self._clock.now(), membership=NO_GROUPS)
-        if isinstance(decided, NotAllowed):
-            raise Refused(decided.happened, decided.found, decided.remedy)
+        decided = decide(view, begin, by=by, at=self._clock.now())
         assert isinstance(decided, ExecutionStarted)
         return decided

@@ -6,6 +6,7 @@ Where an incident's rehearsal stands: a repair on a branch waits to be proven, p
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from ulid import ULID
@@ -17,7 +18,7 @@ from bot.incident.action import Past, Plan
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.decisions import NotAllowed, Supersede, decide
 from bot.incident.entries import Body, ProposalMade
-from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.execution import UNDECIDED, ProposalState, ProposalView
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.proposal import Proposal
@@ -290,7 +291,7 @@ class Proposals:
         Raises CouldNotLook; then nothing is known and nothing is ended."""
         incident = self._store.get(incident_id)
         for view in incident.proposals.values():
-            if view.may_become(ProposalState.SUPERSEDED):
+            if view.state in UNDECIDED:
                 try:
                     self._check(view.proposal, incident)
                 except Superseded as error:
@@ -301,8 +302,9 @@ class Proposals:
 
         def ended(now: Incident) -> list[Body]:
             view = now.proposals[proposal_id]
-            decided = decide(view, Supersede(reason=reason), by=WATERLINE, at=self._clock.now())
-            return [] if isinstance(decided, NotAllowed) else [decided]
+            with suppress(NotAllowed):
+                return [decide(view, Supersede(reason=reason), by=WATERLINE, at=self._clock.now())]
+            return []
 
         self._store.write(incident_id, by=WATERLINE, decide=ended)
 
