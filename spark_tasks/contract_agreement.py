@@ -6,7 +6,6 @@ from datetime import timedelta
 from pyspark.sql import SparkSession
 
 from bot.incident.contract_terms import cadence_term, fresh_term, in_order, observed_terms
-from bot.incident.entries import Finding as ReviewFinding
 from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.observation.findings import ContractAgreementFinding, FreshnessFinding, Term
 from bot.observation.looked import NotSeen
@@ -42,8 +41,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         found.append(cadence_term(world.table, ask.window.since, promised.commit_every))
     if promised.freshness is not None:
         found.append(_fresh(spark, ask))
-    found = in_order(found)
-    terms = tuple(_term(each) for each in found)
+    terms = tuple(in_order(found))
     unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
     verdict, headline = _judged(terms, unseen)
     return Answer(
@@ -55,7 +53,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
             Measure(name="terms that are not known", value=sum(term.holds is None for term in terms), unit="terms"),
         ),
         columns=("of", "term", "holds", "observed", "what to do"),
-        rows=tuple(_row(each) for each in _broken_first(found)[:MAX_ROWS]),
+        rows=tuple(_row(each) for each in _broken_first(terms)[:MAX_ROWS]),
         finding=ContractAgreementFinding(terms=terms),
         sources=tuple(s.source for s in (world.jobs, world.checkpoints) if not isinstance(s, NotSeen)),
         could_not_look=unseen,
@@ -68,7 +66,7 @@ def _judged(terms: Sequence[Term], unseen: Sequence[NotSeen]) -> tuple[Verdict, 
     cannot = f"; {counted(untold, 'term')} are not known" if untold else ""
     if broken:
         does = "does" if len(broken) == 1 else "do"
-        first = f"{broken[0].promise} {broken[0].observed}".rstrip(".")
+        first = f"{broken[0].term} {broken[0].observed}".rstrip(".")
         return (
             Verdict.CONFIRMED,
             f"{len(broken)} of {counted(len(terms), 'term')} {does} not hold{cannot}. The first: {first}.",
@@ -81,7 +79,7 @@ def _judged(terms: Sequence[Term], unseen: Sequence[NotSeen]) -> tuple[Verdict, 
     return Verdict.RULED_OUT, f"{kept}{cannot} yet." if untold else f"All {counted(len(terms), 'term')} hold."
 
 
-def _fresh(spark: SparkSession, ask: Ask) -> ReviewFinding:
+def _fresh(spark: SparkSession, ask: Ask) -> Term:
     """Freshness as its own evidence task tells it."""
     promised = ask.contract.freshness
     assert promised is not None
@@ -93,21 +91,11 @@ def _fresh(spark: SparkSession, ask: Ask) -> ReviewFinding:
     return fresh_term(promised, observed, timedelta(seconds=age) <= promised)
 
 
-def _term(found: ReviewFinding) -> Term:
-    return Term(
-        of=found.contract,
-        promise=found.term,
-        observed=found.observed,
-        holds=found.holds,
-        action="" if found.holds else found.action,
-    )
-
-
-def _broken_first(found: Sequence[ReviewFinding]) -> list[ReviewFinding]:
+def _broken_first(found: Sequence[Term]) -> list[Term]:
     rank = {False: 0, None: 1, True: 2}
     return sorted(in_order(found), key=lambda each: rank[each.holds])
 
 
-def _row(found: ReviewFinding) -> tuple[str, ...]:
+def _row(found: Term) -> tuple[str, ...]:
     holds = "not known" if found.holds is None else "yes" if found.holds else "NO"
-    return (found.contract, found.term, holds, found.observed, "" if found.holds else found.action)
+    return (found.contract, found.term, holds, found.observed, found.action)

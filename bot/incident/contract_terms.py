@@ -19,10 +19,9 @@ from urllib.parse import urlsplit
 
 from bot.history.checkpoint_pace import empty_commits_allowed
 from bot.history.other_jobs import own_points
-from bot.incident.entries import Contract, Finding
 from bot.observation.contract import ContractColumn, TableContract
 from bot.observation.evidence import Observation
-from bot.observation.findings.promises import SchemaDifference
+from bot.observation.findings.promises import Contract, SchemaDifference, Term
 from bot.observation.flink import CheckpointKind, JobRun
 from bot.observation.ids import SnapshotId, short, short_job
 from bot.observation.looked import NotSeen
@@ -278,21 +277,19 @@ _Judged = tuple[str, bool | None, str]
 _IDLE = "See whether the source is idle. If it is not, the sink withholds its commits."
 
 
-def term(of: Contract, promise: str, observed: str, holds: bool | None, action: str) -> Finding:
+def term(of: Contract, promise: str, observed: str, holds: bool | None, action: str) -> Term:
     """A term with its answer; one that holds asks for nothing."""
-    return Finding(
-        contract=of, term=promise, observed=observed, holds=holds, action="Nothing to do." if holds else action
-    )
+    return Term(contract=of, term=promise, observed=observed, holds=holds, action="" if holds else action)
 
 
-def in_order(findings: Collection[Finding]) -> list[Finding]:
+def in_order(terms: Collection[Term]) -> list[Term]:
     """State, checkpoint, table."""
-    return sorted(findings, key=lambda each: _ORDER.index(each.contract))
+    return sorted(terms, key=lambda each: _ORDER.index(each.contract))
 
 
 def observed_terms(
     observation: Observation, contract: TableContract, trusted: SnapshotId | None, left_null: Collection[str] = ()
-) -> tuple[Finding, ...]:
+) -> tuple[Term, ...]:
     """`trusted`: the snapshot that a restore point must pair with. `left_null`: columns that evidence found without
     any value."""
     return (
@@ -300,11 +297,10 @@ def observed_terms(
         *_of_runs(observation, contract),
         *_of_columns(observation.table, contract, left_null),
         *([_readable(observation.table, contract.keep_snapshots)] if contract.keep_snapshots is not None else []),
-        *_of_itself(contract),
     )
 
 
-def cadence_term(table: TableState, since_id: SnapshotId | None, commit_every: timedelta | None) -> Finding:
+def cadence_term(table: TableState, since_id: SnapshotId | None, commit_every: timedelta | None) -> Term:
     """Whether main was committed to as often as promised, since the window began (None: since the first commit)."""
     promise, action = "Commits come at their cadence.", "Alert on the table's own commits, not only on the job's state."
     if commit_every is None:
@@ -320,13 +316,13 @@ def cadence_term(table: TableState, since_id: SnapshotId | None, commit_every: t
     return term("table", promise, said, max(gaps) <= CADENCE_SLACK * commit_every, action)
 
 
-def fresh_term(promised: timedelta, observed: str, holds: bool | None) -> Finding:
+def fresh_term(promised: timedelta, observed: str, holds: bool | None) -> Term:
     """Of the promised age of the newest event."""
     action = "Ask for the evidence `freshness`. It tells whether commits or events stay away."
     return term("table", f"The newest event is at most {span(promised)} old.", observed, holds, action)
 
 
-def _of_runs(observation: Observation, contract: TableContract) -> Iterator[Finding]:
+def _of_runs(observation: Observation, contract: TableContract) -> Iterator[Term]:
     """Of the newest run that Flink knows."""
     every, jobs = contract.checkpoint_every, observation.jobs
     judges: list[tuple[Contract, str, Callable[[JobRun], _Judged]]] = [
@@ -350,7 +346,7 @@ def _of_runs(observation: Observation, contract: TableContract) -> Iterator[Find
             yield term(of, promise, *judge(run))
 
 
-def _unseen(of: Contract, promise: str, source: NotSeen) -> Finding:
+def _unseen(of: Contract, promise: str, source: NotSeen) -> Term:
     return term(of, promise, f"Could not look: {source.reason}", None, source.remedy)
 
 
@@ -420,7 +416,7 @@ def _durable(run: JobRun) -> _Judged:
     return f"They are written to {said}.", not {"", "file"} & set(schemes), action
 
 
-def _of_storage(observation: Observation, trusted: SnapshotId | None) -> Iterator[Finding]:
+def _of_storage(observation: Observation, trusted: SnapshotId | None) -> Iterator[Term]:
     """Where runs started, and the restore points: kept, made by a stop, and with their snapshots still there."""
     yield _started_from_pair(observation)
     for promise, judge in (
@@ -435,7 +431,7 @@ def _of_storage(observation: Observation, trusted: SnapshotId | None) -> Iterato
             yield term("state", promise, *judge(observation))
 
 
-def _started_from_pair(observation: Observation) -> Finding:
+def _started_from_pair(observation: Observation) -> Term:
     """Only the newest restore of a run is known. After a failover that is one of its own checkpoints, which says
     nothing about where the run began."""
     promise, table = "A run starts from the checkpoint that the table carried at that moment.", observation.table
@@ -511,7 +507,7 @@ def _kept_beside(observation: Observation) -> _Judged:
     return said, False, "Tag the snapshot that a kept restore point pairs with, or remove the restore point with it."
 
 
-def _readable(table: TableState, promised: timedelta) -> Finding:
+def _readable(table: TableState, promised: timedelta) -> Term:
     """By what expiry has left, and by what the table lets it take."""
     promise = f"Snapshots stay readable for {span(promised)}."
     action = f"Set {MAX_AGE} to at least the promised time, and let maintenance obey it."
@@ -524,7 +520,7 @@ def _readable(table: TableState, promised: timedelta) -> Finding:
     return term("table", promise, said, allowed >= promised, action)
 
 
-def _of_columns(table: TableState, contract: TableContract, left_null: Collection[str]) -> Iterator[Finding]:
+def _of_columns(table: TableState, contract: TableContract, left_null: Collection[str]) -> Iterator[Term]:
     """What the table itself refuses cannot be null; what it lets be null nobody has counted."""
     if not contract.columns:
         return
@@ -556,18 +552,6 @@ def _of_columns(table: TableState, contract: TableContract, left_null: Collectio
 def _names(columns: Sequence[str]) -> str:
     more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
     return ", ".join(columns[:_SHOWN]) + more
-
-
-def _of_itself(contract: TableContract) -> Iterator[Finding]:
-    """Promises that cannot hold together, whatever job and table do."""
-    for name, other in (
-        ("checkpoint_every", "commit_every"), ("commit_every", "freshness"), ("checkpoint_every", "freshness")
-    ):  # fmt: skip
-        every, promised = getattr(contract, name), getattr(contract, other)
-        if every is not None and promised is not None and every > promised:
-            said = f"{name} is {span(every)}, longer than {other}, {span(promised)}."
-            action = f"A commit comes with a checkpoint: promise {other} no shorter than {name}."
-            yield term("table", f"{other} can be kept with {name}.", said, False, action)
 
 
 _MINUTE = timedelta(minutes=1)

@@ -27,7 +27,8 @@ from bot.incident.notice import SeverityChanged as SeverityChanged
 from bot.incident.proposal import Proposal
 from bot.incident.runbook import Runbook
 from bot.observation.evidence import Evidence
-from bot.observation.findings import RecoveryDeadline
+from bot.observation.findings import RecoveryDeadline, Term
+from bot.observation.findings.promises import Contract
 from bot.observation.ids import (
     CheckpointId,
     EvidenceId,
@@ -42,15 +43,8 @@ from bot.observation.ids import (
 from bot.observation.record import Record, Utc
 from bot.observation.table import Window
 
-Contract = Literal["state", "checkpoint", "table", "approval"]
 
-
-class Finding(Record):
-    contract: Contract
-    term: str
-    observed: str
-    holds: bool | None
-    action: str
+class Finding(Term):
     owner: UserId | None = None
     """Who was to fix it when the review was opened; None: nobody has to."""
     due: Utc | None = None

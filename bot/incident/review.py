@@ -2,15 +2,15 @@
 incident; who repairs what broke, until when, and whether it is done.
 
 A term that was broken during the incident counts as broken, also when the repair has restored it since. Where nobody
-asked for evidence, the commits alone can show that a promise broke, never that it was kept.
+asked for evidence, nothing is known of what it tells.
 
 How long an incident took, from the first wrong commit to the word that reached the consumers.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
+from functools import partial
 from statistics import median
 
 from bot.incident.approval import mentions
@@ -34,43 +34,39 @@ from bot.observation.ids import UserId
 from bot.observation.ledger import LedgerRow
 from bot.observation.record import Record
 from bot.observation.sentences import clock_time, span
-from bot.observation.table import TableState
 
 
-def review(incident: Incident, observation: Observation, contract: TableContract) -> tuple[Finding, ...]:
-    """One finding a term: state, checkpoints, the table, and how it was decided. `holds` None: could not be told.
+def review(incident: Incident, observation: Observation, contract: TableContract) -> tuple[Term, ...]:
+    """Each term: state, checkpoints, the table, and how it was decided. `holds` None: could not be told.
 
     *source*: this look at table, Flink and storage, and the evidence that the incident has; none is collected for it,
     so what only rows tell and nobody asked for is said to be not observed.
     """
-    table = observation.table
     drifts = (each.finding for each in _answers(incident) if isinstance(each.finding, SchemaDriftFinding))
     left_null = frozenset(name for drift in drifts for name in drift.all_null)
     found = (
         *observed_terms(observation, contract, incident.trusted, left_null),
-        *_counted(incident, contract),
-        cadence_term(table, incident.window.since, contract.commit_every),
-        *([_fresh(incident, table, contract.freshness)] if contract.freshness is not None else []),
-        *([_in_time(incident, contract.late_after)] if contract.late_after is not None else []),
+        *_of_evidence(incident, contract),
+        cadence_term(observation.table, incident.window.since, contract.commit_every),
     )
     return (*in_order(_beside_then(incident, found)), *_decisions(incident))
 
 
-def charged(findings: Iterable[Finding], incident: Incident, setup: TableSetup, *, at: datetime) -> tuple[Finding, ...]:
+def charged(terms: Iterable[Term], incident: Incident, setup: TableSetup, *, at: datetime) -> tuple[Finding, ...]:
     """Each that did not hold gets a day, from `at` on, and an owner: by configuration, else who answers for the table
     by its contract, else the responder. How it was approved is no matter of the table's team."""
     someone = incident.responder or incident.opened_by
     team = setup.team.answering(at.date()) if setup.team is not None else None
 
-    def owner(finding: Finding) -> UserId:
-        by_contract = None if finding.contract == "approval" else team
-        return setup.review_owners.get(finding.contract) or by_contract or UserId(someone)
+    def owner(term: Term) -> UserId:
+        by_contract = None if term.contract == "approval" else team
+        return setup.review_owners.get(term.contract) or by_contract or UserId(someone)
 
     return tuple(
-        finding.model_copy(update={"owner": owner(finding), "due": at + setup.review_due})
-        if finding.holds is False
-        else finding
-        for finding in findings
+        Finding(**vars(each), owner=owner(each), due=at + setup.review_due)
+        if each.holds is False
+        else Finding(**vars(each))
+        for each in terms
     )
 
 
@@ -118,19 +114,19 @@ def _answers(incident: Incident, task: str | None = None) -> list[Evidence]:
     return [run.evidence for run in runs if run.evidence is not None]
 
 
-def _beside_then(incident: Incident, findings: Iterable[Finding]) -> list[Finding]:
-    """Each finding of now with what `contract_agreement` told of its term during the incident, where it was asked.
+def _beside_then(incident: Incident, terms: Iterable[Term]) -> list[Term]:
+    """Each term as it is now, with what `contract_agreement` told of it during the incident, where it was asked.
 
     Broken then is broken. What cannot be told now, and held then, held as far as anybody looked.
     """
     told: dict[tuple[str, str], list[tuple[datetime, Term]]] = {}
     for each in _answers(incident):
         for then in each.finding.terms if isinstance(each.finding, ContractAgreementFinding) else ():
-            told.setdefault((then.of, then.promise), []).append((each.at, then))
-    return [_beside(now, told.get((now.contract, now.term), ()), incident.opened_at) for now in findings]
+            told.setdefault((then.contract, then.term), []).append((each.at, then))
+    return [_beside(now, told.get((now.contract, now.term), ()), incident.opened_at) for now in terms]
 
 
-def _beside(now: Finding, told: Sequence[tuple[datetime, Term]], opened_at: datetime) -> Finding:
+def _beside(now: Term, told: Sequence[tuple[datetime, Term]], opened_at: datetime) -> Term:
     broken = next((each for each in told if each[1].holds is False), None)
     held = next((each for each in reversed(told) if each[1].holds), None)
     decides = broken if now.holds is not False and broken else (held if now.holds is None else None)
@@ -142,100 +138,60 @@ def _beside(now: Finding, told: Sequence[tuple[datetime, Term]], opened_at: date
     return term(now.contract, now.term, observed, then.holds, action)
 
 
-def _counted(incident: Incident, contract: TableContract) -> Iterator[Finding]:
-    """From all answers of one task: broken if it was ever confirmed; the newest answer tells how it ended."""
+def _of_evidence(incident: Incident, contract: TableContract) -> Iterator[Term]:
+    """The terms of which evidence of their own tells."""
+    told = partial(_told_by, incident)
+    one_row = f"One row per key ({', '.join(contract.key) or 'not named'})."
+    action = "Make the writer's restore pair with the table, or write with upsert on this key."
+    yield term("table", one_row, *told("duplicate_rows", _by_its_verdict), action)
     at = f" ({contract.position})" if contract.position else ""
-    unnamed = None if contract.position else "Name the position column in the table's contract."
-    for task, promise, broken, missing in (
-        ("duplicate_rows", f"One row per key ({', '.join(contract.key) or 'not named'}).",
-         "Make the writer's restore pair with the table, or write with upsert on this key.", None),
-        ("missing_positions", f"Source positions without holes{at}.",
-         "Never roll back the table without its job; alert on gaps in the positions.", unnamed),
-    ):  # fmt: skip
-        answers = [run.evidence for run in incident.runs.values() if run.task == task and run.evidence is not None]
-        told = [answer for answer in answers if answer.verdict is not Verdict.INCONCLUSIVE]
-        worst = next((answer for answer in told if answer.verdict is Verdict.CONFIRMED), None)
-        if not told:
-            asked = answers[-1].headline if answers else "Nobody ran this evidence."
-            action = missing or f"Run {task.replace('_', ' ')} before the next incident does."
-            yield term("table", promise, asked, None, action)
-        elif worst is None:
-            yield term("table", promise, told[-1].headline, True, "")
-        else:
-            shown = [worst, *(told[-1:] if told[-1] is not worst else [])]
-            said = " ".join(f"At {each.at:%H:%M} UTC: {each.headline}" for each in shown)
-            yield term("table", promise, said, False, broken)
+    action = "Never roll back the table without its job; alert on gaps in the positions."
+    if not contract.position:
+        action = "Name the position column in the table's contract."
+    yield term("table", f"Source positions without holes{at}.", *told("missing_positions", _by_its_verdict), action)
+    if (promised := contract.freshness) is not None:
+        yield fresh_term(promised, *told("freshness", partial(_is_fresh, promised)))
+    if (promised := contract.late_after) is not None:
+        in_time = f"No row comes later than {span(promised)} after newer ones."
+        action = "Run the evidence `late_rows`. Then fix the source, or agree with the readers on a later promise."
+        yield term("table", in_time, *told("late_rows", partial(_is_in_time, promised)), action)
 
 
-def _fresh(incident: Incident, table: TableState, promised: timedelta) -> Finding:
-    """Broken if the newest event was ever older, or if no commit brought rows for longer: then it must have been."""
-    answers = _answers(incident, "freshness")
-    ages = [
-        (each.at, timedelta(seconds=each.finding.event_age_s))
-        for each in answers
-        if isinstance(each.finding, FreshnessFinding) and each.finding.event_age_s is not None
-    ]
-    quiet = _longest_without_rows(incident, table)
-    if ages and (worst := max(ages, key=lambda each: each[1]))[1] > promised:
-        later = f" At {clock_time(ages[-1][0], worst[0])} it was {span(ages[-1][1])} old." if ages[-1] != worst else ""
-        observed = f"At {clock_time(worst[0], incident.opened_at)} it was {span(worst[1])} old.{later}"
-        return fresh_term(promised, observed, False)
-    if quiet is not None and (paused := quiet[1] - quiet[0]) > promised:
-        since, until = clock_time(quiet[0], quiet[1]), clock_time(quiet[1], incident.opened_at)
-        said = f"From {since} to {until}, for {span(paused)}, no commit on main brought rows."
-        return fresh_term(promised, said, False)
-    if ages:
-        looks = "once, and it was" if len(ages) == 1 else f"{len(ages)} times, and it was at most"
-        return fresh_term(promised, f"Its age was looked at {looks} {span(max(age for _, age in ages))} old.", True)
-    pauses = f" No pause between commits with rows was longer than {span(quiet[1] - quiet[0])}." if quiet else ""
-    return fresh_term(promised, f"{_not_observed('freshness', answers)}{pauses}", None)
-
-
-def _not_observed(task: str, answers: Sequence[Evidence]) -> str:
-    said = f"it answered: {answers[-1].headline}" if answers else "nobody ran it."
-    return f"Not observed. The evidence `{task}` shows it; {said}"
-
-
-def _longest_without_rows(incident: Incident, table: TableState) -> tuple[datetime, datetime] | None:
-    """(from, until) of the longest time since the window began in which nothing that ever was on main brought rows,
-    up to the reading of the metadata; None where no such commit is listed.
-
-    Compactions, deletes, and Flink's empty commits, which say neither of rows nor of files that they added any,
-    certainly bring none.
-    """
-    since = table.by_id.get(incident.window.since) if incident.window.since is not None else None
-    times = []
-    for commit in (*table.chain, *table.rolled_back):
-        said = {"added-records", "added-data-files"} & commit.summary.keys()
-        is_empty = commit.summary.get("added-records") == "0" or (commit.job_id is not None and not said)
-        is_in_window = since is None or commit.committed_at >= since.committed_at
-        if is_in_window and not is_empty and commit.operation not in ("replace", "delete"):
-            times.append(commit.committed_at)
-    if not times:
-        return None
-    times.sort()
-    return max(pairwise([*times, max(table.read_at, times[-1])]), key=lambda pause: pause[1] - pause[0])
-
-
-def _in_time(incident: Incident, promised: timedelta) -> Finding:
-    """Held against what is promised now: the answer may have been given under another promise."""
-    promise = f"No row comes later than {span(promised)} after newer ones."
-    action = "Run the evidence `late_rows`. Then fix the source, or agree with the readers on a later promise."
-    answers, judged = _answers(incident, "late_rows"), []
-    for each in answers:
-        if isinstance(found := each.finding, LateRowsFinding):
-            is_late = found.worst_s is not None and found.worst_s > promised.total_seconds()
-            is_told = each.verdict is not Verdict.INCONCLUSIVE and found.allowed_s <= promised.total_seconds()
-            judged += [(each, is_late)] if is_late or is_told else []
+def _told_by(incident: Incident, task: str, judge: Callable[[Evidence], bool | None]) -> tuple[str, bool | None]:
+    """(What one task has told, whether the term holds by it). Broken if it ever was; the newest tells how it ended."""
+    answers = _answers(incident, task)
+    judged = [(each, holds) for each in answers if (holds := judge(each)) is not None]
     if not judged:
-        return term("table", promise, _not_observed("late_rows", answers), None, action)
-    shown, is_late = next((each for each in judged if each[1]), judged[-1])
-    return term(
-        "table", promise, f"At {clock_time(shown.at, incident.opened_at)}: {shown.headline}", not is_late, action
-    )
+        said = f"it answered: {answers[-1].headline}" if answers else "nobody ran it."
+        return f"Not observed. The evidence `{task}` shows it; {said}", None
+    newest = judged[-1][0]
+    first_broken = next((each for each, holds in judged if not holds), None)
+    shown = [newest] if first_broken in (None, newest) else [first_broken, newest]
+    said = " ".join(f"At {clock_time(each.at, incident.opened_at)}: {each.headline}" for each in shown if each)
+    return said, first_broken is None
 
 
-def _decisions(incident: Incident) -> Iterator[Finding]:
+def _by_its_verdict(answer: Evidence) -> bool | None:
+    return None if answer.verdict is Verdict.INCONCLUSIVE else answer.verdict is Verdict.RULED_OUT
+
+
+def _is_fresh(promised: timedelta, answer: Evidence) -> bool | None:
+    told = answer.finding
+    age_s = told.event_age_s if isinstance(told, FreshnessFinding) else None
+    return None if age_s is None else age_s <= promised.total_seconds()
+
+
+def _is_in_time(promised: timedelta, answer: Evidence) -> bool | None:
+    """Held against what is promised now: the answer may have been given under another promise."""
+    told, promised_s = answer.finding, promised.total_seconds()
+    if not isinstance(told, LateRowsFinding):
+        return None
+    if told.worst_s is not None and told.worst_s > promised_s:
+        return False
+    return True if answer.verdict is not Verdict.INCONCLUSIVE and told.allowed_s <= promised_s else None
+
+
+def _decisions(incident: Incident) -> Iterator[Term]:
     """One for each proposal that somebody approved alone, and for each outcome that somebody settled; none where the
     policy was followed and the world told what happened."""
     for view in incident.proposals.values():
@@ -256,7 +212,7 @@ def _decisions(incident: Incident) -> Iterator[Finding]:
             yield term("approval", promise, observed, False, action)
 
 
-def _alone(view: ProposalView) -> Finding:
+def _alone(view: ProposalView) -> Term:
     assert view.glass is not None
     given, policy = view.glass.approval, view.proposal.policy
     teams = f" from {policy.teams_asked} teams" if policy.teams_asked else ""

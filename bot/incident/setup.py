@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
 from bot.incident.approval import ApprovalPolicy
-from bot.incident.entries import Contract
 from bot.observation.contract import CopyRule, TableContract
+from bot.observation.findings.promises import Contract
 from bot.observation.ids import Severity, TableName, UserId
 from bot.observation.readers import Consumer, Untold
 from bot.observation.record import Record

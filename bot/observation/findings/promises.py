@@ -72,9 +72,12 @@ class ReadsFinding(Record):
     runs_checked: int
 
 
+Contract = Literal["state", "checkpoint", "table", "approval"]
+
+
 class Term(Record):
-    of: Literal["state", "checkpoint", "table"]
-    promise: str
+    contract: Contract
+    term: str
     observed: str
     holds: bool | None
     """None when it could not be observed."""
