@@ -9,7 +9,6 @@ from bot.incident.diagnosis import Matches, Mode
 from bot.incident.effects import SavepointPlanned
 from bot.incident.entries import EffectStarted, Verified
 from bot.incident.proposal import Proposal
-from bot.observation.errors import CouldNotLook
 from bot.observation.file_changes import FileSources, FileSurvey
 from bot.observation.ids import EvidenceId, IncidentId, JobId, ProposalId, UserId
 from bot.observation.record import Record, Utc
@@ -85,34 +84,6 @@ class Past(Record):
     for that rehearsal."""
 
 
-def _none_told(_table: TableState) -> Sequence[Snapshot]:
-    return ()
-
-
-def _nobody_looks(*_asked: object) -> FileSurvey:
-    raise CouldNotLook(
-        "The table's files were not read.",
-        "Expected its storage; there is none here.",
-        "Propose this in an incident of a watched table.",
-    )
-
-
-def _nobody_asks(*_asked: object) -> SourceSurvey:
-    raise CouldNotLook(
-        "The source was not read.",
-        "Expected a declared replay; there is none here.",
-        "Propose this in an incident of a watched table.",
-    )
-
-
-def _undeclared(_job: str) -> str | None:
-    return None
-
-
-def _no_siblings() -> tuple[TableState, ...]:
-    return ()
-
-
 class Plan(Record):
     """Everything an action may use to propose."""
 
@@ -126,8 +97,6 @@ class Plan(Record):
     policy: ApprovalPolicy
     by: UserId
     at: Utc
-    consumers: tuple[str, ...] = ()
-    """Names of the declared consumers."""
     undoes: Past | None = None
     """Set only for an undo."""
     rehearsed: Past | None = None
@@ -136,13 +105,13 @@ class Plan(Record):
     """Set while the job stands still since an earlier proposal of the incident stopped it."""
     branches: frozenset[str] = frozenset()
     """Names of the branches that earlier rehearsals of the incident have begun, whatever became of them."""
-    survey: Callable[[FileSources | None, FileSources | None], FileSurvey] = _nobody_looks
+    survey: Callable[[FileSources | None, FileSources | None], FileSurvey]
     """What adding the first and removing the second would meet on main as it is now. Raises CouldNotLook."""
     keeps_branch: bool = False
     """By policy: whether the branch of a repair stays after it was published."""
     planned: SavepointPlanned | None = None
     """The incident's plan of a savepoint."""
-    expired: Callable[[TableState], Sequence[Snapshot]] = _none_told
+    expired: Callable[[TableState], Sequence[Snapshot]]
     """The commits just below those that main still lists, oldest first, as older metadata files tell. Raises
     CouldNotLook."""
     keeps: str = ""
@@ -153,9 +122,9 @@ class Plan(Record):
     """How the table's rows are made once more from its source; None: nothing is declared."""
     bounds: Mapping[str, str] = {}
     """As whoever asks has typed them, name by name: `positions` -> `1200..1500`."""
-    source: Callable[[ReplayRecipe, ReplayRange], SourceSurvey] = _nobody_asks
+    source: Callable[[ReplayRecipe, ReplayRange], SourceSurvey]
     """What a replay within these bounds would meet at the table's head. Raises CouldNotLook."""
-    declaration: Callable[[str], str | None] = _undeclared
+    declaration: Callable[[str], str | None]
     """Job -> the digest of what a start of it submits now, as `FlinkJobs` has it. Raises CouldNotLook."""
-    siblings: Callable[[], tuple[TableState, ...]] = _no_siblings
+    siblings: Callable[[], tuple[TableState, ...]]
     """The other configured tables that the same job writes, read when called. Raises CouldNotLook."""

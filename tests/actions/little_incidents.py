@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
-from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
 
 from hypothesis import event, note
 
@@ -13,23 +11,20 @@ import bot.actions
 import bot.diagnosis
 from bot.actions._support.completing import scan as scan_actions
 from bot.diagnosis._support.examine import diagnose, scan
-from bot.history.case import Case
-from bot.incident.action import Plan
-from bot.incident.approval import ApprovalPolicy
-from bot.incident.diagnosis import Matches, Mode, Remedy
+from bot.incident.diagnosis import Matches, Remedy
 from bot.incident.effects import StopJob
 from bot.incident.proposal import Proposal
 from bot.observation.errors import WaterlineError
 from bot.observation.findings import DuplicateCommitsFinding, GapsFinding
-from bot.observation.ids import IncidentId, ProposalId, SnapshotId
+from bot.observation.ids import SnapshotId
 from tests.actions.little_files import survey
 from tests.actions.little_points import case_with_points
 from tests.actions.little_recovery import Stuck, carry_out, starts
+from tests.actions.plans import ASKED, plan_of
 from tests.cases import job_id
 from tests.diagnosis.little_evidence import look
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import Draw
-from tests.rewound import ANA, BEN
 
 MODES = scan(bot.diagnosis)
 ACTIONS = scan_actions(bot.actions)
@@ -37,7 +32,6 @@ STARTS = ("restore_job_at_head", "restart_from_stop_savepoint", "restart_with_ne
 """Tried also where no diagnosis asks for them."""
 RECOVERS = {*STARTS, "recover_leaked_manifests", "restore_lost_commits", "roll_back_table_and_restore_job"}
 """Whose effects this world knows."""
-_ASKED = Mode(code="asked", name="asked", title="somebody asked", needs=(), false_positives=())
 _FOR_NOTHING = Matches(headline="Asked.", reasons=(), remedy=Remedy.NOTHING)
 
 
@@ -47,7 +41,7 @@ def proposals(
     """Every one that can be made: what a diagnosis asks for, and starts."""
     case = case_with_points(world, since, savepoints=savepoints)
     asked = [(mode, match, match.remedy.value.replace("-", "_")) for mode, match in diagnose(case, MODES).matches]
-    asked += [(_ASKED, _FOR_NOTHING, action) for action in STARTS]
+    asked += [(ASKED, _FOR_NOTHING, action) for action in STARTS]
     for mode, match, action in asked:
         if action not in RECOVERS:
             continue
@@ -58,22 +52,6 @@ def proposals(
             event(f"{action}: refused")
             continue
         yield proposal
-
-
-def plan_of(case: Case, mode: Mode, match: Matches, **more: Any) -> Plan:
-    """What an action is asked for by that match."""
-    return Plan(
-        incident=IncidentId("20261121-a1b2"),
-        proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"),
-        case=case,
-        mode=mode,
-        match=match,
-        evidence=(),
-        policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
-        by=ANA,
-        at=datetime(2026, 11, 21, tzinfo=UTC),
-        **more,
-    )
 
 
 def recovered(world: World, proposal: Proposal, *, savepoints: bool, rows: int) -> World | None:

@@ -1,7 +1,7 @@
 """A real table, a little Flink and a real record, on which actions are proposed, approved and carried out."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
@@ -37,6 +37,7 @@ from bot.service.observing import Observer
 from bot.service.proposals.choosing import past_of
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import Proposals
+from tests.actions.plans import plan_of
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
 from tests.power_cut import PowerCut
@@ -170,15 +171,12 @@ class Scene:
             headline="As the test says.", reasons=(), last_good=last_good, wrong_run=wrong_run,
             remedy=Remedy.NOTHING,
         )  # fmt: skip
-        return Plan(
+        return plan_of(
+            case,
+            MODE,
+            match,
             incident=self.incident,
             proposal=ProposalId(f"01JBQ5M7Z3T9K4X8V2N6R0P{number:03d}"),
-            case=case,
-            mode=MODE,
-            match=match,
-            evidence=(),
-            policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
-            by=ANA,
             at=datetime.now(UTC),
             declaration=self.flink.declaration,
             undoes=past_of(self.store.get(self.incident), undoes, self.observer.jobs) if undoes else None,

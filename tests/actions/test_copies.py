@@ -6,7 +6,6 @@ is another engine's append.
 
 import re
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,22 +14,19 @@ from bot.actions import deduplicate_rows, drop_duplicated_commit
 from bot.actions._support.passed import may_have_come_since, must_have_passed
 from bot.history.case import Case
 from bot.incident.action import Plan
-from bot.incident.approval import ApprovalPolicy
-from bot.incident.diagnosis import Matches, Mode, Remedy
+from bot.incident.diagnosis import Matches, Remedy
 from bot.observation.contract import CopyRule
 from bot.observation.errors import Refused
 from bot.observation.file_changes import RowsOfFile
 from bot.observation.findings import CopiesOfCommit, DuplicateFilesFinding, ExtraCopiesFinding
-from bot.observation.ids import IncidentId, OperatorId, ProposalId, SnapshotId
+from bot.observation.ids import OperatorId, SnapshotId
 from bot.observation.ledger import Ledger, SourceRange
+from tests.actions.plans import ASKED, plan_of
 from tests.cases import Tale
-from tests.rewound import ANA, BEN
 
 A, REPLAY = "a1@0 a2@10 a3@20", "a1@0 a2@10 a3@20 a4@30 a5@40 a6@50"
 ANEW = f"{A} a4@0 a5@10"
 """Run a began without state: IcebergSink passed over checkpoints 1 to 3, which main had (F4), so its ids go on."""
-ASKED = Mode(code="asked", name="asked", title="somebody asked", needs=(), false_positives=())
-POLICY = ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30))
 BELOW = r"still reads rows that main already has.*up to source position {1}; .* committed up to {0}\."
 UNTOLD = "has read past all rows on main: the commit history does not tell the source positions of every commit"
 
@@ -94,14 +90,8 @@ def known(
 
 
 def asked(case: Case, *repeating: SnapshotId) -> Plan:
-    match = Matches(
-        headline="Asked.", reasons=(), remedy=Remedy.NOTHING,
-        repeating=repeating,
-    )  # fmt: skip
-    return Plan(
-        incident=IncidentId("20261121-a1b2"), proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"), case=case, mode=ASKED,
-        match=match, evidence=(), policy=POLICY, by=ANA, at=datetime(2026, 11, 21, tzinfo=UTC),
-    )  # fmt: skip
+    match = Matches(headline="Asked.", reasons=(), remedy=Remedy.NOTHING, repeating=repeating)
+    return plan_of(case, ASKED, match)
 
 
 DOWN: dict[str, Any] = {"alive": "z"}

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import rmtree
 
@@ -12,25 +11,24 @@ from bot.actions import change_operator_uid, roll_back_table_and_restore_job
 from bot.adapters.saved_case import read_case
 from bot.history.restore import pairings
 from bot.incident.action import Plan
-from bot.incident.approval import ApprovalPolicy
 from bot.incident.diagnosis import Matches, Remedy
 from bot.incident.execution import ProposalState
 from bot.observation.errors import Refused
 from bot.observation.evidence import Evidence, Verdict
 from bot.observation.findings import GapsFinding, PairingFinding
 from bot.observation.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
-from bot.observation.ids import EvidenceId, IncidentId, ProposalId
+from bot.observation.ids import EvidenceId
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.snapshot import Snapshot
 from bot.observation.table import TableState, Window
 from tests.actions.other_jobs import declared, guest
+from tests.actions.plans import plan_of
 from tests.actions.scene import MODE, Scene, refusal, savepoint_of
 from tests.actions.test_other_jobs import commits
 from tests.actions.test_publications import starts_from_a_wrong_savepoint
 from tests.cases import NOON, Tale
 from tests.little_flink import JOB, open_catalog
 from tests.restores.test_predictions import point
-from tests.rewound import ANA, BEN
 from tests.tables import ORDERS, job
 
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
@@ -44,20 +42,8 @@ def real_planned(name: str) -> Plan:
     case = read_case(CASES / f"{name}.json.gz").case
     seen = case.observation
     told = PairingFinding(pairings=pairings(seen.checkpoints.values, seen.table, seen.jobs))
-    match = Matches(
-        headline="As the test says.", reasons=(), remedy=Remedy.CHANGE_OPERATOR_UID,
-    )  # fmt: skip
-    return Plan(
-        incident=IncidentId("wl-1"),
-        proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"),
-        case=case.model_copy(update={"pairing": told}),
-        mode=MODE,
-        match=match,
-        evidence=(),
-        policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
-        by=ANA,
-        at=datetime.now(UTC),
-    )
+    match = Matches(headline="As the test says.", reasons=(), remedy=Remedy.CHANGE_OPERATOR_UID)
+    return plan_of(case.model_copy(update={"pairing": told}), MODE, match)
 
 
 def commit_that_was_expired(table: TableState) -> tuple[Snapshot, ...]:
@@ -208,12 +194,7 @@ def by_hand(
     found = PairingFinding(pairings=pairings(points, seen.table, seen.jobs))
     case = case.model_copy(update={"observation": seen, "pairing": found, "evidence": (counted,)})
     match = Matches(headline="Asked.", reasons=(), last_good=head if good else None, remedy=Remedy.NOTHING)
-    plan = Plan(
-        incident=IncidentId("20261121-a1b2"), proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"), case=case, mode=MODE,
-        match=match, evidence=(), policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)), by=ANA,
-        at=NOON,
-    )  # fmt: skip
-    return refused_uid(plan)
+    return refused_uid(plan_of(case, MODE, match))
 
 
 def running(survives_cancel: bool | None) -> Tale:

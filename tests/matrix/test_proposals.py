@@ -13,7 +13,7 @@ from bot.history.case import Case
 from bot.incident.diagnosis import Matches, Mode, Remedy
 from bot.observation.errors import WaterlineError
 from bot.observation.file_changes import FileList, FileSources, FileSurvey
-from tests.actions.little_incidents import plan_of
+from tests.actions.plans import plan_of
 from tests.matrix.asking import CASES
 
 MODES, ACTIONS = scan(bot.diagnosis), scan_actions(bot.actions)

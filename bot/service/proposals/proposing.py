@@ -244,7 +244,6 @@ class Proposals:
             policy=policy,
             by=by,
             at=self._clock.now(),
-            consumers=tuple(consumer.name for consumer in setup.consumers),
             undoes=past,
             rehearsed=rehearsed,
             stood_still=left_by_stop(incident, setup.job),
