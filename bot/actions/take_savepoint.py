@@ -7,7 +7,7 @@ from bot.actions._support.draft import drafted, job_and_head, live_run, stop_sen
 from bot.history.restore import lists_none_of
 from bot.incident.action import Action, Plan
 from bot.incident.effects import KeepSavepoint, StopJob
-from bot.incident.proposal import HeadDescends, PlanCounts, Proposal, SavepointNameFree
+from bot.incident.proposal import HeadDescends, PlanCounts, Proposal
 from bot.incident.savepoints import recorded_terms
 from bot.observation.errors import Refused
 from bot.observation.ids import short_job
@@ -58,7 +58,6 @@ def propose(plan: Plan) -> Proposal:
         requirements=(
             this_run(job, live),
             HeadDescends(head=head, job_id=live.job_id, starts=job),
-            SavepointNameFree(tagged=tagged),
             *((PlanCounts(until=plan.planned.until),) if plan.planned else ()),
         ),
         sentences=(

@@ -67,7 +67,7 @@ def _verify_database(journal: SqlJournal, anchors: Sequence[str]) -> None:
     broken = {fault.incident_id for fault in faults}
     if anchors:
         record = {each: journal.entries(each) for each in incidents if each not in broken}
-        seals = [seal for text in anchors for seal in asked(text, record)]
+        seals = [seal for text in anchors for seal in asked(text)]
         unlike = (
             seal_fault(seal, record.get(seal.incident_id, ())) for seal in seals if seal.incident_id not in broken
         )
@@ -105,7 +105,7 @@ def _verify_file(file: Path, anchors: Sequence[str]) -> int:
 def _unlike(proof: Proof, anchors: Sequence[str]) -> list[str]:
     """What does not fit between the file and seals that were kept elsewhere."""
     record = {proof.seal.incident_id: proof.entries}
-    seals = [seal for text in anchors for seal in asked(text, record)]
+    seals = [seal for text in anchors for seal in asked(text)]
     faults = [seal_fault(seal, record.get(seal.incident_id, ())) for seal in seals]
     return [fault.sentence for fault in faults if fault is not None]
 

@@ -92,10 +92,11 @@ class ProposalView:
         return frozenset(index for index, ended in self.done.items() if ended.how == "refused")
 
     @property
+    def applied(self) -> dict[int, EffectEnded]:
+        """Effect index -> its end, of the effects that were done."""
+        return {index: ended for index, ended in self.done.items() if ended.how == "done"}
+
+    @property
     def next_effect(self) -> int | None:
         """Index of the first effect that is not done; None when all are."""
-        for index in range(len(self.proposal.effects)):
-            ended = self.done.get(index)
-            if ended is None or ended.how != "done":
-                return index
-        return None
+        return next((index for index in range(len(self.proposal.effects)) if index not in self.applied), None)

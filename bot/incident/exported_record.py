@@ -4,8 +4,8 @@ The seal is the hash of the last entry, posted when an incident closes and kept 
 """
 
 import re
-from collections.abc import Mapping, Sequence, Set
-from typing import Literal, Protocol
+from collections.abc import Sequence, Set
+from typing import Literal
 
 from pydantic import Field
 
@@ -88,29 +88,6 @@ def entries_of(chain: Chain) -> tuple[Entry, ...]:
 _SEAL = re.compile(r"(wl-[1-9]\d{0,8})/([1-9]\d{0,8})/([0-9a-f]{64})")
 
 
-_HASH = re.compile(r"[0-9a-f]{64}")
-
-
-NOBODY = IncidentId("?")
-"""The incident of a bare hash that no entry carries."""
-
-
-class Link(Protocol):
-    """One entry's place in a chain, its body read or not."""
-
-    @property
-    def incident_id(self) -> str:
-        """Incident it belongs to."""
-
-    @property
-    def seq(self) -> int:
-        """Its number."""
-
-    @property
-    def hash(self) -> str:
-        """Its own hash."""
-
-
 class Seal(Record):
     """One entry by its hash, which covers everything that was written before it. As text `wl-1/12/9f86…`."""
 
@@ -122,7 +99,7 @@ class Seal(Record):
         return f"{self.incident_id}/{self.seq}/{self.hash}"
 
 
-def seal_of(entry: Link) -> Seal:
+def seal_of(entry: Entry | Line | StoredEntry) -> Seal:
     """The seal of the record up to and including this entry."""
     return Seal(incident_id=IncidentId(entry.incident_id), seq=entry.seq, hash=entry.hash)
 
@@ -132,29 +109,24 @@ def seals_in(text: str) -> tuple[Seal, ...]:
     return tuple(Seal(incident_id=IncidentId(i), seq=int(seq), hash=h) for i, seq, h in _SEAL.findall(text))
 
 
-def asked(text: str, record: Mapping[IncidentId, Sequence[Link]]) -> tuple[Seal, ...]:
-    """The seals that a person names: whole ones, or a bare hash. Raises BadConfiguration for anything else."""
+def asked(text: str) -> tuple[Seal, ...]:
+    """The seals that a person names. Raises BadConfiguration where there is none."""
     seals = seals_in(text)
-    if seals:
-        return seals
-    if not _HASH.fullmatch(text.strip()):
+    if not seals:
         raise BadConfiguration(
             "This is not a seal of a record.",
             f"Expected `wl-1/12/` and 64 hexadecimal digits, as posted in the incident's thread; found {text[:80]!r}.",
             "Copy it from the channel once more.",
         )
-    carriers = [seal_of(e) for entries in record.values() for e in entries if e.hash == text.strip()]
-    return tuple(carriers) or (Seal(incident_id=NOBODY, seq=0, hash=text.strip()),)
+    return seals
 
 
-def seal_fault(seal: Seal, entries: Sequence[Link]) -> ChainFault | None:
+def seal_fault(seal: Seal, entries: Sequence[Entry | Line | StoredEntry]) -> ChainFault | None:
     """What does not fit between a posted seal and the entries of its incident (none, when it is not there)."""
     found = next((entry for entry in entries if entry.seq == seal.seq), None)
     if found is not None and found.hash == seal.hash:
         return None
-    if seal.incident_id == NOBODY:
-        sentence = f"No entry of any incident has the hash {seal.hash[:12]}…, which was posted: a different record."
-    elif not entries:
+    if not entries:
         sentence = "The whole incident is missing, although its seal was posted."
     elif found is None:
         sentence = f"Entry {seal.seq} is missing, although its seal was posted: the record ends at {entries[-1].seq}."

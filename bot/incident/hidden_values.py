@@ -10,7 +10,7 @@ where text is made or kept, so that every view of the record (card, notice, page
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from pydantic import TypeAdapter
@@ -117,14 +117,15 @@ def _without_paths(record: R, veil: Callable[[str], str]) -> R:
     return type(record).model_validate(_each_text(record.model_dump(mode="json"), veil))
 
 
-def _each_text(value: object, change: Callable[[str], str]) -> object:
+def _each_text(value: object, change: Callable[[str], str], but: Collection[str] = ()) -> object:
+    """What JSON holds, with every text changed but those of the fields `but`."""
     match value:
         case str():
             return change(value)
         case dict():
-            return {key: _each_text(each, change) for key, each in value.items()}
+            return {key: each if key in but else _each_text(each, change, but) for key, each in value.items()}
         case list():
-            return [_each_text(each, change) for each in value]
+            return [_each_text(each, change, but) for each in value]
         case _:
             return value
 
@@ -165,7 +166,7 @@ def veiled_body(body: Body, contract: TableContract) -> Body:
     if not contract.redacted or not has_hidden(body.model_dump_json(), contract):
         return body
     plain = body.model_dump(mode="json")
-    return _BODY.validate_json(json.dumps(_veiled(plain, contract)))
+    return _BODY.validate_json(json.dumps(_each_text(plain, contract.veiled, _EXACT)))
 
 
 def has_hidden(text: str, contract: TableContract) -> bool:
@@ -180,15 +181,3 @@ def withheld_from(lines: Sequence[Line], contract: TableContract) -> frozenset[i
 
 def _has_range(line: Line, contract: TableContract) -> bool:
     return bool(contract.redacted) and '"bounds"' in line.body and names_hidden(json.loads(line.body), contract)
-
-
-def _veiled(value: object, contract: TableContract) -> object:
-    match value:
-        case str():
-            return contract.veiled(value)
-        case dict():
-            return {key: inner if key in _EXACT else _veiled(inner, contract) for key, inner in value.items()}
-        case list():
-            return [_veiled(inner, contract) for inner in value]
-        case _:
-            return value

@@ -16,8 +16,6 @@ from bot.incident.diagnosis import Diagnosis
 from bot.incident.effects import SavepointPlanned, StopFork
 from bot.incident.entries import (
     EvidenceEnded,
-    EvidenceRecorded,
-    EvidenceRequested,
     Finding,
     FindingAssigned,
     FindingSettled,
@@ -202,17 +200,6 @@ class Incident:
         return next(reversed(self.proposals.values()), None)
 
 
-def requested(run: EvidenceRequested, entry: Entry) -> EvidenceRun:
-    return EvidenceRun(
-        run=run.run, task=run.task, step=run.step, requested_at=entry.at, by=entry.by, is_first_look=run.first_look,
-        branch=run.branch,
-    )  # fmt: skip
-
-
-def answered(run: EvidenceRun, body: EvidenceRecorded) -> None:
-    run.evidence = body.evidence
-
-
 def shown_in(incident: Incident, channel: str) -> bool:
     """Whether people in this channel may know of the incident; an empty one is a place of which nobody knows who
     reads it."""
@@ -300,9 +287,11 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.NoteAdded() | e.PromiseReminded():
             pass
         case e.EvidenceRequested():
-            incident.runs[body.run] = requested(body, entry)
+            incident.runs[body.run] = EvidenceRun(
+                body.run, body.task, body.step, entry.at, entry.by, is_first_look=body.first_look, branch=body.branch
+            )
         case e.EvidenceRecorded():
-            answered(incident.runs[body.run], body)
+            incident.runs[body.run].evidence = body.evidence
         case e.EvidenceEnded():
             incident.runs[body.run].ended = body
         case e.EvidenceRunAgain():

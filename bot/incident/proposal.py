@@ -133,17 +133,9 @@ class PlanCounts(Record):
     until: Utc
 
 
-class SavepointNameFree(Record):
-    """No branch or tag is named `savepoint-<checkpoint>-<tagged>`, whatever the checkpoint: which it will be is known
-    only after the stop."""
-
-    kind: Literal["savepoint-name-free"] = "savepoint-name-free"
-    tagged: str
-
-
 Requirement = Annotated[
     TableIs | HeadDescends | SnapshotPresent | RefIs | RunIsCurrent | RunsAlive | NobodyWrites | StartPossible
-    | RestorePointIntact | SiblingSpared | PlanCounts | SavepointNameFree,
+    | RestorePointIntact | SiblingSpared | PlanCounts,
     Field(discriminator="kind"),
 ]  # fmt: skip
 
@@ -182,8 +174,6 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
             return f"{requirement.job} also writes {requirement.table} and has not committed there after {point}."
         case PlanCounts():
             return f"It is before {requirement.until:%Y-%m-%d %H:%M} UTC, when the planned savepoint expires."
-        case SavepointNameFree():
-            return f"No tag savepoint-<checkpoint>-{requirement.tagged} exists yet."
         case _:
             assert_never(requirement)
 

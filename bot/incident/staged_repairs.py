@@ -51,9 +51,9 @@ def begun(incident: Incident) -> Iterator[tuple[ProposalView, bool]]:
     settled: set[str] = set()
     for view in reversed(incident.proposals.values()):
         for index, effect in enumerate(view.proposal.effects):
-            if index in done_of(view) and effect.kind in {"publish-branch", "drop-branch"}:
+            if index in view.applied and effect.kind in {"publish-branch", "drop-branch"}:
                 settled.add(effect.branch)
-            if index in done_of(view) and effect.kind == "make-branch" and view.state in _ENDED:
+            if index in view.applied and effect.kind == "make-branch" and view.state in _ENDED:
                 yield view, effect.branch not in settled
 
 
@@ -66,11 +66,6 @@ def rehearsal_of(incident: Incident) -> ProposalView | None:
 def is_proven(rehearsal: ProposalView) -> bool:
     proof = rehearsal.verified
     return rehearsal.state is ProposalState.APPLIED and proof is not None and proof.passed
-
-
-def done_of(view: ProposalView) -> dict[int, dict[str, str]]:
-    """Effect -> its result, of those that were done."""
-    return {index: dict(ended.result) for index, ended in view.done.items() if ended.how == "done"}
 
 
 def standing_job(incident: Incident) -> StandingJob | None:

@@ -12,7 +12,6 @@ from bot.incident.effects import DropBranch, StopFork
 from bot.incident.entries import (
     Body,
     Diagnosed,
-    EffectEnded,
     EvidenceRecorded,
     EvidenceRequested,
     ExecutionEnded,
@@ -38,11 +37,6 @@ _FINAL = (StopFork, DropBranch)
 """Effects that no undo takes back."""
 
 
-def applied_effects_of(view: ProposalView) -> dict[int, EffectEnded]:
-    """The effects that were done, with their ends."""
-    return {index: ended for index, ended in view.done.items() if ended.how == "done"}
-
-
 def undo_left(incident: Incident) -> ProposalView | None:
     """The newest proposal that has changed something, where an undo may take it back, as long as the incident is open;
     None: nothing was changed, it was taken back, or it is final."""
@@ -54,7 +48,7 @@ def undo_left(incident: Incident) -> ProposalView | None:
 
 def has_changed(view: ProposalView) -> bool:
     """Whether it has changed something beside the freeze of maintenance, which ends by itself."""
-    return any(view.proposal.effects[index].kind != "freeze-maintenance" for index in applied_effects_of(view))
+    return any(view.proposal.effects[index].kind != "freeze-maintenance" for index in view.applied)
 
 
 _MOVE_MAIN = frozenset({"move-table", "publish-branch"})

@@ -27,6 +27,7 @@ from bot.observation.looked import NotSeen
 from bot.observation.replay import PositionRange, ReplayRange
 from bot.service.proposals.proposing import Proposals
 from tests import orders_table as orders
+from tests.actions.plans import nobody_looks
 from tests.actions.scene import Scene, refusal
 from tests.decisions import rewind
 from tests.found import unreadable
@@ -71,7 +72,7 @@ def test_on_a_healthy_table_it_proposes_something_whole_or_says_why_not(healthy:
         _whole(answer)
         must_be_destructive(answer, ACTIONS[name].action)
         assert answer.action == name
-        check_all(answer.requirements, CurrentState(table=healthy.table, jobs=healthy.observer.jobs))
+        check_all(answer.requirements, CurrentState(table=healthy.table, jobs=healthy.observer.jobs, load=nobody_looks))
     else:
         assert answer.happened.endswith(".")
         assert answer.remedy.endswith(".")

@@ -26,6 +26,7 @@ from bot.observation.errors import CouldNotLook, NotYet, Refused, Superseded
 from bot.observation.ids import IncidentId, ProposalId, StepId
 from bot.service.proposals.proposing import Proposals
 from bot.service.proposals.rules import must_end_no_repair, must_have_the_job_alone
+from tests.actions.plans import nobody_looks
 from tests.actions.scene import Scene, carry_out, savepoint_of
 from tests.actions.test_given_up import given_up, rehearsed
 from tests.actions.worlds import OWN_WORLDS, WORLDS, closed, made, shown
@@ -105,13 +106,13 @@ def test_its_requirements_hold_now_and_hold_this_very_table(tmp_path: Path, name
     scene, plan = made(tmp_path, world)
     try:
         proposal = _proposed(name, scene, world, plan)
-        here = CurrentState(table=scene.table, jobs=scene.observer.jobs)
+        here = CurrentState(table=scene.table, jobs=scene.observer.jobs, load=nobody_looks)
         other = here.table.model_copy(update={"uuid": "00000000-0000-0000-0000-000000000000"})
 
         check_all(proposal.requirements, here)
 
         with pytest.raises(Superseded):
-            check_all(proposal.requirements, CurrentState(table=other, jobs=scene.observer.jobs))
+            check_all(proposal.requirements, CurrentState(table=other, jobs=scene.observer.jobs, load=nobody_looks))
     finally:
         closed(scene)
 

@@ -22,6 +22,7 @@ from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import Proposals
 from bot.service.reconciler import Reconciler
 from bot.service.waterline import Waterline
+from tests.actions.plans import nobody_looks
 from tests.actions.scene import Scene
 from tests.cases import OPERATOR, Tale, job_id
 from tests.execution.away import Later
@@ -195,7 +196,9 @@ OTHER = OperatorId("e" * 32)
 
 def unforeseen(table: TableState, head: SnapshotId, run: JobId | None) -> str | None:
     """As a proposal that moves main asks it: of the table alone."""
-    return _foreseen.unforeseen(HeadDescends(head=head, job_id=run), CurrentState(table=table, jobs={}))
+    return _foreseen.unforeseen(
+        HeadDescends(head=head, job_id=run), CurrentState(table=table, jobs={}, load=nobody_looks)
+    )
 
 
 def two_sinks(*checkpoints: int) -> Tale:

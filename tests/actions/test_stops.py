@@ -21,13 +21,12 @@ from bot.history.restore import RestorePoint, Restores, pair_of
 from bot.incident.action import Plan
 from bot.incident.effects import KeepSavepoint, StartJob
 from bot.incident.execution import ProposalState
-from bot.incident.proposal import Proposal, SavepointNameFree
+from bot.incident.proposal import Proposal
 from bot.observation.errors import Refused, Superseded
 from bot.observation.flink import CheckpointKind, CheckpointSettings
 from bot.observation.ids import short
 from tests.actions.scene import Scene, savepoint_of
 from tests.little_flink import JOB, open_catalog
-from tests.rewound import ANA
 from tests.tables import ORDERS, job, with_fields
 
 A, B = job("a"), job("b")
@@ -215,15 +214,14 @@ def tagged(scene: Scene, name: str) -> None:
         catalog.load_table(ORDERS).manage_snapshots().create_tag(scene.snapshot("a", 1), name).commit()
 
 
-def unasked(plan: Plan) -> Proposal:
-    """A proposal of which nobody asks before the stop whether its name, the date alone, is free."""
+def named_by_day(plan: Plan) -> Proposal:
+    """A proposal whose tag has the date alone in its name."""
     proposal = take_savepoint.propose(plan)
     effects = tuple(
         effect.model_copy(update={"tagged": f"{plan.at:%Y%m%d}"}) if isinstance(effect, KeepSavepoint) else effect
         for effect in proposal.effects
     )
-    asked = tuple(each for each in proposal.requirements if not isinstance(each, SavepointNameFree))
-    return proposal.model_copy(update={"effects": effects, "requirements": asked})
+    return proposal.model_copy(update={"effects": effects})
 
 
 def test_checkpoint_ids_that_come_again_on_one_day_take_another_name(scene: Scene) -> None:
@@ -246,26 +244,13 @@ def test_checkpoint_ids_that_come_again_on_one_day_take_another_name(scene: Scen
     }
 
 
-def test_a_name_that_is_taken_is_found_before_the_stop(scene: Scene) -> None:
-    """By whatever checkpoint: which it will be is not known yet."""
-    plan = scene.plan()
-    proposal = scene.approved(take_savepoint.propose(plan), plan)
-    tagged(scene, f"savepoint-9-{plan.at:%Y%m%d}-p001")
-
-    with pytest.raises(Superseded, match="found savepoint-9-"):
-        scene.executions.begin(scene.incident, proposal.id, by=ANA)
-
-    assert scene.calls == []
-    assert scene.alive == [job("a")]
-
-
 def test_a_name_that_is_found_taken_after_the_stop_says_how_the_job_goes_on(scene: Scene) -> None:
     """Somebody has set the tag in between; and what it says can be done."""
     plan = scene.plan()
     taken = f"savepoint-3-{plan.at:%Y%m%d}"
     tagged(scene, taken)
 
-    view = scene.carries_out(unasked(plan), plan)
+    view = scene.carries_out(named_by_day(plan), plan)
 
     assert view.state is ProposalState.REFUSED
     assert f"Expected no tag {taken}" in view.result.sentence

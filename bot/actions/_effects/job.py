@@ -11,6 +11,7 @@ from typing import TypeVar
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Pending, Verification, tag_check
 from bot.actions._support.foreseen import case_with_owners, committer
 from bot.actions._support.maintenance import commit_marks
+from bot.actions._support.recipes import left_behind
 from bot.actions._support.requirements import CurrentState
 from bot.actions._support.restore_points import newest_that_pairs
 from bot.history.checkpoint_pace import PROPERTY, empty_commits_allowed
@@ -145,7 +146,7 @@ class Began:
     def commits(self) -> tuple[Snapshot, ...]:
         """Its own on main after the snapshot on which it was started, oldest first; none where that is not known."""
         base = self._start.on_top_of
-        return tuple(s for s in _after(self._table, base) if s.job_id == self.job_id) if base is not None else ()
+        return tuple(s for s in left_behind(self._table, base) if s.job_id == self.job_id) if base is not None else ()
 
     def progress(self) -> tuple[Check, ...]:
         """What was owed is there, and the run goes on from where it was started."""
@@ -177,7 +178,7 @@ class Began:
     def _paid(self, owed: Owed) -> Check:
         """What the restore point held beyond the table is committed first, under the id of the run that wrote it."""
         numbers = range(owed.checkpoint_id, self._start.checkpoint_id + 1)
-        after = _after(self._table, owed.head)
+        after = left_behind(self._table, owed.head)
         paid = [s for s in after if s.job_id not in {None, self.job_id} and s.checkpoint_id in numbers]
         return Check(
             name=f"Main has the pending files of checkpoint {owed.checkpoint_id}, after {short(owed.head)}",
@@ -282,11 +283,6 @@ def standing(run: JobRun) -> str:
         said += f", and its operator {waiting.name} is {waiting.status}"
     newest = None if run.is_settled else max(run.failures, key=lambda each: each.at, default=None)
     return f"{said}." if newest is None else f"{said}. Flink says: {newest.exception}: {newest.message.rstrip('.')}."
-
-
-def _after(table: TableState, base: SnapshotId) -> tuple[Snapshot, ...]:
-    kept = {s.snapshot_id for s in table.ancestors(base)}
-    return tuple(s for s in reversed(table.chain) if s.snapshot_id not in kept)
 
 
 T = TypeVar("T", bound=StartJob | StartFromStop)
@@ -405,7 +401,6 @@ class StartingFromStop(_Starting[StartFromStop]):
 class KeepingSavepoint(EffectHandler[KeepSavepoint]):
     """The tag outlives every expiry, and with it the one table state that this savepoint may be restored against."""
 
-    uses_up = frozenset({"savepoint-name-free"})
     finds_its_point = True
 
     def describe(self, effect: KeepSavepoint) -> str:

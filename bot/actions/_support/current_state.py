@@ -45,19 +45,11 @@ class ConfiguredJobs(Mapping[str, JobPorts]):
         return len(self._jobs)
 
 
-def _nobody_loads(table: TableName) -> TableState:
-    raise CouldNotLook(
-        f"Table {table} was not read.",
-        "Expected a catalog; there is none here.",
-        "Propose this in an incident of a watched table.",
-    )
-
-
 @dataclass(frozen=True)
 class CurrentState:
     table: TableState
     jobs: Mapping[str, JobPorts]
-    load: Callable[[TableName], TableState] = _nobody_loads
+    load: Callable[[TableName], TableState]
     """Another table, read when it is needed. Raises CouldNotLook."""
     other_jobs: Sequence[str] = ()
     """Further configured jobs that are declared to write the table."""

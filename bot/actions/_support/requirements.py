@@ -1,6 +1,5 @@
 """Checks a proposal's requirements against the world: when proposed, when approved, and at execution."""
 
-import re
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -16,7 +15,6 @@ from bot.incident.proposal import (
     RestorePointIntact,
     RunIsCurrent,
     RunsAlive,
-    SavepointNameFree,
     SiblingSpared,
     SnapshotPresent,
     StartPossible,
@@ -92,8 +90,6 @@ def problem_with(requirement: Requirement, world: CurrentState) -> str | None:  
             return not_spared(requirement, world)
         case PlanCounts():
             return _day_passed(requirement, table)
-        case SavepointNameFree():
-            return _name_taken(requirement, table)
         case _:
             assert_never(requirement)
 
@@ -156,12 +152,6 @@ def _day_passed(requirement: PlanCounts, table: TableState) -> str | None:
         f"The plan ended at {requirement.until:%Y-%m-%d %H:%M:%S} UTC; it is now {table.read_at:%Y-%m-%d %H:%M:%S} "
         "UTC. Nobody would rely on a savepoint that is taken now."
     )
-
-
-def _name_taken(requirement: SavepointNameFree, table: TableState) -> str | None:
-    of_that_name = re.compile(rf"savepoint-\d+-{re.escape(requirement.tagged)}")
-    taken = next((ref.name for ref in table.refs if of_that_name.fullmatch(ref.name)), None)
-    return None if taken is None else f"Expected no tag of this savepoint's name yet; found {taken}."
 
 
 def _restore_point_problem(requirement: RestorePointIntact, world: CurrentState) -> str | None:

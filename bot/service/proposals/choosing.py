@@ -13,7 +13,7 @@ from bot.incident.incident import Incident
 from bot.incident.proposal import Proposal
 from bot.incident.runbook import ASKED_FOR
 from bot.incident.staged_repairs import stood_still
-from bot.incident.waterline import ASKED, applied_effects_of, has_changed
+from bot.incident.waterline import ASKED, has_changed
 from bot.observation.errors import Refused
 from bot.observation.ids import JobId, ProposalId
 from bot.observation.table import TableState
@@ -134,7 +134,7 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
     view: ProposalView | None = incident.proposals.get(proposal)
     if view is None:
         raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
-    done = applied_effects_of(view)
+    done = view.applied
     if view.state not in _ENDED or not done:
         raise Refused(
             f"“{view.proposal.title}” cannot be undone.",

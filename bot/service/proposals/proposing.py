@@ -25,7 +25,7 @@ from bot.incident.proposal import Proposal
 from bot.incident.runbook import ASKED_FOR
 from bot.incident.savepoints import beside_the_authoritative
 from bot.incident.setup import TableSetup
-from bot.incident.staged_repairs import begun, done_of, is_proven, left_by_stop, rehearsal_of, stood_still
+from bot.incident.staged_repairs import begun, is_proven, left_by_stop, rehearsal_of, stood_still
 from bot.incident.waterline import UNDO
 from bot.observation.errors import Refused, Superseded, WaterlineError
 from bot.observation.file_changes import FileSources, FileSurvey
@@ -97,11 +97,10 @@ def past_of_rehearsal(incident: Incident) -> Past | None:
     view = next((view for view, is_open in begun(incident) if is_open), None)
     if view is None:
         return None
-    done = done_of(view)
     return Past(
         proposal=view.proposal,
-        started={index: view.started[index] for index in done},
-        results=done,
+        started={index: view.started[index] for index in view.applied},
+        results={index: ended.result for index, ended in view.applied.items()},
         verified=view.verified,
         stood_still=stood_still(incident, view),
     )

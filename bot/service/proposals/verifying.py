@@ -31,7 +31,6 @@ from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.proposal import Proposal
-from bot.incident.staged_repairs import done_of
 from bot.observation.contract import TableContract
 from bot.observation.errors import CouldNotLook, Refused
 from bot.observation.evidence import Evidence, Verdict, is_held_by_number, no_more_found
@@ -139,8 +138,8 @@ _BY_NUMBER = " The contract hides the positions, so only the counts were compare
 
 def base_of(rehearsal: ProposalView) -> SnapshotId | None:
     """Where its branch began on main; None where it has made none."""
-    effects, done = rehearsal.proposal.effects, done_of(rehearsal)
-    bases = (told["base"] for index, told in done.items() if isinstance(effects[index], MakeBranch))
+    effects, done = rehearsal.proposal.effects, rehearsal.applied
+    bases = (ended.result["base"] for index, ended in done.items() if isinstance(effects[index], MakeBranch))
     return next((SnapshotId(int(base)) for base in bases), None)
 
 
