@@ -23,7 +23,7 @@ $(VENV)/installed: requirements.lock pyproject.toml deploy/require-system
 demo: install ## The whole story in a page that looks like Slack: a real Flink job damages a real table
 	$(BIN)/waterline demo
 
-walk: install ## The same story, walked by scripted people and printed as a transcript
+walk: install ## The same story with scripted people, printed as a transcript
 	$(BIN)/waterline demo --walk
 
 # What takes longest comes first, and a file's tests stay together.
@@ -63,7 +63,7 @@ checked-style:
 checked-content:
 	$(BIN)/waterline lint
 
-fix: install ## Format and mend what the linter can mend
+fix: install ## Format, and fix what the linter can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

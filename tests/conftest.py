@@ -17,7 +17,7 @@ from tests.longest_first import put_longest_first
 from tests.made_up import BASE, EXAMPLES, IS_HUNTING
 from tests.postgres import Postgres, postgres_server
 from tests.spark_fixtures import embedded, runner, server
-from tests.tiers import choose_day, is_left, mark_full, rotate
+from tests.tiers import DAY, is_left, mark_full, rotate
 
 if TYPE_CHECKING:
     from bot.adapters.journal_sql import Store
@@ -31,7 +31,6 @@ settings.load_profile("waterline")
 def pytest_configure() -> None:
     """Before the first folder is made, and before xdist starts its workers, which take the environment over."""
     keep_in_memory()
-    choose_day()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -40,8 +39,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_report_header() -> str:
-    """By which a hunt is done once more."""
-    return f"made up: {EXAMPLES} histories, WATERLINE_SEED={BASE}"
+    """By which the run is done once more."""
+    return f"made up: {EXAMPLES} histories, WATERLINE_DAY={DAY}, WATERLINE_SEED={BASE}"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -24,19 +24,15 @@ FIXTURES = frozenset({SPARK, "slack"})
 ALWAYS = ("slow", "long", "chaos")
 PARTS = 3
 """Into so many parts the tests that are marked `rotating` are divided."""
-_DAY = "WATERLINE_DAY"
+DAY = int(os.environ.setdefault("WATERLINE_DAY", str(datetime.now(UTC).toordinal())))
+"""Of all workers of a run, which take the environment over: it may begin before midnight and end after it."""
 _HERE = Path(__file__).parent
 _MARKED = re.compile(rf"^pytestmark = .*\bmark\.({'|'.join(('full', *ALWAYS))})\b", re.MULTILINE)
 
 
-def choose_day() -> None:
-    """For all workers of a run, which may begin before midnight and end after it."""
-    os.environ.setdefault(_DAY, str(datetime.now(UTC).toordinal()))
-
-
 def rotate(items: list[pytest.Item]) -> None:
     """In place, before `mark_full`."""
-    today = int(os.environ[_DAY]) % PARTS
+    today = DAY % PARTS
     for item in items:
         if _takes_turns(item) and crc32(item.nodeid.encode()) % PARTS != today:
             item.add_marker("long")

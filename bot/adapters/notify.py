@@ -201,7 +201,7 @@ class NoticePayload(Record):
     id: str = Field(description="The same for each try to deliver this notice: count it once.")
     incident: str = Field(examples=["wl-12"])
     table: str = Field(examples=["sales.orders"])
-    consumer: str = Field(description="Who is told, as the configuration names it.", examples=["revenue_daily"])
+    consumer: str = Field(description="Who is notified, as the configuration names it.", examples=["revenue_daily"])
     kind: str = Field(description="Which notice it is; `docs/notices.md` lists them.", examples=["recovered"])
     revision: int = Field(ge=1, description="Counts the notices of this kind to this consumer.")
     severity: str | None = Field(examples=["sev2"])

@@ -27,7 +27,7 @@ class StoredEntry(Record):
     once: str | None = Field(description="A key under which the record takes one entry only; null for most.")
     at: str = Field(description="When it was written, UTC.")
     by: str = Field(description="Slack user id, or `waterline`.")
-    body: str = Field(description="What it says, as JSON text: hashed as it stands.")
+    body: str = Field(description="What it says, as JSON text: its very bytes are hashed.")
     prev_hash: str = Field(description="Hash of the entry before it; zeros for the first.")
     hash: str = Field(description="Its own hash.")
     withheld: bool = Field(

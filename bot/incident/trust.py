@@ -22,7 +22,7 @@ class TrustState(StrEnum):
 
 
 class Basis(StrEnum):
-    """What stands behind the snapshot that is named as trustworthy."""
+    """Why the snapshot counts as good."""
 
     VERIFIED = "verified"
     """A verification passed on it after an incident."""
@@ -52,9 +52,9 @@ class Trust(Record):
         "because 64 bits do not fit into every JSON number."
     )
     committed_at: Utc | None = Field(description="When that snapshot was committed; null where it is not listed.")
-    basis: Basis = Field(description="What stands behind that snapshot.")
+    basis: Basis = Field(description="Why that snapshot counts as good.")
     head: ExactId | None = Field(description="What a plain read would give now; null where it could not be looked at.")
-    above: int | None = Field(ge=0, description="Commits of main above that snapshot; null where it cannot be told.")
+    above: int | None = Field(ge=0, description="Commits of main above that snapshot; null where that is not known.")
     why: str = Field(description="The reason, a sentence or two.")
     advice: str = Field(description="What a consumer does now, a sentence.")
     since: Utc | None = Field(description="Since when it is so; null where nothing ever happened, or it is not known.")
@@ -62,15 +62,15 @@ class Trust(Record):
         description="The incident behind it; null where there is none, or it is private."
     )
     doubts: tuple[str, ...] = Field(
-        description="What could not be looked at, where the record and the table's own marks disagree, and what the "
-        "watch has found that no incident has looked into."
+        description="What could not be looked at; where the record and the table's own marks disagree; findings of the "
+        "watch without an incident."
     )
     pins: tuple[Pin, ...] = Field(description="How to read that snapshot; empty where it cannot be read for certain.")
     checked_at: Utc = Field(description="When this was found out.")
     recoverable_until: Utc | None = Field(
         default=None,
-        description="The earliest moment at which something that a recovery needs may be gone, as the "
-        "incident or the watch saw it last; null where no such moment is known.",
+        description="From then on something that a recovery needs may be gone, as the incident or the watch saw it "
+        "last. Null where no such moment is known.",
     )
     recoverable_because: str | None = Field(default=None, description="What happens then, a clause.")
 

@@ -45,7 +45,7 @@ class ReviewDone(Documented):
     broken: tuple[TermBroken, ...]
     """Those that did not hold."""
     unknown: int
-    """Terms of which it could not be told whether they held."""
+    """Terms of which it is not known whether they held."""
     inner: int
     """Terms of the job's state, the checkpoints and the decisions, which stay with the responders."""
 
@@ -67,7 +67,7 @@ class Earlier(Documented):
     title: str
     """Its title."""
     at: Utc
-    """When it was told."""
+    """When it was sent."""
     severity: Severity | None
     """What it said of the severity."""
 
@@ -145,7 +145,7 @@ class NoticeFacts(Documented):
     table: TableName
     """The table that the incident is about."""
     consumer: str
-    """Who is told."""
+    """Who is notified."""
     owner: str | None
     """Who answers for the consumer: a Slack user id, or a name."""
     incident: IncidentId
@@ -153,7 +153,7 @@ class NoticeFacts(Documented):
     severity: Severity
     """How bad it is now."""
     severity_before: Severity | None
-    """What this consumer was told last of it, where that was another severity."""
+    """The severity of the notice before, where that was another one."""
     opened_at: Utc
     """When the incident was opened."""
     summary: str
@@ -189,9 +189,9 @@ class NoticeFacts(Documented):
     review: ReviewDone | None
     """What the contract review found."""
     earlier: Earlier | None
-    """What this consumer was told last."""
+    """The last notice that this consumer got."""
     unheard: tuple[Unheard, ...]
-    """What it was to be told by notices of this kind that have not come, and that give way to this one."""
+    """What earlier notices of this kind say that have not arrived and that this one replaces."""
     now: Utc
     """When this was rendered."""
     next_word_at: Utc | None

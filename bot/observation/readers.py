@@ -89,7 +89,7 @@ class FarRead(Record):
 
 
 class Consumer(Record):
-    """A declared consumer, and each way by which it is told."""
+    """A declared consumer, and each way to notify it."""
 
     name: str = Field(
         min_length=1,

@@ -42,12 +42,12 @@ class PassedOver(Record):
 
 
 class Taken(Record):
-    told: int
+    new: int
     """New findings, each a message: one for each table that an alert concerns."""
     resolved: int
     """Findings that are over."""
     known: int
-    """Findings that had been told before, and go on."""
+    """Findings that were known before, and go on."""
     passed_over: tuple[PassedOver, ...] = ()
 
 
@@ -62,7 +62,7 @@ class AlertService:
     def take(self, alerts: Iterable[Alert]) -> Taken:
         """Each by itself, of each table that it concerns; the table is then looked at soon, so that what the watch
         sees comes beside it. What nothing comes of is logged, too: few senders read the answer."""
-        told = resolved = known = 0
+        fresh = resolved = known = 0
         passed_over: list[PassedOver] = []
         lasting: list[Sighted] | None = None
         for alert in sorted(alerts, key=lambda each: each.is_resolved):
@@ -77,8 +77,8 @@ class AlertService:
                 log.warning("alert passed over", source=alert.source, title=alert.title, why=_why_not(named))
             elif not alert.is_resolved:
                 new = sum(self._tell(table, alert) for table in named)
-                told, known = told + new, known + len(named) - new
-        return Taken(told=told, resolved=resolved, known=known, passed_over=tuple(passed_over))
+                fresh, known = fresh + new, known + len(named) - new
+        return Taken(new=fresh, resolved=resolved, known=known, passed_over=tuple(passed_over))
 
     def _tell(self, table: TableName, alert: Alert) -> bool:
         """As a finding about this table; False if it was told before."""

@@ -112,7 +112,7 @@ def _not_of_those(kind: str) -> str:
 
 
 class PagerDutyOtherEvent(_Theirs):
-    """Anything else, of which nothing is told."""
+    """Any other event: it is taken and ignored."""
 
     event_type: Annotated[str, AfterValidator(_not_of_those)] = Field(json_schema_extra={"not": {"enum": _TOLD}})
     occurred_at: Moment

@@ -1,18 +1,17 @@
 """What the diagnosis said once it says again, but where another answer is wanted: some hundred histories a day, others
 each day, and every found history; more of them where more examples are made up."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from tests.diagnosis import frozen
 from tests.diagnosis.frozen import DRAWN, FOUND, REAL, Answer, Difference, Told, kept, told_now
 from tests.made_up import EXAMPLES
+from tests.tiers import DAY
 
 pytestmark = pytest.mark.made_up
 
 _NUMBER = min(DRAWN, 2 * EXAMPLES)
-_FIRST = 37 * datetime.now(UTC).toordinal() * _NUMBER % DRAWN
+_FIRST = 37 * DAY * _NUMBER % DRAWN
 SEEDS = [(_FIRST + step) % DRAWN for step in range(_NUMBER)]
 _TOGETHER = 100
 

@@ -229,7 +229,7 @@ NOT_PRODUCED: tuple[tuple[str, str], ...] = (
     (
         "F11",
         "by a commit that fails while checkpoints go on: with both sinks a failed commit fails the job (F7, `wait`). "
-        "What stands here is the lost notification; a wire of the lab drops it, because Flink loses none by itself.",
+        "Shown instead is the lost notification; a wire of the lab drops it, because Flink loses none by itself.",
     ),
     ("F12", "with the V1 sink: in SQL its uid follows the shape of the job's graph, and no option changes it."),
     (
@@ -240,11 +240,11 @@ NOT_PRODUCED: tuple[tuple[str, str], ...] = (
     (
         "F17",
         "by different subtasks: both sinks of Iceberg 1.11 send all rows of a key to one writer, also where no "
-        "distribution is asked for. What stands here is the other half, different partitions.",
+        "distribution is asked for. Shown instead is the other half, different partitions.",
     ),
     (
         "F22",
-        "by speculative execution: that needs a batch job, and the lab's is a stream. What stands here is a failover's "
+        "by speculative execution: that needs a batch job, and the lab's is a stream. Shown instead is a failover's "
         "second attempt.",
     ),
 )

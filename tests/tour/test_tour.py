@@ -23,6 +23,7 @@ from bot.ports import TableChange
 from bot.tour.recording import PlayedClock, find_recording, recordings
 from bot.tour.replaying import Replay, ports_of
 from bot.workspace import Workspace
+from tests.words.measure import Text, measure
 
 
 @contextmanager
@@ -57,6 +58,8 @@ def test_a_recorded_incident_is_walked_to_its_end(name: str, cause: str, is_repa
         assert is_repaired == ("Verified at head" in said(workspace))
         assert "could not look" not in said(workspace)
         assert len(workspace.person("dana").messages("revenue-analytics")) == 2
+        read = measure([Text(channel, said(workspace, channel)) for channel in (CHANNEL, "revenue-analytics")])
+        assert ([], [], True) == (read.too_long, read.forbidden, read.sentences > 40)
 
 
 @pytest.mark.full

@@ -86,7 +86,7 @@ def test_alerts_are_told_once_and_what_names_no_table_is_said(web: httpx.Client,
 
     told = [each.sign for each in sightings.memory(ORDERS).lasting]
 
-    assert (first.json()["told"], again.json()["told"], again.json()["known"]) == (2, 0, 2)
+    assert (first.json()["new"], again.json()["new"], again.json()["known"]) == (2, 0, 2)
     assert first.json()["passed_over"][0]["fingerprint"] == "b3839b5e2b922ca4"
     assert told[0].headline == "FlinkCheckpointsFailing: Checkpoints of orders-to-iceberg fail"
     assert (told[0].severity, told[0].runbook) == ("sev1", "failed-checkpoints")
@@ -105,7 +105,7 @@ def test_a_resolved_alert_is_over_and_a_later_one_is_new(web: httpx.Client, sigh
     later = fires(web, body)
 
     assert (resolved.json()["resolved"], lasting) == (1, ["TableStale"])
-    assert later.json()["told"] == 1
+    assert later.json()["new"] == 1
 
 
 def test_a_page_is_taken_when_its_signature_fits(web: httpx.Client, sightings: Sightings) -> None:
@@ -116,7 +116,7 @@ def test_a_page_is_taken_when_its_signature_fits(web: httpx.Client, sightings: S
     told = sightings.memory(ORDERS).lasting
     over = pages(web, {"event": body["event"] | {"event_type": "incident.resolved"}})
 
-    assert (first.json()["told"], again.json()["known"], acknowledged.json()["told"]) == (1, 1, 0)
+    assert (first.json()["new"], again.json()["known"], acknowledged.json()["new"]) == (1, 1, 0)
     assert told[0].sign.link == "https://acme.pagerduty.com/incidents/PGR0VU2"
     assert over.json()["resolved"] == 1
     assert sightings.memory(ORDERS).lasting == ()

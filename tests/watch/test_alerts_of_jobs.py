@@ -63,7 +63,7 @@ def test_each_table_of_the_job_is_told_and_is_over_when_the_alert_is(sightings: 
     told = lasting(sightings)
     over = desk(sightings, 3).take([alert(is_resolved=True)])
 
-    assert [(each.told, each.known, each.passed_over) for each in taken] == [(3, 0, ()), (0, 3, ())]
+    assert [(each.new, each.known, each.passed_over) for each in taken] == [(3, 0, ()), (0, 3, ())]
     assert told == list(TABLES[:3])
     assert (over.resolved, lasting(sightings)) == (3, [])
 

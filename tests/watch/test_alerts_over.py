@@ -85,7 +85,7 @@ def test_a_resolved_that_names_no_table_ends_what_was_told(web: httpx.Client, si
         fires(web, one("firing", "08:00"))
         over = fires(web, one("resolved", "08:00", alertname="Lag"))
 
-    assert over.json() == {"told": 0, "resolved": 1, "known": 0, "passed_over": []}
+    assert over.json() == {"new": 0, "resolved": 1, "known": 0, "passed_over": []}
     assert sightings.memory(ORDERS).lasting == ()
 
 
@@ -162,7 +162,7 @@ def test_a_table_is_found_wherever_the_body_names_it(web: httpx.Client, body: di
     sent = payload("pagerduty_v3.json")
     sent["event"]["data"] |= {"title": "Lag is high", "body": body}
 
-    assert pages(web, sent).json()["told"] == 1
+    assert pages(web, sent).json()["new"] == 1
 
 
 def test_parts_of_a_body_are_not_read_as_one_name(web: httpx.Client) -> None:
@@ -170,4 +170,4 @@ def test_parts_of_a_body_are_not_read_as_one_name(web: httpx.Client) -> None:
     sent = payload("pagerduty_v3.json")
     sent["event"]["data"] |= {"title": "Lag is high", "body": {"details": ["sales.", "orders", 7, None, True]}}
 
-    assert pages(web, sent).json()["told"] == 0
+    assert pages(web, sent).json()["new"] == 0

@@ -2,10 +2,13 @@
 
 import ast
 import inspect
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 import spark_tasks
 from bot import actions
@@ -15,10 +18,13 @@ from bot.cli.on_demand import LATE
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.notices.reference import example
+from bot.notices.samples import samples
 from bot.notices.template import render
 from bot.observation import errors
 from bot.settings import Settings
 from bot.settings.reading import settings_of
+from bot.web.alerts import SHAPES
+from bot.web.trust_api import openapi_json
 from tests.runbook.shipped import shipped
 from tests.words.measure import Text, joined
 
@@ -31,7 +37,7 @@ _CODE = {  # kind -> folders and files: sentences in strings; errors, settings a
     "notices, their parts": ("bot/notices",),
     "web": ("bot/web",),
     "terminal": ("bot/cli",),
-    "adapters": ("bot/adapters", "bot/evidence"),
+    "adapters": ("bot/adapters", "bot/evidence", "bot/ports", "bot/settings", "bot/pinned_jars.py"),
     "diagnosis": ("bot/diagnosis", "bot/history", "bot/observation"),
     "evidence": ("spark_tasks",),
     "demo": ("bot/lab", "bot/workspace", "bot/tour"),
@@ -39,6 +45,7 @@ _CODE = {  # kind -> folders and files: sentences in strings; errors, settings a
 _ERRORS = {
     *(name for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, errors.WaterlineError)),
     "LabError",
+    "MachineError",
 }
 _NOT_READ = {"Option", "Argument", "Late", "Field", "compile", "debug", "info", "warning", "exception", "getLogger"}
 """Calls whose strings are measured elsewhere, are patterns, or are for the log."""
@@ -55,10 +62,14 @@ def everything() -> Mapping[str, list[Text]]:
         "docs": [text for page in sorted((ROOT / "docs").rglob("*.md")) for text in _page(page)],
         "CONTRIBUTING": list(_markdown("CONTRIBUTING.md")),
         "CHANGELOG": list(_markdown("CHANGELOG.md")),
-        "deploy": [*_markdown("deploy/README.md"), *_comments("deploy/waterline.example.yaml")],
+        "deploy": list(_deploy()),
         "runbooks": list(_runbooks()),
         "notices": list(_notices()),
-        "settings": [Text(f"`{each.name}`", each.description) for each in settings_of(Settings)],
+        "settings": [
+            *(Text(f"`{each.name}`", each.description) for each in settings_of(Settings)),
+            *_described("settings' schema", Settings.model_json_schema()),
+        ],
+        "API": list(_described("OpenAPI", json.loads(openapi_json(tuple(SHAPES))))),
         "help": list(_help()),
         "tasks, modes, actions": list(_declared()),
     }
@@ -66,6 +77,9 @@ def everything() -> Mapping[str, list[Text]]:
     for kind, places in _CODE.items():
         kinds[kind] = [text for path in _files(places) for text in strings[path].texts]
     kinds["web"] += [text for path in sorted((ROOT / "bot/web/templates").glob("*.j2")) for text in _template(path)]
+    kinds["web"] += [text for path in sorted((ROOT / "bot/web").glob("*.py")) for text in _docstrings_of_tools(path)]
+    kinds["demo"] += [text for path in sorted((ROOT / "bot/workspace/page").glob("*.js")) for text in _script(path)]
+    kinds["facts"] = [text for each in strings.values() for text in each.described]
     kinds["record"] = [text for path in sorted((ROOT / "messages/record").glob("*.j2")) for text in _template(path)]
     kinds["errors"] = [text for each in strings.values() for text in each.errors]
     return kinds
@@ -78,12 +92,10 @@ def _files(places: tuple[str, ...]) -> Iterator[Path]:
             yield from sorted(each.rglob("*.py")) if each.is_dir() else [each] if each.is_file() else []
 
 
-def _markdown(name: str, until: str | None = None) -> Iterator[Text]:
+def _markdown(name: str) -> Iterator[Text]:
     """Without fences, HTML comments and drawings; a row of a table is one text, its cells end a sentence."""
     lines, fence = [], ""
     for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1):
-        if until is not None and line.startswith(until):
-            break
         mark = re.match(r"\s*(`{3,}|~{3,})", line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
@@ -94,10 +106,9 @@ def _markdown(name: str, until: str | None = None) -> Iterator[Text]:
 
 
 def _page(page: Path) -> Iterator[Text]:
-    """What is generated is measured where it is made: of the notices' page the first part counts, of others nothing."""
-    if page.name in {"api.md", "catalogue.md", "cli.md", "matrix.md"}:
-        return
-    yield from _markdown(str(page.relative_to(ROOT)), until="<!-- Generated from")
+    """What is generated is measured where it is made; what the matrix quotes was said at the time of its run."""
+    if page.name not in {"api.md", "catalogue.md", "cli.md", "matrix.md"}:
+        yield from _markdown(str(page.relative_to(ROOT)))
 
 
 def _comments(name: str) -> Iterator[Text]:
@@ -123,9 +134,76 @@ def _runbooks() -> Iterator[Text]:
 
 
 def _notices() -> Iterator[Text]:
+    """The example of each kind, and whatever other line a combination of facts gives."""
     for kind, template in find_notices(ROOT / "messages").items():
         yield Text(f"notice {kind}", f"{template.title}\n{template.when}")
-        yield Text(f"notice {kind}", render(template, example(kind)))
+        seen = set()
+        for shape, facts in (("example", example(kind)), *samples()):
+            for line in render(template, facts).splitlines():
+                if line not in seen:
+                    seen.add(line)
+                    yield Text(f"notice {kind}: {shape}", line)
+
+
+def _deploy() -> Iterator[Text]:
+    yield from _markdown("deploy/README.md")
+    for path in sorted((ROOT / "deploy").rglob("*")):
+        name = str(path.relative_to(ROOT))
+        if path.suffix == ".yaml" or path.name.endswith("Containerfile"):
+            yield from _comments(name)
+        if path.suffix in {".yaml", ".json"} and "templates" not in path.parts:
+            yield from _strings(name, list(yaml.safe_load_all(path.read_text(encoding="utf-8"))))
+        if path.name == "NOTES.txt":
+            yield from _script(path)
+    for number, line in enumerate((ROOT / "Makefile").read_text(encoding="utf-8").splitlines(), 1):
+        if helped := re.match(r"[a-z-]+:.*## (.*)", line):
+            yield Text(f"Makefile:{number}", helped[1])
+
+
+def _strings(place: str, node: Any) -> Iterator[Text]:
+    """The sentences in a YAML or JSON file; a query of Prometheus is none."""
+    match node:
+        case dict():
+            for key, value in node.items():
+                if key not in {"expr", "query"}:
+                    yield from _strings(place, value)
+        case list():
+            for value in node:
+                yield from _strings(place, value)
+        case str() if " " in node:
+            yield Text(place, re.sub(r"\{\{.*?\}\}", "value", node))
+
+
+def _described(place: str, node: Any, name: str = "") -> Iterator[Text]:
+    """The descriptions and titles of a JSON schema or an OpenAPI document."""
+    match node:
+        case dict():
+            for key, value in node.items():
+                if key in {"description", "summary", "title"} and isinstance(value, str):
+                    yield Text(f"{place}: {name}", value)
+                else:
+                    yield from _described(place, value, key)
+        case list():
+            for value in node:
+                yield from _described(place, value, name)
+
+
+def _script(path: Path) -> Iterator[Text]:
+    """The strings of the page's scripts; a value within is one word. Of a plain text its lines."""
+    strings = r"`[^`]*`|'[^'\n]*'|\"[^\"\n]*\"" if path.suffix == ".js" else ".+"
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for found in re.findall(strings, re.sub(r"\$?\{+[^}]*\}+", "value", line)):
+            if " " in found.strip() and not re.search(r"[<>=;]", found):
+                yield Text(f"{path.relative_to(ROOT)}:{number}", found.strip("`'\""))
+
+
+def _docstrings_of_tools(path: Path) -> Iterator[Text]:
+    """What an agent reads of a tool: its title stands in the code as others do."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and any(
+            isinstance(each, ast.Call) and getattr(each.func, "attr", "") == "tool" for each in node.decorator_list
+        ):
+            yield Text(f"{path.relative_to(ROOT)}:{node.lineno}", ast.get_docstring(node) or "")
 
 
 def _help() -> Iterator[Text]:
@@ -175,6 +253,7 @@ class _Strings(ast.NodeVisitor):
     def __init__(self, path: Path) -> None:
         self.texts: list[Text] = []
         self.errors: list[Text] = []
+        self.described: list[Text] = []
         self._name = str(path.relative_to(ROOT))
         self._in_error = False
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -186,6 +265,9 @@ class _Strings(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called == "Field":
+            self.described += [Text(f"{self._name}:{node.lineno}", _flat(each.value)) for each in node.keywords
+                               if each.arg == "description"]  # fmt: skip
         if called in _NOT_READ:
             return
         before, self._in_error = self._in_error, self._in_error or called in _ERRORS
