@@ -122,7 +122,13 @@ def unreadable(*files: UnreadableFile, checked: int = 40) -> UnreadableFilesFind
         files=files,
         content_checked=checked,
         content_gone=sum(file.what in ("data", "deletes") for file in files),
+        commits=_adders(file for file in files if file.what in ("manifest", "data", "deletes")),
+        lists=_adders(file for file in files if file.what == "manifest-list"),
     )
+
+
+def _adders(files: Iterable[UnreadableFile]) -> tuple[SnapshotId, ...]:
+    return tuple(dict.fromkeys(file.snapshot_id for file in files if file.snapshot_id is not None))
 
 
 def repeats(*repeated: RepeatedCommit) -> DuplicateCommitsFinding:

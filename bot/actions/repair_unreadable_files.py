@@ -54,7 +54,7 @@ def lost_files(case: Case) -> LostFiles:
     files = {**by_chance, **found}
     also = (
         *(case.missing_files.commits if case.missing_files is not None else ()),
-        *((case.unreadable.added_by or ()) if case.unreadable is not None else ()),
+        *(case.unreadable.commits if case.unreadable is not None else ()),
     )
     known = (*(each.snapshot_id for each in files.values() if each.snapshot_id is not None), *also)
     return LostFiles(

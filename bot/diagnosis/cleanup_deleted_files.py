@@ -247,9 +247,7 @@ def _listing(case: Case) -> str:
 
 
 def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[UnreadableFile, ...]) -> Matches:
-    table, added_by = case.observation.table, found.added_by
-    named = tuple(dict.fromkeys(f.snapshot_id for f in gone if f.snapshot_id is not None))
-    commits = added_by if added_by is not None else named
+    table, commits = case.observation.table, found.commits
     kinds = ", ".join(
         f"{sum(1 for f in gone if f.what == k)} {k}" for k in _OF_THE_TABLE if any(f.what == k for f in gone)
     )
@@ -268,7 +266,7 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
     if older := [each for each in also if each not in commits]:
         reasons.append(f"Files of {', '.join(short(each) for each in older[:4])} are not on storage either.")
     last = _below(case, found, (*commits, *known))
-    reasons.append(_pin(found, last))
+    reasons.append(_pin(last))
     return Matches(
         headline=f"{counted(found.count, 'file')} of the table cannot be read, with {counted(found.rows, 'row')}.",
         reasons=tuple(reasons),
@@ -279,24 +277,14 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
 
 
 def _below(case: Case, found: UnreadableFilesFinding, commits: tuple[SnapshotId, ...]) -> SnapshotId | None:
-    """The newest snapshot below all of these commits whose own manifest list is there; None also where an older record
-    does not name all that is lost."""
-    broken = found.without_list
-    last = below_all(case, commits)
-    if last is None or found.added_by is None or broken is None:
-        return None
-    below = case.observation.table.ancestors(last)
-    return next((s.snapshot_id for s in below if s.snapshot_id not in broken), None)
+    """The newest snapshot below all of these commits whose own manifest list is there."""
+    below = case.observation.table.ancestors(below_all(case, commits))
+    return next((s.snapshot_id for s in below if s.snapshot_id not in found.lists), None)
 
 
-def _pin(found: UnreadableFilesFinding, last: SnapshotId | None) -> str:
+def _pin(last: SnapshotId | None) -> str:
     if last is not None:
         return f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
-    if found.added_by is None or found.without_list is None:
-        return (
-            f"The record names {len(found.files)} of {found.count} files: which snapshot lies below all of them is not "
-            "known. Collect unreadable_files again before readers are pinned."
-        )
     return "No listed snapshot lies below them, so no older state can be read either."
 
 

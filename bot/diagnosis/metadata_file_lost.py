@@ -110,24 +110,19 @@ def _unlisted(case: Case, found: UnreadableFilesFinding) -> Matches:
 
 
 def _many(found: UnreadableFilesFinding, named: int) -> str:
-    """Of how many snapshots, and whether the head is among them: the newest are named first, but for older records."""
-    if found.without_list is None:
-        return f"{named} snapshots and more are gone, and perhaps that of the head: the record does not name all"
+    """Of how many snapshots: the newest are named first, and the head is not among them."""
     more = " or more" if _is_cut(found) else ""
     return f"{named}{more} older snapshots are gone; the head can be read"
 
 
 def _broken(found: UnreadableFilesFinding | None) -> tuple[SnapshotId, ...]:
     """The snapshots whose manifest list is known to be gone, as far as they are named."""
-    if found is None:
-        return ()
-    named = (f.snapshot_id for f in found.files if f.what == "manifest-list")
-    return found.without_list or tuple(dict.fromkeys(each for each in named if each is not None))
+    return found.lists if found is not None else ()
 
 
 def _is_cut(found: UnreadableFilesFinding | None) -> bool:
     """Whether more manifest lists may be gone than are named."""
-    return found is not None and (found.without_list is None or len(found.without_list) >= COMMITS_TOLD)
+    return found is not None and len(found.lists) >= COMMITS_TOLD
 
 
 def _readable(case: Case, broken: tuple[SnapshotId, ...]) -> tuple[SnapshotId | None, str]:
@@ -136,10 +131,7 @@ def _readable(case: Case, broken: tuple[SnapshotId, ...]) -> tuple[SnapshotId | 
     first = next((s.snapshot_id for s in table.chain if s.snapshot_id not in broken), None)
     if first is None:
         return None, "No snapshot that is listed on main has its manifest list: none can be gone back to."
-    is_known = not _is_cut(case.unreadable)
-    if not is_known and case.unreadable is not None and case.unreadable.without_list is not None:
-        is_known = table.place_of(first) > table.place_of(broken[-1])
-    if not is_known:
+    if _is_cut(case.unreadable) and table.place_of(first) <= table.place_of(broken[-1]):
         return None, (
             "More manifest lists are gone than the record names: which snapshot still has its own is not known. "
             "Collect unreadable_files again, over a shorter window."

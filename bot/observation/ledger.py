@@ -35,8 +35,6 @@ class Sink(StrEnum):
 class SkipReason(StrEnum):
     """Why a checkpoint id between two commits of a run has no snapshot of its own (facts 2, step 2)."""
 
-    EMPTY = "empty"
-    """Of older records: as `NO_MANIFEST`, which says no more than was seen."""
     NO_MANIFEST = "without a manifest"
     """No Flink manifest of it is left, as of one without files: the sink commits only every so many of these."""
     MERGED = "merged"

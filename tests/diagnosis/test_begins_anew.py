@@ -206,11 +206,11 @@ def test_an_older_snapshot_without_its_manifest_list_leaves_the_head_readable() 
     assert found.what_to_do.startswith("restore these manifest lists")
 
 
-def without_lists(tale: Tale, checkpoints: range, *, named: int = 20, **told: object) -> Case:
+def without_lists(tale: Tale, checkpoints: range, *, named: int = 20) -> Case:
     """The manifest lists of these commits are gone; so many are named, the oldest first, as their paths are sorted."""
     lost = [gone(tale.at("a", each)) for each in checkpoints]
     lists = tuple(tale.at("a", each) for each in reversed(checkpoints))
-    found = unreadable(*lost[:named]).model_copy(update={"count": len(lost), "commits": (), "lists": lists, **told})
+    found = unreadable(*lost[:named]).model_copy(update={"count": len(lost), "commits": (), "lists": lists})
     return tale.looked_at(unreadable=found)
 
 
@@ -222,17 +222,6 @@ def test_a_manifest_list_that_is_not_named_is_gone_all_the_same() -> None:
 
     assert (Remedy.RESTORE_METADATA, tale.at("a", 5)) == (found.remedy, found.last_good)
     assert found.headline.startswith("The manifest list of the head")
-
-
-def test_an_older_record_that_does_not_name_all_names_no_snapshot_that_can_be_read() -> None:
-    """Nor does it say that the head can be."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 31))
-
-    found = mode.examine(without_lists(tale, range(6, 31), lists=None))
-
-    assert found.last_good is None
-    assert "perhaps that of the head" in found.headline
-    assert "is not known" in found.reasons[-1]
 
 
 def test_a_list_of_lost_manifest_lists_that_is_cut_tells_nothing_of_older_snapshots() -> None:

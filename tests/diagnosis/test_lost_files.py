@@ -56,14 +56,6 @@ def test_files_that_are_not_named_are_not_below_the_last_good_snapshot() -> None
     assert unlisted.last_good is None
 
 
-def test_a_record_that_names_some_files_only_names_no_last_good_snapshot() -> None:
-    """Older records do not tell of what commits the others are."""
-    found = f9.examine(more_than_are_named(Tale().flink_runs("a").commits("a", 1, 2, 3)))
-
-    assert found.last_good is None
-    assert "The record names 20 of 25 files" in found.reasons[-1]
-
-
 def test_lost_files_behind_many_lost_manifest_lists_are_not_excluded() -> None:
     """Metadata comes first among what is named, and may leave no place for the files."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)

@@ -118,13 +118,13 @@ def test_rolled_back_commits_leave_the_lane_hollow_and_dashed() -> None:
 def test_missing_checkpoints_and_readers_are_written_beside_their_commits() -> None:
     """Only what may be lost is marked; empty checkpoints are in the table."""
     read = ReadRun(consumer="revenue_daily", run_id="r", at=orders.NINE, snapshot_id=SnapshotId(5))
-    skipped = (gap(2, 3, SkipReason.LEAKED), gap(4, 4, SkipReason.EMPTY))
+    skipped = (gap(2, 3, SkipReason.LEAKED), gap(4, 4, SkipReason.NO_MANIFEST))
     told = drawn(ledger(commit(1), commit(5, parent=1, skipped=skipped, readers=(read,)),
                         trailing=(gap(6, 7, SkipReason.SKIPPED), gap(8, 8, SkipReason.PENDING))))  # fmt: skip
 
     shown = texts(told)
     assert {"2–3 leaked", "6–7 skipped", "read by revenue_daily"} <= {*shown}
-    assert not [text for text in shown if "empty" in text or "pending" in text]
+    assert not [text for text in shown if "manifest" in text or "pending" in text]
 
 
 def test_readers_that_nobody_could_ask_for_are_not_told_as_none() -> None:

@@ -63,7 +63,7 @@ def _is_wrong(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> bool:
 def _unreadable(case: Case) -> set[SnapshotId | None]:
     """Commits that added what cannot be read, as far as they are known."""
     found = case.unreadable
-    return {*(f.snapshot_id for f in found.files), *(found.added_by or ())} if found is not None else set()
+    return {*(f.snapshot_id for f in found.files), *found.commits} if found is not None else set()
 
 
 def _is_covered(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> bool:

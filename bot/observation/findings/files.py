@@ -168,32 +168,11 @@ class UnreadableFilesFinding(Record):
     """Data and delete files among those that were looked for."""
     content_gone: int = 0
     """Of these: not on storage at all."""
-    commits: tuple[SnapshotId, ...] | None = None
+    commits: tuple[SnapshotId, ...] = ()
     """That added the manifests, data and delete files among them, oldest first, at most `COMMITS_TOLD`; one that is no
-    longer listed comes before all others. None in records of older versions."""
-    lists: tuple[SnapshotId, ...] | None = None
-    """Whose manifest lists are among them, newest first, at most `COMMITS_TOLD`. None in records of older versions."""
-
-    @property
-    def added_by(self) -> tuple[SnapshotId, ...] | None:
-        """The oldest commits of the manifests, data and delete files among them, the very oldest first where the record
-        told it; None: older commits may be among the files that an older version did not name."""
-        if self.commits is not None:
-            return self.commits
-        named = (f.snapshot_id for f in self.files if f.what in ("manifest", "data", "deletes"))
-        return tuple(dict.fromkeys(each for each in named if each is not None)) if self._names_all else None
-
-    @property
-    def without_list(self) -> tuple[SnapshotId, ...] | None:
-        """The newest snapshots whose manifest list is gone; None: an older version did not name all."""
-        if self.lists is not None:
-            return self.lists
-        named = (f.snapshot_id for f in self.files if f.what == "manifest-list")
-        return tuple(dict.fromkeys(each for each in named if each is not None)) if self._names_all else None
-
-    @property
-    def _names_all(self) -> bool:
-        return self.count <= len(self.files)
+    longer listed comes before all others."""
+    lists: tuple[SnapshotId, ...] = ()
+    """Whose manifest lists are among them, newest first, at most `COMMITS_TOLD`."""
 
 
 class MissingFilesFinding(Record):
