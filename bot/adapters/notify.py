@@ -31,7 +31,7 @@ from bot.notices.forms import TAKES_NO_ANSWER, as_html, as_markdown, as_plain, h
 from bot.observation.errors import BadConfiguration, NotDelivered
 from bot.observation.readers import Address
 from bot.observation.record import Record, Utc
-from bot.ports.transports import DeliveryResult, NoticeDelivery
+from bot.ports import DeliveryResult, NoticeDelivery
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -10,7 +10,7 @@ from bot.bootstrap.watching import findings_of
 from bot.incident.setup import TableSetup
 from bot.observation.errors import BadConfiguration
 from bot.observation.readers import Consumer
-from bot.ports.transports import Transport
+from bot.ports import Transport
 from bot.service.diagnosing import OtherDoubts
 from bot.service.notices.dispatcher import NotificationDispatcher
 from bot.service.notices.late_readers import LateReaders

@@ -27,7 +27,7 @@ from bot.observation.looked import NotSeen, Seen
 from bot.observation.readers import Address, Consumer, FarRead, Kind, ReadRun
 from bot.observation.record import Record
 from bot.observation.table import TableState
-from bot.ports.transports import NoticeDelivery
+from bot.ports import NoticeDelivery
 from bot.service.notices.rules import refuse_false_comfort
 from bot.slack.blocks.notices import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut

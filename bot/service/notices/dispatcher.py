@@ -20,8 +20,7 @@ from bot.incident.journal import WATERLINE
 from bot.incident.notice import sending_key
 from bot.observation.errors import CouldNotKeep, CouldNotLook, JournalMoved, NotDelivered, Refused, UnknownIncident
 from bot.observation.ids import IncidentId
-from bot.ports import Clock
-from bot.ports.transports import DeliveryResult, NoticeDelivery, Transport
+from bot.ports import Clock, DeliveryResult, NoticeDelivery, Transport
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.proposals.outdated import overtaken, tried_or_ended
