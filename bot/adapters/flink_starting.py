@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
 import httpx
@@ -13,6 +13,7 @@ from bot.adapters.flink_http import FlinkHttp, polled, reason, trace_of
 from bot.adapters.http import Logins
 from bot.observation.errors import CouldNotLook, OutcomeUnknown
 from bot.observation.ids import JobId, short_job
+from bot.settings import JarStartSettings, SqlGatewayStartSettings
 
 
 def digest_of(declared: Mapping[str, object]) -> str:
@@ -62,25 +63,14 @@ class _Jars(BaseModel):
 class JarStart:
     """Runs a jar that was uploaded to the cluster: `POST /jars/:id/run`."""
 
-    def __init__(
-        self,
-        url: str,
-        jar_id: str,
-        *,
-        entry_class: str | None = None,
-        args: Sequence[str] = (),
-        parallelism: int | None = None,
-        properties: Mapping[str, str] | None = None,
-        limit_s: float = 90.0,
-        logins: Logins | None = None,
-    ) -> None:
-        self._http = FlinkHttp(url, "Flink REST", read_limit_s=limit_s, logins=logins)
-        self._jar_id = jar_id
-        self._args = tuple(args)
+    def __init__(self, url: str, start: JarStartSettings, logins: Logins | None = None) -> None:
+        self._http = FlinkHttp(url, "Flink REST", read_limit_s=start.timeout.total_seconds(), logins=logins)
+        self._jar_id = start.jar_id
+        self._args = start.args
         self._body: dict[str, object] = {
-            "entryClass": entry_class,
-            "parallelism": parallelism,
-            "flinkConfiguration": dict(properties or {}),
+            "entryClass": start.entry_class,
+            "parallelism": start.parallelism,
+            "flinkConfiguration": start.properties,
         }
 
     def close(self) -> None:
@@ -143,20 +133,11 @@ class SqlGatewayStart:
     Nothing is submitted before the last statement, so a failure of an earlier one is surely no start.
     """
 
-    def __init__(
-        self,
-        url: str,
-        statements: Sequence[str],
-        properties: Mapping[str, str],
-        *,
-        limit_s: float = 90.0,
-        logins: Logins | None = None,
-        poll_s: float = 0.1,
-    ) -> None:
-        self._http = FlinkHttp(url, "The SQL gateway", read_limit_s=limit_s, logins=logins)
-        self._statements = tuple(statements)
-        self._properties = dict(properties)
-        self._limit_s = limit_s
+    def __init__(self, start: SqlGatewayStartSettings, logins: Logins | None = None, *, poll_s: float = 0.1) -> None:
+        self._limit_s = start.timeout.total_seconds()
+        self._http = FlinkHttp(start.url, "The SQL gateway", read_limit_s=self._limit_s, logins=logins)
+        self._statements = start.statements
+        self._properties = start.properties
         self._poll_s = poll_s
 
     def close(self) -> None:

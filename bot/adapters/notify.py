@@ -20,7 +20,6 @@ from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Literal
 
 import httpx
 from pydantic import Field
@@ -32,6 +31,7 @@ from bot.observation.errors import BadConfiguration, NotDelivered
 from bot.observation.readers import Address
 from bot.observation.record import Record, Utc
 from bot.ports import DeliveryResult, NoticeDelivery
+from bot.settings import SmtpSettings
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -64,41 +64,28 @@ class NoticeFiles:
         return DeliveryResult(detail=f"Written to {path}.")
 
 
-Security = Literal["starttls", "tls", "none"]
 _TWICE = "Sending this was interrupted, so it may have come twice. It counts once."
 
 
 class Smtp:
     """One mail server. A connection a message: notices are rare, and a kept one is stale when it is needed."""
 
-    def __init__(
-        self,
-        host: str,
-        port: int,
-        sender: str,
-        *,
-        security: Security = "starttls",
-        login: tuple[str, str] | None = None,
-        limit_s: float = 20.0,
-    ) -> None:
-        """`login`: user and password. `limit_s`: of one try, however slowly the server answers."""
-        self._host = host
-        self._port = port
-        self._sender = sender
-        self._security = security
-        self._login = login
-        self._limit_s = limit_s
+    def __init__(self, settings: SmtpSettings, password: str = "") -> None:
+        """Its `timeout` is of one try, however slowly the server answers."""
+        self._settings = settings
+        self._password = password
 
     def send(self, outgoing: NoticeDelivery) -> DeliveryResult:
         """See the port. The Message-ID is the same for each try: mailboxes that know it keep one."""
-        message = mail_of(outgoing, self._sender)
+        host, port, limit_s = self._settings.host, self._settings.port, self._settings.timeout.total_seconds()
+        message = mail_of(outgoing, self._settings.sender)
         server: smtplib.SMTP = (
-            smtplib.SMTP_SSL(timeout=self._limit_s, context=ssl.create_default_context())
-            if self._security == "tls"
-            else smtplib.SMTP(timeout=self._limit_s)
+            smtplib.SMTP_SSL(timeout=limit_s, context=ssl.create_default_context())
+            if self._settings.security == "tls"
+            else smtplib.SMTP(timeout=limit_s)
         )
         is_begun = False
-        with _hung_up_after(self._limit_s, server):
+        with _hung_up_after(limit_s, server):
             try:
                 self._connect(server)
                 is_begun = True
@@ -110,27 +97,29 @@ class Smtp:
                 raise self._refused(outgoing, refused.smtp_code, refused.smtp_error) from refused
             except (smtplib.SMTPException, OSError) as error:
                 raise NotDelivered(
-                    f"The mail server {self._host}:{self._port} did not take it: {type(error).__name__}: {error}.",
+                    f"The mail server {host}:{port} did not take it: {type(error).__name__}: {error}.",
                     may_be_there=is_begun,
                 ) from error
             finally:
                 _left(server)
-        return DeliveryResult(detail=f"The mail server {self._host} took it, Message-ID {message['Message-ID']}.")
+        return DeliveryResult(detail=f"The mail server {host} took it, Message-ID {message['Message-ID']}.")
 
     def _connect(self, server: smtplib.SMTP) -> None:
-        server._host = self._host  # type: ignore[attr-defined]  # what a certificate is checked against
-        server.connect(self._host, self._port)
-        if self._security == "starttls":
+        to = self._settings
+        server._host = to.host  # type: ignore[attr-defined]  # what a certificate is checked against
+        server.connect(to.host, to.port)
+        if to.security == "starttls":
             server.starttls(context=ssl.create_default_context())
-        if self._login is not None:
-            server.login(*self._login)
+        if to.user is not None:
+            server.login(to.user, self._password)
 
     def _refused(self, outgoing: NoticeDelivery, code: int, said: bytes | str) -> NotDelivered:
         """5xx is for good, except where the server refuses us and not the message: somebody mends that."""
         text = said.decode(errors="replace") if isinstance(said, bytes) else said
+        server = f"{self._settings.host}:{self._settings.port}"
         is_final = 500 <= code < 600 and code not in {530, 534, 535, 538}
         return NotDelivered(
-            f"The mail server {self._host}:{self._port} refused it for {outgoing.address.to}: {code} {text}.",
+            f"The mail server {server} refused it for {outgoing.address.to}: {code} {text}.",
             is_final=is_final,
         )
 

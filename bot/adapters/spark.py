@@ -16,7 +16,6 @@ from bot.adapters.spark_session import (
     ANSWER_TIMEOUT_S,
     IDLE_AFTER_S,
     TROUBLE,
-    RemoteSpark,
     SparkConnection,
     first_line,
     silent,
@@ -26,6 +25,7 @@ from bot.evidence import TaskModule
 from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
 from bot.observation.evidence import Answer, Ask, Progress, Task
 from bot.observation.table import TableState
+from bot.settings import SparkSettings
 from spark_tasks._support.damaged import first_damaged
 from spark_tasks._support.kafka import topic_trouble
 from spark_tasks._support.manifest_entries import stored_entries
@@ -242,7 +242,7 @@ class SparkEvidenceRunner:
     def __init__(
         self,
         modules: Mapping[str, TaskModule],
-        where: EmbeddedSpark | RemoteSpark | str,
+        where: EmbeddedSpark | SparkSettings | str,
         *,
         time_limit: timedelta = timedelta(minutes=10),
         answer_timeout: timedelta = timedelta(seconds=ANSWER_TIMEOUT_S),

@@ -14,7 +14,6 @@ import warnings
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from copy import copy
-from pathlib import Path
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -28,8 +27,8 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
 from bot.adapters.spark_storage import AccessOf, Storage, bucket_conf, has_keys, keys_told, storage_of
 from bot.observation.errors import EvidenceFailed
-from bot.observation.record import Record
 from bot.observation.table import TableState
+from bot.settings import SparkSettings
 
 warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
 """Said beside the error that says it better, and by background clean-up after a server's death."""
@@ -79,25 +78,10 @@ collects it and under a lock that every query needs, until what all sessions hav
 thread is the one by which gRPC signs requests, nothing goes on for ever (seen once in some dozen test runs)."""
 
 
-class RemoteSpark(Record):
-    """A Spark Connect server of somebody else, and what it asks for."""
-
-    url: str
-    """`sc://host:port`, with PySpark's parameters after `/;`."""
-    token_file: Path | None = None
-    token_command: tuple[str, ...] = ()
-    """Prints a token; run again when the last one is older than `token_ttl_s`."""
-    token_ttl_s: float = 300.0
-    tls: bool | None = None
-    """None: as the address says (`use_ssl=true`), and where a token or a CA is named for another host."""
-    ca_file: Path | None = None
-    headers: dict[str, str] = {}
-
-
 class _Token:
     """The newest bearer token. Safe from several threads."""
 
-    def __init__(self, wanted: RemoteSpark, of_address: str | None) -> None:
+    def __init__(self, wanted: SparkSettings, of_address: str | None) -> None:
         self._wanted = wanted
         self._lock = threading.Lock()
         self._said, self._at = of_address, -math.inf
@@ -108,7 +92,8 @@ class _Token:
             if self._wanted.token_file is not None:
                 return self._wanted.token_file.read_text(encoding="utf-8").strip()
             with self._lock:
-                if self._wanted.token_command and time.monotonic() - self._at > self._wanted.token_ttl_s:
+                age_s = time.monotonic() - self._at
+                if self._wanted.token_command and age_s > self._wanted.token_lifetime.total_seconds():
                     done = subprocess.run(
                         self._wanted.token_command, capture_output=True, text=True, timeout=_TOKEN_WITHIN_S, check=True
                     )
@@ -236,11 +221,9 @@ class _Calls(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
 class _Channel(DefaultChannelBuilder):
     """As PySpark's own, with our calls, and with TLS as the settings say: PySpark has it with every token."""
 
-    def __init__(self, wanted: RemoteSpark, url: str, within_s: float) -> None:
+    def __init__(self, wanted: SparkSettings, url: str, within_s: float) -> None:
         super().__init__(url)
         self._wanted = wanted
-        for name, value in wanted.headers.items():
-            self.set(name.lower(), value)
         self.calls = _Calls(within_s, _Token(wanted, self.token))
         self.add_interceptor(self.calls)
 
@@ -277,14 +260,15 @@ class SparkConnection:
 
     def __init__(
         self,
-        where: EmbeddedSpark | RemoteSpark | str,
+        where: EmbeddedSpark | SparkSettings | str,
         access_of: AccessOf | None = None,
         *,
         answer_timeout_s: float = ANSWER_TIMEOUT_S,
         idle_after_s: float = IDLE_AFTER_S,
     ) -> None:
-        """`access_of`: what the catalog vends for a table; the embedded server reads the table's storage with it."""
-        self._where = RemoteSpark(url=where) if isinstance(where, str) else where
+        """`where`: how to start the embedded server, or the settings or the address of a remote one. `access_of`: what
+        the catalog vends for a table; the embedded server reads the table's storage with it."""
+        self._where = SparkSettings(remote=where) if isinstance(where, str) else where
         self._access_of = access_of
         self._within_s = answer_timeout_s
         self._idle_after_s = idle_after_s
@@ -326,7 +310,7 @@ class SparkConnection:
         if held is not None and not held.calls.answers():
             if held.calls.is_silent:
                 self._discard()
-                if isinstance(self._where, RemoteSpark):
+                if isinstance(self._where, SparkSettings):
                     raise silent(self._within_s)
                 self._start(is_given_up, table)
             held = None
@@ -401,7 +385,7 @@ class SparkConnection:
         """Release the session and stop an embedded server. Safe to repeat. What waits for Spark ends at once."""
         self._closed.set()
         for calls in list(self._calls):
-            if isinstance(self._where, RemoteSpark):
+            if isinstance(self._where, SparkSettings):
                 calls.release()
             else:
                 calls.abort()
@@ -427,8 +411,8 @@ class SparkConnection:
     @property
     def _url(self) -> str:
         """Of what was reached last."""
-        if isinstance(self._where, RemoteSpark):
-            return self._where.url
+        if isinstance(self._where, SparkSettings):
+            return self._where.remote or ""
         return self._server.url if self._server is not None else ""
 
     def _start(self, is_given_up: Callable[[], bool], table: TableState | None) -> None:
@@ -445,12 +429,12 @@ class SparkConnection:
 
     def _is_there(self) -> bool:
         """Of a remote server its sessions tell."""
-        return isinstance(self._where, RemoteSpark) or (self._server is not None and self._server.is_alive)
+        return isinstance(self._where, SparkSettings) or (self._server is not None and self._server.is_alive)
 
     def _opened(self, url: str, *, is_interpreted: bool = False) -> _Open:
         if isinstance(self._where, EmbeddedSpark):
             slots = self._where.cores if self._server is None else self._server.slots
-            retries, listing_tasks, wanted = _RETRIES["embedded"], slots, RemoteSpark(url=url)
+            retries, listing_tasks, wanted = _RETRIES["embedded"], slots, SparkSettings()
         else:
             retries, listing_tasks, wanted = _RETRIES["remote"], _LISTING_TASKS, self._where
             _reachable(url)
@@ -481,7 +465,7 @@ def open_session(
     """A new session, in UTC, that is to be stopped and never collected. Raises EvidenceFailed.
 
     `is_interpreted`: no query is compiled; a server that does not let this be set answers as well, only later."""
-    channel = _Channel(RemoteSpark(url=url), url, ANSWER_TIMEOUT_S)
+    channel = _Channel(SparkSettings(), url, ANSWER_TIMEOUT_S)
     return _opened(channel, url, retries, listing_tasks, is_interpreted=is_interpreted).session
 
 

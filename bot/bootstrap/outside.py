@@ -22,7 +22,6 @@ from bot.adapters.lineage import Marquez, NoLineage, OpenLineageFile
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drivers_of, spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark
-from bot.adapters.spark_session import RemoteSpark
 from bot.adapters.spark_storage import AccessOf
 from bot.adapters.table_files import FolderOfTable
 from bot.evidence import find_tasks
@@ -141,18 +140,9 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
         keeps_classes=True,
     )
     address = os.environ.get("SPARK_REMOTE") or spark.remote
-    remote = address and RemoteSpark(
-        url=address,
-        token_file=spark.token_file,
-        token_command=spark.token_command,
-        token_ttl_s=spark.token_lifetime.total_seconds(),
-        tls=spark.tls,
-        ca_file=spark.ca_file,
-        headers=spark.headers,
-    )
     return SparkEvidenceRunner(
         find_tasks(spark_tasks),
-        remote or embedded,
+        spark.model_copy(update={"remote": address}) if address else embedded,
         time_limit=spark.limit,
         answer_timeout=spark.answer_timeout,
         idle_after=spark.idle_after,
@@ -163,24 +153,9 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
 def _starter(job: JobSettings, logins: Logins | None) -> Starter | None:
     match job.start:
         case SqlGatewayStartSettings() as start:
-            return SqlGatewayStart(
-                start.url,
-                start.statements,
-                start.properties,
-                limit_s=start.timeout.total_seconds(),
-                logins=logins,
-            )
+            return SqlGatewayStart(start, logins)
         case JarStartSettings() as start:
-            return JarStart(
-                job.flink,
-                start.jar_id,
-                entry_class=start.entry_class,
-                args=start.args,
-                parallelism=start.parallelism,
-                properties=start.properties,
-                limit_s=start.timeout.total_seconds(),
-                logins=logins,
-            )
+            return JarStart(job.flink, start, logins)
         case OperatorStartSettings() | None:
             return None
 

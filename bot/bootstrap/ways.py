@@ -41,14 +41,7 @@ def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Tra
     found: dict[str, Transport] = {"file": NoticeFiles()}
     smtp = settings.notices.smtp
     if smtp is not None:
-        found["email"] = Smtp(
-            smtp.host,
-            smtp.port,
-            smtp.sender,
-            security=smtp.security,
-            login=_login(smtp.user, secrets),
-            limit_s=smtp.timeout.total_seconds(),
-        )
+        found["email"] = Smtp(smtp, _password_of(smtp.user, secrets))
     if secrets.waterline_webhook_secret is not None:
         keys = secrets_in(secrets.waterline_webhook_secret.get_secret_value())
         found["webhook"] = Webhook(keys, Consumer.hooks_of(consumers), logins=Logins(settings.logins))
@@ -74,13 +67,13 @@ def refuse_missing_ways(settings: Settings, setups: Iterable[TableSetup]) -> Non
                 )
 
 
-def _login(user: str | None, secrets: NoticeSecrets) -> tuple[str, str] | None:
+def _password_of(user: str | None, secrets: NoticeSecrets) -> str:
     if user is None:
-        return None
+        return ""
     if secrets.waterline_smtp_password is None:
         raise BadConfiguration(
             "The mail server cannot be logged in to.",
             f"Expected WATERLINE_SMTP_PASSWORD in the environment, for {user}; found it not set.",
             "Set it where the bot is started, or name a file with it (…_FILE).",
         )
-    return user, secrets.waterline_smtp_password.get_secret_value()
+    return secrets.waterline_smtp_password.get_secret_value()

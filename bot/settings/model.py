@@ -45,7 +45,8 @@ class SparkSettings(Record):
     remote: str | None = Field(
         default=None,
         pattern=r"^sc://",
-        description="Spark Connect address. Without it, Waterline starts a local Spark.",
+        description="Spark Connect address, with PySpark's parameters and further headers after `/;`. Without it, "
+        "Waterline starts a local Spark.",
         examples=["sc://spark-connect:15002"],
     )
     token_file: Path | None = Field(
@@ -75,11 +76,6 @@ class SparkSettings(Record):
         description="Certificate authority of the Spark Connect server, if the system does not know it. "
         "Relative to this file.",
         examples=["/etc/waterline/spark-ca.pem"],
-    )
-    headers: dict[str, str] = Field(
-        default={},
-        description="More headers of each call to the Spark Connect server.",
-        examples=[{"x-databricks-cluster-id": "0123-456789-abcdefgh"}],
     )
     answer_timeout: timedelta = Field(
         default=timedelta(seconds=30),

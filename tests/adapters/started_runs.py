@@ -8,6 +8,7 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart, SqlGatewayStart
+from bot.settings import JarStartSettings, SqlGatewayStartSettings
 from tests.adapters.flink_wire import F21, RUN_21, PassingTime, Wire, body
 
 JOB = "orders-to-iceberg"
@@ -17,6 +18,24 @@ DETAIL = f"GET /jobs/{RUN_21}"
 UNKNOWN = (404, {"errors": ["Job not found"]})
 SESSION = "/v1/sessions/s1"
 RUN_JAR = "POST /jars/orders.jar/run"
+ORDERS_JAR = JarStartSettings(
+    kind="jar",
+    jar_id="orders.jar",
+    entry_class="com.acme.Orders",
+    args=("--table", "t"),
+    timeout=timedelta(seconds=30),
+)
+
+
+def statements_at(url: str) -> SqlGatewayStartSettings:
+    """As a gateway at this address gets them."""
+    return SqlGatewayStartSettings(
+        kind="sql-gateway",
+        url=url,
+        statements=(CREATE, INSERT),
+        properties={"pipeline.name": JOB},
+        timeout=timedelta(seconds=30),
+    )
 
 
 @pytest.fixture
@@ -43,7 +62,7 @@ def by_gateway(wire: Wire, closing: ExitStack, passing_time: PassingTime) -> Fli
         wire.says(f"GET {SESSION}/operations/{operation}/result/0", {"resultType": "PAYLOAD"})
     wire.says(f"DELETE {SESSION}", {"status": "CLOSED"})
     wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
-    gateway = SqlGatewayStart(wire.url, (CREATE, INSERT), {"pipeline.name": JOB}, limit_s=30, poll_s=1)
+    gateway = SqlGatewayStart(statements_at(wire.url), poll_s=1)
     return starting(wire, closing, gateway)
 
 
@@ -52,7 +71,7 @@ def by_jar(wire: Wire, closing: ExitStack, passing_time: PassingTime) -> FlinkRe
     """Starts an uploaded jar."""
     wire.says(RUN_JAR, {"jobid": RUN_21})
     wire.says(DETAIL, UNKNOWN, UNKNOWN, body(F21, "job"))
-    jar = JarStart(wire.url, "orders.jar", entry_class="com.acme.Orders", args=("--table", "t"), limit_s=30)
+    jar = JarStart(wire.url, ORDERS_JAR)
     return starting(wire, closing, jar)
 
 

@@ -18,6 +18,7 @@ from tests.adapters.started_runs import (
     DETAIL,
     INSERT,
     JOB,
+    ORDERS_JAR,
     PATH,
     RUN_JAR,
     SESSION,
@@ -27,6 +28,7 @@ from tests.adapters.started_runs import (
     closing,
     fails,
     starting,
+    statements_at,
 )
 
 __all__ = ["by_gateway", "by_jar", "closing"]
@@ -184,7 +186,7 @@ def test_a_run_that_never_shows_is_unknown(wire: Wire, by_jar: FlinkRest) -> Non
 
 def test_a_gateway_that_is_down_started_nothing(wire: Wire, closing: ExitStack) -> None:
     """Surely not submitted, so it may be executed again."""
-    adapter = starting(wire, closing, SqlGatewayStart(unused_address(), (CREATE, INSERT), {}))
+    adapter = starting(wire, closing, SqlGatewayStart(statements_at(unused_address())))
 
     with pytest.raises(CouldNotLook, match="SQL gateway"):
         adapter.start(JOB, PATH, RUN_21)
@@ -227,14 +229,14 @@ def test_a_job_that_only_people_can_start_is_told_so(wire: Wire, closing: ExitSt
 URL = "http://127.0.0.1:9"
 
 
-def jar(jar_id: str = "orders.jar", **otherwise: object) -> Starter:
+def jar(**otherwise: object) -> Starter:
     """An uploaded jar as it may be declared."""
-    return JarStart(URL, jar_id, **{"entry_class": "com.acme.Orders", "args": ("--table", "t"), **otherwise})  # type: ignore[arg-type]
+    return JarStart(URL, ORDERS_JAR.model_copy(update=otherwise))
 
 
-def sql(statements: tuple[str, ...] = ("CREATE", "INSERT"), **otherwise: object) -> Starter:
+def sql(**otherwise: object) -> Starter:
     """Statements as they may be declared."""
-    return SqlGatewayStart(URL, statements, otherwise.pop("properties", {"pipeline.name": "orders"}), **otherwise)  # type: ignore[arg-type]
+    return SqlGatewayStart(statements_at(URL).model_copy(update=otherwise))
 
 
 @pytest.mark.parametrize(

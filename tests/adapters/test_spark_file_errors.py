@@ -5,8 +5,9 @@ from pyspark.sql.connect.proto.base_pb2 import ExecutePlanRequest, ReleaseExecut
 from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceStub
 
 from bot.adapters.spark import file_trouble
-from bot.adapters.spark_session import RemoteSpark, _Channel
+from bot.adapters.spark_session import _Channel
 from bot.observation.errors import FileDamaged, FileNotOpened
+from bot.settings import SparkSettings
 
 WHERE = "Encountered error while reading file s3a://lake/orders/a%20b%253A.parquet."
 
@@ -38,7 +39,7 @@ def test_the_way_to_the_storage_says_nothing_of_the_file(cause: str) -> None:
 def test_a_call_on_a_closed_channel_is_an_error_and_not_the_end_of_the_process() -> None:
     """PySpark releases what it read on threads of its own; without the mend grpcio ends the process here."""
     url = "sc://127.0.0.1:1"
-    channel = _Channel(RemoteSpark(url=url), url, within_s=1).toChannel()
+    channel = _Channel(SparkSettings(), url, within_s=1).toChannel()
     stub = SparkConnectServiceStub(channel)
     channel.close()
 

@@ -21,6 +21,7 @@ from bot.adapters.journal_sql import Store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.bootstrap.content import CONTENT
 from bot.evidence import find_tasks
+from bot.settings import JarStartSettings
 from tests.chaos.flink_process import JAR
 from tests.chaos.parent import end_with_parent
 from tests.slack.little_bot import LittleBot
@@ -32,7 +33,9 @@ class RestCluster(FlinkRest):
     """The real client; its savepoints lie in the folder."""
 
     def __init__(self, folder: Path, url: str) -> None:
-        super().__init__(url, starter=JarStart(url, JAR), poll_every=timedelta(milliseconds=50))
+        super().__init__(
+            url, starter=JarStart(url, JarStartSettings(kind="jar", jar_id=JAR)), poll_every=timedelta(milliseconds=50)
+        )
         self.savepoints = folder / "savepoints"
 
 

@@ -13,10 +13,11 @@ import pytest
 
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
-from bot.adapters.spark_session import RemoteSpark, SparkConnection
+from bot.adapters.spark_session import SparkConnection
 from bot.evidence import TaskModule
 from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
 from bot.observation.evidence import Ask
+from bot.settings import SparkSettings
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
 from tests.slack.people import eventually
 
@@ -166,7 +167,7 @@ def test_a_token_is_had_anew_from_its_command(server: SparkServer, tmp_path: Pat
     address, _, token = server.url.partition("/;token=")
     file = tmp_path / "token"
     file.write_text("expired")
-    remote = RemoteSpark(url=address, token_command=("cat", str(file)), token_ttl_s=0)
+    remote = SparkSettings(remote=address, token_command=("cat", str(file)), token_lifetime=timedelta(milliseconds=1))
     connection = SparkConnection(remote)
     with pytest.raises(EvidenceFailed, match="refused the token"):
         connection.session()

@@ -19,7 +19,7 @@ from bot.service.proposals.retrying import Retrying
 from tests import orders_table as orders
 from tests.incidents import Story
 from tests.telling.killed_dispatcher import deliver_due
-from tests.telling.receivers import Hook, Mailbox, hook, mailbox
+from tests.telling.receivers import Hook, Mailbox, hook, mail_server, mailbox
 
 SECRETS = (b"x" * 32, b"y" * 32)
 TEXT = (
@@ -77,7 +77,7 @@ class Scene:
         """One process's; `is_up` False: the mail server is not there."""
         store = IncidentStore(journal or self.story.journal, self.clock)
         port = self.box.port if is_up else 9
-        smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=60)
+        smtp = Smtp(mail_server(port))
         carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
         return NotificationDispatcher(store, carriers, self.clock, lambda: True, OtherDoubts(store, None))
 

@@ -9,6 +9,7 @@ from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.dispatcher import NotificationDispatcher
 from tests.power_cut import PowerCut, killed
+from tests.telling.receivers import mail_server
 
 SECRET = b"z" * 32
 
@@ -36,7 +37,7 @@ def is_killed_while_it_delivers(url: str, port: int, incident: str, at: datetime
 def _deliver(url: str, port: int, incident: str, at: datetime, cut: int) -> None:
     clock = _Still(at)
     store = IncidentStore(PowerCut(open_store(url).journal, cut), clock)  # type: ignore[arg-type]
-    smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=60)
+    smtp = Smtp(mail_server(port))
     carriers = {"email": smtp, "webhook": Webhook((SECRET,)), "file": NoticeFiles()}
     dispatcher = NotificationDispatcher(store, carriers, clock, lambda: True, OtherDoubts(store, None))
     deliver_due(dispatcher, IncidentId(incident))

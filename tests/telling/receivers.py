@@ -6,12 +6,26 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from bot.settings import SmtpSettings
+
+
+def mail_server(port: int, limit_s: float = 60) -> SmtpSettings:
+    """One on loopback, which takes mails without a login."""
+    return SmtpSettings(
+        host="127.0.0.1",
+        port=port,
+        sender="waterline@acme.example",
+        security="none",
+        timeout=timedelta(seconds=limit_s),
+    )
 
 
 class Mailbox:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.notify import Security, Smtp
+from bot.adapters.notify import Smtp
 from bot.incident.delivery import DeliveryView
 from bot.incident.entries import IncidentClosed, NoticeEnded, NoticeQueued, NoticeRetried, WaterlineMoved
 from bot.incident.notice import Notice, sending_key
@@ -19,6 +19,7 @@ from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene, retrying_of
 from tests.telling.killed_dispatcher import deliver_due, is_killed_while_it_delivers
+from tests.telling.receivers import mail_server
 
 
 def test_a_mail_says_in_text_and_html_what_slack_says(scene: Scene) -> None:
@@ -85,14 +86,12 @@ def test_a_webhook_is_not_led_elsewhere(scene: Scene, status: int) -> None:
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
-def test_no_password_is_sent_without_encryption(scene: Scene, security: Security) -> None:
+def test_no_password_is_sent_without_encryption(scene: Scene, security: str) -> None:
     """A mail server that cannot encrypt, or somebody in its place, gets neither password nor notice."""
     key = scene.queues(scene.mail())
     dispatcher = scene.dispatcher()
     dispatcher._carriers = {
-        "email": Smtp(
-            "127.0.0.1", scene.box.port, "w@acme.example", security=security, login=("w", "hunter22"), limit_s=60
-        )
+        "email": Smtp(mail_server(scene.box.port).model_copy(update={"security": security, "user": "w"}), "hunter22")
     }
 
     deliver_due(dispatcher, scene.story.id)

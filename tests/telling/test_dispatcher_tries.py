@@ -30,7 +30,7 @@ from bot.slack.blocks.texts import held_message, place, sending_view
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene
 from tests.telling.killed_dispatcher import deliver_due
-from tests.telling.receivers import dripping
+from tests.telling.receivers import dripping, mail_server
 
 
 class Leaving:
@@ -175,7 +175,7 @@ def test_a_mail_server_that_drips_its_greeting_holds_nothing_up(scene: Scene) ->
     dispatcher = scene.dispatcher()
     with dripping(b"220-", is_first=True) as url:
         port = urlsplit(url).port or 0
-        dispatcher._carriers = {"email": Smtp("127.0.0.1", port, "w@acme.example", security="none", limit_s=0.4)}
+        dispatcher._carriers = {"email": Smtp(mail_server(port, limit_s=0.4))}
         began = time.monotonic()
         deliver_due(dispatcher, scene.story.id)
 
