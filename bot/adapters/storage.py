@@ -1,34 +1,14 @@
 """Files by their paths (local, s3, gs, abfs, hdfs): opened with pyarrow's filesystems, or as a table's catalog says."""
 
-import io
 import os
 import re
-import struct
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from itertools import islice
-from typing import cast
 from urllib.parse import urlsplit
 
 from pyarrow import ArrowException
 from pyarrow.fs import FileSystem, S3FileSystem
-from pyiceberg.avro.file import AvroFile
-from pyiceberg.exceptions import ResolveError
-from pyiceberg.io import InputFile, InputStream
 from pyiceberg.io.pyarrow import PyArrowFileIO
-from pyiceberg.manifest import (
-    DEFAULT_READ_VERSION,
-    MANIFEST_ENTRY_SCHEMAS,
-    DataFile,
-    DataFileContent,
-    FileFormat,
-    ManifestEntry,
-    ManifestEntryStatus,
-    ManifestFile,
-    read_manifest_list,
-)
 from pyiceberg.typedef import Properties
 
 from bot.observation.ids import TableName
@@ -140,60 +120,3 @@ def opened_with(properties: Properties, path: str) -> tuple[FileSystem, str]:
 @lru_cache(maxsize=32)
 def _of_catalog(properties: tuple[tuple[str, str], ...], scheme: str, host: str) -> FileSystem:
     return PyArrowFileIO(dict(properties)).fs_by_scheme(scheme, host)
-
-
-_TROUBLE = (
-    KeyError, IndexError, TypeError, AttributeError, AssertionError, EOFError, OverflowError, MemoryError,
-    SystemError, struct.error, zlib.error, ResolveError,
-)  # fmt: skip
-"""What PyIceberg raises beside ValueError where an Avro file is cut off or is none."""
-
-
-class _KeptFile(InputFile):
-    def __init__(self, location: str, content: bytes) -> None:
-        super().__init__(location)
-        self._content = content
-
-    def __len__(self) -> int:
-        return len(self._content)
-
-    def exists(self) -> bool:
-        return True
-
-    def open(self, seekable: bool = True) -> InputStream:  # noqa: ARG002 - the signature is PyIceberg's
-        return cast(InputStream, io.BytesIO(self._content))
-
-
-def head_of(content: bytes) -> dict[str, str]:
-    """What an Avro file says of itself before its first entry; its beginning is enough. Raises ValueError."""
-    with _as_value_error(), AvroFile[ManifestEntry](_KeptFile("kept", content)) as file:
-        return dict(file.header.meta)
-
-
-def added_in(content: bytes, most: int) -> DataFile | None:
-    """The first data file that a manifest adds, among its first `most` entries. Raises ValueError."""
-    manifest = AvroFile[ManifestEntry](
-        _KeptFile("kept", content),
-        MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
-        read_types={-1: ManifestEntry, 2: DataFile},
-        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
-    )
-    with _as_value_error(), manifest as entries:
-        for entry in islice(entries, most):
-            if entry.status is ManifestEntryStatus.ADDED and entry.data_file.content is DataFileContent.DATA:
-                return entry.data_file
-    return None
-
-
-def manifests_in(path: str, content: bytes) -> list[ManifestFile]:
-    """The manifests that a manifest list names. Raises ValueError for anything else."""
-    with _as_value_error():
-        return list(read_manifest_list(_KeptFile(path, content)))
-
-
-@contextmanager
-def _as_value_error() -> Iterator[None]:
-    try:
-        yield
-    except _TROUBLE as error:
-        raise ValueError(f"{type(error).__name__}: {error}") from error

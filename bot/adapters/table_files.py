@@ -6,116 +6,120 @@ Flink's manifests carry schema and partition spec in their Avro header; Iceberg'
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+import struct
+import zlib
 from datetime import UTC
+from itertools import islice
 from typing import Literal
 
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
+from pyiceberg.avro.file import AvroFile
 from pyiceberg.exceptions import ResolveError
-from pyiceberg.io.pyarrow import pyarrow_to_schema
-from pyiceberg.manifest import DataFile, FileFormat, ManifestContent
+from pyiceberg.io import InputFile
+from pyiceberg.io.pyarrow import PyArrowFile, pyarrow_to_schema
+from pyiceberg.manifest import (
+    DEFAULT_READ_VERSION,
+    MANIFEST_ENTRY_SCHEMAS,
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+)
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 
+from bot.adapters.iceberg.format_v3 import manifests_of
 from bot.adapters.iceberg.streaming_metadata import columns_of, fields_of
-from bot.adapters.storage import Opened, TableStorage, added_in, address, head_of, in_a_line, manifests_in
+from bot.adapters.storage import Opened, TableStorage, address, in_a_line
 from bot.observation.errors import CouldNotLook
 from bot.observation.flink import FlinkManifest, folder_of_manifests
 from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
 from bot.observation.table import Snapshot, TableState
 from bot.observation.written import LOOK_YOURSELF, WriterSource, WrittenSchema
 
-_LARGEST_MANIFEST = 8 * 1024 * 1024
 _ENTRIES_READ = 2_000
 _FOOTER_KEY = b"iceberg.schema"
-TROUBLE = (OSError, ArrowException, ValueError, KeyError, ResolveError)
+TROUBLE = (
+    OSError, ArrowException, ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError, EOFError,
+    OverflowError, MemoryError, SystemError, struct.error, zlib.error, ResolveError,
+)  # fmt: skip
+"""What pyarrow raises, and PyIceberg where an Avro file is cut off or is none."""
 
 
-@dataclass(frozen=True)
-class _Told:
-    """What one file said, in Iceberg's own JSON."""
-
-    told_by: Literal["pending-manifest", "pending-files", "committed-files"]
-    path: str
-    """The manifest that was read, or that names the data file: the path of a data file may hold values of rows."""
-    table_schema: str
-    spec_id: int
-    spec: str | None = None
-    """Its fields; None where only its id is told."""
-
-    def of(self, source: WriterSource) -> WrittenSchema:
-        """The same in the domain's words. Raises ValueError for a schema that cannot be understood."""
-        schema = Schema.model_validate_json(self.table_schema)
-        partitioning = None
-        if self.spec is not None:
-            spec = PartitionSpec.model_validate({"spec-id": self.spec_id, "fields": json.loads(self.spec)})
-            partitioning = fields_of(spec, schema)
-        return WrittenSchema(
-            job_id=source.job_id,
-            checkpoint_id=source.checkpoint_id,
-            restore_point=source.restore_point,
-            told_by=self.told_by,
-            path=self.path,
-            schema_id=json.loads(self.table_schema).get("schema-id"),
-            columns=columns_of(schema),
-            spec_id=self.spec_id,
-            partitioning=partitioning,
-        )
-
-
-def _told_at(source: WriterSource, opened: Opened) -> _Told:
-    """The first of the source's files that tells it. Raises one of TROUBLE; FileNotFoundError where all are gone.
+def _written(source: WriterSource, opened: Opened) -> WrittenSchema:
+    """By the first of the source's files that tells it. Raises one of TROUBLE; FileNotFoundError where all are gone.
 
     Cost: a pending manifest, or one manifest list and one manifest; and the footer of one data file.
     """
     if source.commit is not None:
-        return _of_commit(source.commit, opened)
+        return _of_commit(source, source.commit, opened)
     trouble: Exception = FileNotFoundError("no manifest that the state names is there")
     for path in source.pending:
         try:
-            return _of_manifest(path, opened)
+            return _of_manifest(source, path, opened)
         except TROUBLE as error:
             trouble = error
     raise trouble
 
 
-def _of_manifest(path: str, opened: Opened) -> _Told:
-    content = _read(path, opened)
-    head = head_of(content)
-    spec_id, spec = int(head["partition-spec-id"]), head["partition-spec"]
-    try:
-        file = added_in(content, _ENTRIES_READ)
-        if file is not None:
-            return _Told("pending-files", path, _schema_in(file, opened), spec_id, spec)
-    except TROUBLE:
-        pass  # its own word is next best, and says of itself what it is
-    return _Told("pending-manifest", path, head["schema"], spec_id, spec)
+def _of_manifest(source: WriterSource, path: str, opened: Opened) -> WrittenSchema:
+    with _manifest_at(path, opened) as manifest:
+        head = manifest.header.meta
+        spec_id = int(head["partition-spec-id"])
+        spec = PartitionSpec.model_validate({"spec-id": spec_id, "fields": json.loads(head["partition-spec"])})
+        try:
+            file = _added_in(manifest)
+            if file is not None:
+                return _schema_told(source, "pending-files", path, _schema_in(file, opened), spec_id, spec)
+        except TROUBLE:
+            pass  # its own word is next best, and says of itself what it is
+        return _schema_told(source, "pending-manifest", path, head["schema"], spec_id, spec)
 
 
-def _of_commit(commit: Snapshot, opened: Opened) -> _Told:
-    for manifest in manifests_in(commit.manifest_list, _read(commit.manifest_list, opened)):
-        is_own = manifest.added_snapshot_id == commit.snapshot_id and manifest.content == ManifestContent.DATA
-        if not is_own or manifest.added_files_count == 0:
+def _of_commit(source: WriterSource, commit: Snapshot, opened: Opened) -> WrittenSchema:
+    for listed in manifests_of(_file_at(commit.manifest_list, opened), DEFAULT_READ_VERSION):
+        is_own = listed.added_snapshot_id == commit.snapshot_id and listed.content == ManifestContent.DATA
+        if not is_own or listed.added_files_count == 0:
             continue
-        file = added_in(_read(manifest.manifest_path, opened), _ENTRIES_READ)
+        with _manifest_at(listed.manifest_path, opened) as manifest:
+            file = _added_in(manifest)
         if file is not None:
             schema = _schema_in(file, opened)
-            return _Told("committed-files", manifest.manifest_path, schema, manifest.partition_spec_id)
+            return _schema_told(source, "committed-files", listed.manifest_path, schema, listed.partition_spec_id)
     raise ValueError(f"the manifests of {commit.snapshot_id} name no data file that it added")
 
 
-def _schema_in(file: DataFile, opened: Opened) -> str:
-    reading = _READING.get(file.file_format)
-    if reading is None:
-        raise ValueError(f"a file in {file.file_format.value} does not tell its writer's schema")
-    return reading(file.file_path, opened)
-
-
-def _in_footer(path: str, opened: Opened) -> str:
+def _file_at(path: str, opened: Opened) -> InputFile:
     files, bare = opened(path)
+    return PyArrowFile(path, bare, files)
+
+
+def _manifest_at(path: str, opened: Opened) -> AvroFile[ManifestEntry]:
+    return AvroFile[ManifestEntry](
+        _file_at(path, opened),
+        MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
+        read_types={-1: ManifestEntry, 2: DataFile},
+        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
+    )
+
+
+def _added_in(manifest: AvroFile[ManifestEntry]) -> DataFile | None:
+    """The first data file that it adds, among its first entries."""
+    for entry in islice(manifest, _ENTRIES_READ):
+        if entry.status is ManifestEntryStatus.ADDED and entry.data_file.content is DataFileContent.DATA:
+            return entry.data_file
+    return None
+
+
+def _schema_in(file: DataFile, opened: Opened) -> str:
+    """In Iceberg's own JSON, by the footer."""
+    if file.file_format is not FileFormat.PARQUET:
+        raise ValueError(f"a file in {file.file_format.value} does not tell its writer's schema")
+    files, bare = opened(file.file_path)
     with files.open_input_file(bare) as stream:
         footer = pq.ParquetFile(stream)
         told = (footer.metadata.metadata or {}).get(_FOOTER_KEY)
@@ -125,22 +129,28 @@ def _in_footer(path: str, opened: Opened) -> str:
         return schema.model_dump_json(exclude={"schema_id"})
 
 
-def _in_head(path: str, opened: Opened) -> str:
-    files, bare = opened(path)
-    with files.open_input_stream(bare) as stream:
-        return head_of(stream.read(_LARGEST_MANIFEST))[_FOOTER_KEY.decode()]
-
-
-_READING: dict[FileFormat, Callable[[str, Opened], str]] = {FileFormat.PARQUET: _in_footer, FileFormat.AVRO: _in_head}
-
-
-def _read(path: str, opened: Opened) -> bytes:
-    files, bare = opened(path)
-    with files.open_input_stream(bare) as stream:
-        content: bytes = stream.read(_LARGEST_MANIFEST + 1)
-    if len(content) > _LARGEST_MANIFEST:
-        raise ValueError(f"{path} is larger than {_LARGEST_MANIFEST // 2**20} MiB")
-    return content
+def _schema_told(
+    source: WriterSource,
+    told_by: Literal["pending-manifest", "pending-files", "committed-files"],
+    path: str,
+    table_schema: str,
+    spec_id: int,
+    spec: PartitionSpec | None = None,
+) -> WrittenSchema:
+    """`path`: the manifest that was read, or that names the data file: the path of a data file may hold values of rows.
+    `spec` None: only its id is told. Raises ValueError for a schema that cannot be understood."""
+    schema = Schema.model_validate_json(table_schema)
+    return WrittenSchema(
+        job_id=source.job_id,
+        checkpoint_id=source.checkpoint_id,
+        restore_point=source.restore_point,
+        told_by=told_by,
+        path=path,
+        schema_id=json.loads(table_schema).get("schema-id"),
+        columns=columns_of(schema),
+        spec_id=spec_id,
+        partitioning=fields_of(spec, schema) if spec is not None else None,
+    )
 
 
 _NAME = re.compile(
@@ -154,7 +164,7 @@ class FolderOfTable:
     def __init__(self, storage: TableStorage | None = None) -> None:
         """`storage` knows what the catalog says of it; None: the environment does."""
         self._storage = storage or TableStorage({})
-        self._told: dict[tuple[TableName, SnapshotId], _Told] = {}
+        self._told: dict[tuple[TableName, SnapshotId], WrittenSchema] = {}
 
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
         folder = folder_of_manifests(table)
@@ -179,9 +189,8 @@ class FolderOfTable:
         """See the port. What a commit's files say is read once."""
         key = (table.name, source.commit.snapshot_id) if source.commit is not None else None
         try:
-            told = self._told.get(key) if key is not None else None
-            told = told or _told_at(source, self._storage.of(table.name))
-            written = told.of(source)
+            known = self._told.get(key) if key is not None else None
+            written = known or _written(source, self._storage.of(table.name))
         except TROUBLE as error:
             raise CouldNotLook(
                 f"No file of checkpoint {source.checkpoint_id} shows with which columns the job wrote it.",
@@ -189,8 +198,8 @@ class FolderOfTable:
                 LOOK_YOURSELF,
             ) from error
         if key is not None:
-            self._told = {known: kept for known, kept in self._told.items() if known[0] != table.name} | {key: told}
-        return written
+            self._told = {each: kept for each, kept in self._told.items() if each[0] != table.name} | {key: written}
+        return written.model_copy(update={"restore_point": source.restore_point})
 
 
 def _manifest(files: FileSystem, info: FileInfo) -> FlinkManifest | None:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.io.pyarrow import PyArrowFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField, StringType
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.storage import Opened, manifests_in
+from bot.adapters.iceberg.format_v3 import manifests_of
+from bot.adapters.storage import Opened
 from bot.observation.ids import SnapshotId, TableName
 from bot.observation.table import Snapshot
 from tests.adapters.conftest import StandingClock
@@ -70,6 +72,5 @@ def orders_in(kind: str, namespace: str, properties: Mapping[str, str]) -> Order
 def own_manifests(snapshot: Snapshot, opened: Opened) -> list[str]:
     """Paths of the manifests that it added, from its list as this opens it."""
     files, path = opened(snapshot.manifest_list)
-    with files.open_input_stream(path) as stream:
-        listed = manifests_in(path, stream.read())
+    listed = manifests_of(PyArrowFile(path, path, files), 2)
     return [each.manifest_path for each in listed if each.added_snapshot_id == snapshot.snapshot_id]

@@ -13,10 +13,11 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
-from typing import Literal, NoReturn, TypeVar
+from typing import Literal, NoReturn
 from uuid import UUID
 
 from pyarrow import ArrowException
@@ -304,9 +305,6 @@ def _set_ref(
     )
 
 
-T = TypeVar("T")
-
-
 class PyIcebergCatalog:
     """Loads tables and commits refs and properties. The connections are made at the first use: one for reading,
     which leaves history to us, one that opens no file, and one for commits, through which PyIceberg must see the whole
@@ -356,37 +354,36 @@ class PyIcebergCatalog:
 
     def pointer(self, table: TableName) -> str:
         """See the port. Only a REST catalog sends the metadata along, because it cannot but do so."""
-        try:
-            return self._catalog("point").load_table(table).metadata_location
-        except PointsTo as told:
-            return told.location
-        except MISSING as error:
-            raise unknown_table(table, self.name) from error
-        except UNREAD as error:
-            raise could_not_look(f"Table {table}", self.name, error) from error
+        with self._reading(table, f"Table {table}"):
+            try:
+                return self._catalog("point").load_table(table).metadata_location
+            except PointsTo as told:
+                return told.location
 
     def expired(self, table: TableState) -> tuple[Snapshot, ...]:
         """See the port. Raises UnknownTable, CouldNotLook."""
-        try:
+        with self._reading(table.name, f"The older metadata of {table.name}"):
             loaded = self._catalog("read").load_table(table.name)
             past = [entry.metadata_file for entry in reversed(loaded.metadata.metadata_log)]
             return expired_of_main(table, past, partial(history_at, loaded.io))
-        except MISSING as error:
-            raise unknown_table(table.name, self.name) from error
-        except UNREAD as error:
-            raise could_not_look(f"The older metadata of {table.name}", self.name, error) from error
 
     def unnamed_commits(self, table: TableState) -> tuple[UnnamedCommit, ...]:
         """See the port. Raises UnknownTable, CouldNotLook."""
-        try:
+        with self._reading(table.name, f"The metadata folder of {table.name}"):
             loaded = self._catalog("read").load_table(table.name)
             named = {loaded.metadata_location, *(entry.metadata_file for entry in loaded.metadata.metadata_log)}
             told = {key: value for key, value in loaded.io.properties.items() if key != PY_IO_IMPL}
             return tuple(unnamed_in(table, named, {**self._properties, **told}))
+
+    @contextmanager
+    def _reading(self, table: TableName, what: str) -> Iterator[None]:
+        """Raises UnknownTable and CouldNotLook in place of what PyIceberg raises; `what` could not be read then."""
+        try:
+            yield
         except MISSING as error:
-            raise unknown_table(table.name, self.name) from error
+            raise unknown_table(table, self.name) from error
         except UNREAD as error:
-            raise could_not_look(f"The metadata folder of {table.name}", self.name, error) from error
+            raise could_not_look(what, self.name, error) from error
 
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """One `commit_table` with all requirements; the state comes from the catalog's own answer.
@@ -417,16 +414,9 @@ class PyIcebergCatalog:
         self, table: TableName, ref: str, *, add: FileSources | None, remove: FileSources | None, columns: Sequence[str]
     ) -> FileSurvey:
         """See the port. Raises UnknownTable, CouldNotLook."""
-        return self._look_through(table, ref, lambda files: survey(files, add, remove, columns))
-
-    def _look_through(self, table: TableName, ref: str, look: Callable[[FilesOfTable], T]) -> T:
-        try:
+        with self._reading(table, f"The files of {table}"):
             loaded = self._catalog("commit").load_table(table)
-            return look(FilesOfTable(loaded.io, loaded.metadata, ref))
-        except MISSING as error:
-            raise unknown_table(table, self.name) from error
-        except UNREAD as error:
-            raise could_not_look(f"The files of {table}", self.name, error) from error
+            return survey(FilesOfTable(loaded.io, loaded.metadata, ref), add, remove, columns)
 
     def change_files(self, table: TableName, change: FileChange) -> SnapshotId:
         """See the port. What was written is deleted again where the table, read after a refusal, does not name it."""
