@@ -12,7 +12,6 @@ from bot.observation.ids import CheckpointId, OperatorId, SnapshotId, TableName
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.table import HeadMove, Ref, Snapshot, TableState, Window
 from tests.found import (
-    alone,
     files_twice,
     hole,
     leaks,
@@ -230,7 +229,6 @@ class Tale(JobTale):
             "unreadable": unreadable(),
             "duplicate_commits": repeats(),
             "duplicate_files": files_twice(),
-            "forked": alone(),
             "table_health": retention(),
             "orphans": orphans(),
             "schema_drift": schema(),

@@ -12,7 +12,6 @@ from bot.observation.findings import (
     DuplicateFilesFinding,
     DuplicatePair,
     DuplicatesFinding,
-    ForkedWritersFinding,
     FreshnessFinding,
     GapsFinding,
     LastCommit,
@@ -146,11 +145,6 @@ def files_twice(rows: int = 0, *snapshots: SnapshotId) -> DuplicateFilesFinding:
         files=files if snapshots else (),
         again=snapshots[1:],
     )
-
-
-def alone() -> ForkedWritersFinding:
-    """No two writers take turns."""
-    return ForkedWritersFinding(writers=(), turns=0, forked=())
 
 
 def retention(*last_commits: LastCommit) -> TableHealthFinding:

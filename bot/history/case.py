@@ -54,7 +54,6 @@ class Case(Record):
     orphans: f.OrphanFilesFinding | None = None
     unreadable: f.UnreadableFilesFinding | None = None
     missing_files: f.MissingFilesFinding | None = None
-    forked: f.ForkedWritersFinding | None = None
     late: f.LateRowsFinding | None = None
     corrected: f.CorrectedRowsFinding | None = None
     replayed: f.ReplayedRowsFinding | None = None

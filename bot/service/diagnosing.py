@@ -41,7 +41,6 @@ _FIELDS = {
     "orphan-files": "orphans",
     "unreadable-files": "unreadable",
     "missing-files": "missing_files",
-    "forked-writers": "forked",
     "late": "late",
     "corrected": "corrected",
     "replayed": "replayed",

@@ -300,7 +300,7 @@ def lasting(incident: Incident) -> list[bool]:
 @pytest.mark.parametrize("before", [{"state": "RESTARTING"}, {"jobs": SILENT}], ids=["restarting", "not seen"])
 def test_a_run_that_has_ended_since_is_looked_at_again(before: dict[str, object]) -> None:
     """It made no commit, and its restore points stay from now on; once asked, that holds."""
-    incident = Incident("checkpoint_pairing", "forked_writers")
+    incident = Incident("checkpoint_pairing", "table_health")
     incident.shows(**before)
     incident.asked()
     then = lasting(incident)
@@ -309,14 +309,14 @@ def test_a_run_that_has_ended_since_is_looked_at_again(before: dict[str, object]
     again = incident.asked()
 
     assert [False] == then
-    assert ["checkpoint_pairing", "forked_writers"] == again
+    assert ["checkpoint_pairing", "table_health"] == again
     assert [True] == lasting(incident)
     assert [] == incident.asked()
 
 
 def test_so_is_a_restore_point_that_came_without_a_commit() -> None:
     """A savepoint of an idle job."""
-    incident = Incident("checkpoint_pairing", "forked_writers")
+    incident = Incident("checkpoint_pairing", "table_health")
     incident.asked()
 
     points = (incident.retained(3), incident.retained(4))
@@ -329,7 +329,7 @@ def test_so_is_a_restore_point_that_came_without_a_commit() -> None:
 @pytest.mark.parametrize("unseen", ["jobs", "checkpoints"])
 def test_what_cannot_be_seen_now_takes_no_answer_back(unseen: str) -> None:
     """An answer of a moment in which Flink or storage is silent would say less."""
-    incident = Incident("checkpoint_pairing", "forked_writers")
+    incident = Incident("checkpoint_pairing", "table_health")
     incident.asked()
 
     incident.shows(**{unseen: SILENT})

@@ -1,24 +1,23 @@
-"""Checkpoint ids without a commit on main, forks and other branches: each with its reason."""
+"""Checkpoint ids without a commit on main, and commits of other branches: each with its reason."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from bot.history.rollbacks import Sinks
 from bot.history.skipped_checkpoints import missing_before
-from bot.observation.evidence import Answer, Ask, Verdict
-from bot.observation.findings import ForkedWritersFinding
-from bot.observation.flink import CheckpointKind, FlinkManifest, JobRun, Restored
-from bot.observation.ids import DRAINED, CheckpointId, OperatorId, short, short_job
+from bot.observation.evidence import Ask, Verdict
+from bot.observation.flink import CheckpointKind, FlinkManifest, JobRun
+from bot.observation.ids import DRAINED, CheckpointId, short, short_job
 from bot.observation.ledger import SkippedCheckpoint, SkipReason
-from bot.observation.looked import NotSeen, Seen
+from bot.observation.looked import NotSeen
 from bot.observation.table import Snapshot
 from spark_tasks.ledger import missing_after
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, V2, done, manifest, run
 from tests.evidence.histories import write
-from tests.evidence.test_ledger import NOON, ledger_of, run_of
-from tests.tables import OPERATOR, OrdersTable, job, of_flink, rows, unseen
+from tests.evidence.test_ledger import ledger_of, run_of
+from tests.tables import OrdersTable, job, of_flink, rows, unseen
 
 SAVEPOINT = CheckpointKind.SAVEPOINT
 
@@ -283,142 +282,3 @@ def test_rows_that_stand_on_another_branch_as_well_are_no_duplicates(
     orders.commits("a", 2, range(10, 20))
 
     assert asks(task, orders.ask(before, jobs=[run_of("a")])).verdict is Verdict.RULED_OUT
-
-
-def finding_of(answer: Answer) -> ForkedWritersFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, ForkedWritersFinding)
-    return answer.finding
-
-
-def ended(name: str) -> JobRun:
-    """A run that is over."""
-    return run_of(name).model_copy(update={"state": "FINISHED"})
-
-
-def restored(name: str) -> JobRun:
-    """A run that came up from savepoint 4."""
-    origin = Restored(checkpoint_id=CheckpointId(4), at=NOON, is_savepoint=True, path="file:/state/savepoint-4")
-    return run_of(name).model_copy(update={"restored": origin})
-
-
-OTHER = OperatorId("ee" * 16)
-LEAVING = run_of("a").model_copy(update={"state": "CANCELLING"})
-FORKS: Mapping[str, tuple[str, tuple[JobRun, ...] | NotSeen, Verdict, dict[str, object], str]] = {
-    "two runs take turns: one that comes back after another committed was never stopped": (
-        "a4[0:10] | b5[10:20] a5[10:20] b6[20:30]", unseen("Flink"), Verdict.CONFIRMED,
-        {"turns": 2, "forked": (job("a"), job("b")), "writers": [("b", 2, None), ("a", 1, None)]},
-        "Runs aaaaaa and bbbbbb take turns on main (2 times).",
-    ),
-    "a hand-over: one run ends and the next goes on": (
-        "a3[0:10] | a4[10:20] b5[20:30] b6[30:40]", (restored("b"), ended("a")), Verdict.RULED_OUT,
-        {"turns": 0, "forked": (), "writers": [("a", 1, False), ("b", 2, True)]},
-        "2 Flink runs wrote main in the window, one after the other.",
-    ),
-    "two runs alive from one savepoint, before they interleave": (
-        "a5[0:10] | a6[10:20]", (restored("a"), restored("b")), Verdict.CONFIRMED,
-        {"turns": 0, "forked": (job("a"), job("b"))},
-        "2 runs are alive together: aaaaaa (RUNNING) and bbbbbb (RUNNING), all restored from /state/savepoint-4.",
-    ),
-    "a run that is being cancelled is not at work": (
-        "a5[0:10] | a6[10:20]", (run_of("b"), LEAVING), Verdict.RULED_OUT, {"forked": ()}, "",
-    ),
-    "without Flink, a second run may be alive and about to commit": (
-        "a5[0:10] | a6[10:20]", unseen("Flink"), Verdict.INCONCLUSIVE, {"forked": ()}, "",
-    ),
-    "another engine appends between two commits of one run": (
-        "a5[0:10] | a6[10:20] +[500:510] a7[20:30]", (run_of("a"),), Verdict.CONFIRMED,
-        {"turns": 0, "forked": (), "engine_turns": 1, "engines": ("spark",),
-         "writers": [("a", 2, True), (None, 1, None)]},
-        "Spark appends between commits of run aaaaaa (once): another engine writes beside the job.",
-    ),
-    "an append between two runs had the table for itself, as a backfill should": (
-        "a5[0:10] | +[500:510] b6[10:20]", (run_of("b"), ended("a")), Verdict.RULED_OUT, {"engine_turns": 0},
-        "1 Flink run wrote main in the window; 1 commit by spark.",
-    ),
-    "a run whose commits were rolled back is not on main any more": (
-        "a5[0:10] | b5[5:15] back c6[10:20]", (run_of("c"), ended("b"), ended("a")), Verdict.RULED_OUT,
-        {"writers": [("c", 1, True)]}, "",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("line", "jobs", "verdict", "expected", "said"), FORKS.values(), ids=FORKS)
-def test_who_writes_main_beside_whom(
-    orders: OrdersTable,
-    judges: Asks,
-    line: str,
-    jobs: tuple[JobRun, ...] | NotSeen,
-    verdict: Verdict,
-    expected: dict[str, object],
-    said: str,
-) -> None:
-    """Commits alone show turns; Flink shows who is alive. Writers: run, commits, whether it is alive."""
-    before, _ = write(orders, line)
-
-    answer = judges("forked_writers", orders.ask(before, jobs=jobs))
-
-    found = finding_of(answer)
-    writers = [(w.job_id[0] if w.job_id else None, w.commits, w.is_alive) for w in found.writers]
-    assert answer.verdict is verdict
-    assert {name: writers if name == "writers" else getattr(found, name) for name in expected} == expected
-    assert said in answer.headline
-    assert [each.source for each in answer.could_not_look] == (["Flink"] if isinstance(jobs, NotSeen) else [])
-
-
-def test_a_run_of_the_tables_other_job_from_the_same_savepoint_is_a_fork(orders: OrdersTable, judges: Asks) -> None:
-    """It runs on another cluster under another name; one that began elsewhere may be meant."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20))
-    ask = orders.ask(before, jobs=[restored("a")])
-
-    def beside(run: JobRun) -> Ask:
-        others = Seen[JobRun](source="the other Flink", values=(run,))
-        return ask.model_copy(update={"observation": ask.observation.model_copy(update={"others": others})})
-
-    answer = judges("forked_writers", beside(restored("b")))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert finding_of(answer).forked == (job("a"), job("b"))
-    assert judges("forked_writers", beside(run_of("b"))).verdict is Verdict.RULED_OUT
-
-
-def test_two_sinks_of_one_run_take_turns_and_are_no_fork(orders: OrdersTable, judges: Asks) -> None:
-    """Each checkpoint comes twice on main, once from each; the job is one, and it is said."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 5, range(100, 110), summary={"flink.operator-id": OTHER})
-    orders.commits("a", 6, range(10, 20))
-    orders.commits("a", 6, range(110, 120), summary={"flink.operator-id": OTHER})
-
-    answer = judges("forked_writers", orders.ask(before, jobs=[run_of("a")]))
-
-    found = finding_of(answer)
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (found.turns, found.forked, found.sink_turns, found.sinks) == (0, (), 2, (OPERATOR, OTHER))
-    assert answer.headline == (
-        f"Sinks {OPERATOR[:6]} and eeeeee of run aaaaaa take turns on main (2 times): one job that writes the table "
-        "through several sinks."
-    )
-
-
-def test_a_sink_that_follows_another_takes_no_turn(orders: OrdersTable, judges: Asks) -> None:
-    """As where the operator's uid was changed (F12)."""
-    before = orders.commits("a", 5, range(10))
-    for checkpoint in (6, 7):
-        orders.commits("a", checkpoint, range(10), summary={"flink.operator-id": OTHER})
-
-    answer = judges("forked_writers", orders.ask(before, jobs=[run_of("a")]))
-
-    assert (answer.verdict, finding_of(answer).sink_turns) == (Verdict.RULED_OUT, 0)
-
-
-def test_what_only_deletes_or_compacts_is_no_writer(orders: OrdersTable, judges: Asks) -> None:
-    """What another engine took off is told by the ledger and by F21."""
-    before, _ = write(orders, "a5[0:10] | a6[10:20] drop[0:5]")
-    orders.appends(rows(range(20, 25)), {"source-snapshot-id": str(before)})
-    orders.commits("a", 7, range(25, 30))
-
-    answer = judges("forked_writers", orders.ask(before, jobs=[run_of("a")]))
-
-    assert (answer.verdict, finding_of(answer).engines) == (Verdict.RULED_OUT, ())
-    assert "delete" not in {orders.state().by_id[w.first].operation for w in finding_of(answer).writers}

@@ -29,7 +29,6 @@ _FIELDS = {
     "freshness": "freshness",
     "replayed_rows": "replayed",
     "duplicate_files": "duplicate_files",
-    "forked_writers": "forked",
     "table_health": "table_health",
     "checkpoint_pairing": "pairing",
 }

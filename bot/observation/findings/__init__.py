@@ -8,10 +8,8 @@ from bot.observation.findings.commits import (
     MOST_COMMIT_RANGES,
     CommitRanges,
     DuplicateCommitsFinding,
-    ForkedWritersFinding,
     LedgerFinding,
     RepeatedCommit,
-    Writer,
 )
 from bot.observation.findings.files import (
     COMMITS_TOLD,
@@ -71,7 +69,6 @@ Finding = Annotated[
     | DuplicateFilesFinding
     | DuplicatesFinding
     | ExtraCopiesFinding
-    | ForkedWritersFinding
     | FreshnessFinding
     | GapsFinding
     | LateRowsFinding
@@ -108,7 +105,6 @@ __all__ = [
     "DuplicatesFinding",
     "ExtraCopiesFinding",
     "Finding",
-    "ForkedWritersFinding",
     "FreshnessFinding",
     "GapsFinding",
     "GapsOnBroker",
@@ -140,5 +136,4 @@ __all__ = [
     "Term",
     "UnreadableFile",
     "UnreadableFilesFinding",
-    "Writer",
 ]

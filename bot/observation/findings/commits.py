@@ -1,12 +1,12 @@
-"""What evidence found among the commits: the ledger, repeats, forks."""
+"""What evidence found among the commits: the ledger, repeats."""
 
 from typing import Literal
 
 from pydantic import Field
 
-from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.observation.ids import CheckpointId, JobId, SnapshotId
 from bot.observation.ledger import Ledger, SourceRange
-from bot.observation.record import Record, Utc
+from bot.observation.record import Record
 
 
 class LedgerFinding(Record):
@@ -76,38 +76,3 @@ class DuplicateCommitsFinding(Record):
     ranges: tuple[CommitRanges, ...] | None = Field(default=None, exclude_if=lambda told: told is None)
     """Each commit that was compared, those from before the window too, oldest first. None: an older version did not
     tell, the table has no position that may be shown, or there are more than `MOST_COMMIT_RANGES` ranges."""
-
-
-class Writer(Record):
-    job_id: JobId | None
-    operator_id: OperatorId | None
-    engine: str
-    commits: int
-    first: SnapshotId
-    last: SnapshotId
-    first_at: Utc
-    last_at: Utc
-    is_alive: bool | None
-    """Whether its run is not at its end; None when Flink was not asked or does not know it."""
-    restored_path: str | None
-    """Where Flink says that its run came from."""
-
-
-class ForkedWritersFinding(Record):
-    """Who wrote main in the window, and whether two took turns."""
-
-    kind: Literal["forked-writers"] = "forked-writers"
-    writers: tuple[Writer, ...]
-    """By first commit. Compactions, and deletes by other engines, are no writers of rows and are left out."""
-    turns: int
-    """How often main changed from one Flink run to another and back: 0 for an orderly hand-over."""
-    forked: tuple[JobId, ...]
-    """The runs that interleave, or are alive together and so will; empty: none do. Sinks of one run are not told
-    here: they are one job's."""
-    sink_turns: int = 0
-    """The same of the sinks of one run, each run by itself."""
-    sinks: tuple[OperatorId, ...] = ()
-    """Those that interleave: a job that writes the table through several, and no fork."""
-    engine_turns: int = 0
-    """How often another engine appended between two commits of one Flink run."""
-    engines: tuple[str, ...] = ()

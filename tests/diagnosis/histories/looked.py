@@ -36,16 +36,15 @@ from tests.diagnosis.histories.sink import Written
 from tests.diagnosis.histories.source import STRIDE, Stand, by_partition, offset_of
 from tests.diagnosis.histories.truth import ranges_of
 from tests.diagnosis.little_evidence import TASKS as COUNTED
-from tests.found import alone, evidence, files_twice, ledger_of, newest_event, orphans, retention, schema, unreadable
+from tests.found import evidence, files_twice, ledger_of, newest_event, orphans, retention, schema, unreadable
 
 Repetition = Literal["same-checkpoint", "same-source-range"]
 TASKS = (*COUNTED.values(), "duplicate_files", "forked_writers", "table_health")
+"""`forked_writers` is gone: it stays here because each seed draws by place and name. No mode ever asked for it."""
 _LOOKED, _SEVERAL = 20, 5
 """So many commits are looked at for a silent partition, and over so many it has to be silent."""
 _OF_ROWS = {"duplicate_rows": "duplicates", "missing_positions": "gaps"}
 """Task that counts rows -> the field of a case that it fills."""
-_NAMED = {"forked": "forked_writers"}
-"""Field of a case -> the task that fills it, where it has another name and counts no rows."""
 
 
 class Moment(NamedTuple):
@@ -122,7 +121,6 @@ def look(history: History, since: SnapshotId | None) -> Looked:
         "orphans": orphans(len(table.orphans), newest_at=max(table.orphans, default=None)),
         "corrected": CorrectedRowsFinding(keys=0, gone=0, columns={}, compactions=_compactions(table.chain)),
         "duplicate_files": files_twice(),
-        "forked": alone(),
         "table_health": retention(),
         "schema_drift": schema(),
         "freshness": newest_event(),
@@ -212,7 +210,7 @@ def _without_positions(case: Case) -> Case:
 
 
 def _task_of(field: str) -> str:
-    return COUNTED.get(field, _NAMED.get(field, field))
+    return COUNTED.get(field, field)
 
 
 def _ledger(history: History, window: Window) -> Ledger:
