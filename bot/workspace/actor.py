@@ -197,9 +197,8 @@ class Actor:
         return self._click(place, control)
 
     def chooses_shortcut(self, name: str, of: SeenMessage) -> Outcome:
-        return self._act(
-            "shortcut", {"at": {"callback_id": self._screen.shortcut(name), "channel": of.channel, "ts": of.ts}}
-        )
+        chosen = {"callback_id": self._screen.shortcut(name), "channel": of.channel, "ts": of.ts}
+        return self._act("shortcut", chosen)
 
     @property
     def modal(self) -> SeenView:
@@ -298,7 +297,7 @@ class Actor:
             at |= {"view_id": place.id, "values": self._filled.get(place.id, {})}
         else:
             at |= {"channel": place.channel, "ts": place.ts, "rev": place.rev}
-        return self._act("click", {"at": at})
+        return self._act("click", at)
 
     def _act(self, name: str, asked: Payload) -> Outcome:
         self._done = Outcome.model_validate(self._screen.post(name, asked))

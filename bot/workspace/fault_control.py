@@ -70,10 +70,6 @@ class FaultControl:
         """Tell all connections that they end (`warning`, `refresh_requested`); answers how many were told."""
         return self._awaited(self._world.sockets.announce_disconnect(reason))
 
-    def refuses_connections(self) -> None:
-        """Refuse apps.connections.open until `disarms`."""
-        self._world.faults.refuse_connections = True
-
     def archives(self, channel: str) -> None:
         self._change(channel, is_archived=True)
 

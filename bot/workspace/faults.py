@@ -31,7 +31,6 @@ class Faults:
         self._on_api: list[ApiFault] = []
         self.armed = Counter[Spoiled]()
         """How many of the next ones."""
-        self.refuse_connections = False
         self.revoked: set[str] = set()
         self._disarmed = asyncio.Event()
 
@@ -65,5 +64,4 @@ class Faults:
         self._disarmed = asyncio.Event()
         self._on_api.clear()
         self.armed.clear()
-        self.refuse_connections = False
         self.revoked.clear()

@@ -6,57 +6,18 @@ from contextlib import suppress
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bot.workspace.people import CannotDo, Payload, Person
+from bot.workspace.people import Act, CannotDo, Payload, Person
 from bot.workspace.persons import clicks, messages, modals
 from bot.workspace.persons.clicks import Chosen, Click
-from bot.workspace.persons.messages import run_command
-from bot.workspace.persons.modals import Outcome, RawValues
+from bot.workspace.persons.messages import Looked, Said
+from bot.workspace.persons.modals import Closed, Outcome, Submitted
 from bot.workspace.world import World
-
-
-class _Request(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Say(_Request):
-    person: str
-    channel: str
-    text: str
-    thread_ts: str | None = None
-
-
-class ClickAt(_Request):
-    person: str
-    at: Click
-
-
-class ChooseShortcut(_Request):
-    person: str
-    at: Chosen
-
-
-class SubmitView(_Request):
-    person: str
-    view_id: str
-    values: RawValues = {}
-
-
-class CloseView(_Request):
-    person: str
-    view_id: str
-
-
-class Here(_Request):
-    """A person looks at a channel, or at the app's Home when there is none."""
-
-    person: str
-    channel: str | None = None
 
 
 def overview(world: World, person: Person, _request: Request) -> Payload:
@@ -113,59 +74,30 @@ def home_of(world: World, person: Person, _request: Request) -> Payload:
     return {"view": home.on_the_wire(world.cast) if home else None}
 
 
-Asked = TypeVar("Asked", bound=BaseModel)
+Asked = TypeVar("Asked", bound=Act)
 LONGEST_WAIT_S = 20.0
 
 
 def page_routes(world: World) -> list[BaseRoute]:
     """`/_page/…`: everything that a person can see and do."""
-
-    async def say(asked: Say) -> Outcome:
-        person = world.directory.person(asked.person)
-        if asked.text.startswith("/"):
-            return await run_command(world, person, asked.channel, asked.text, asked.thread_ts)
-        message = messages.say(world, person, asked.channel, asked.text, asked.thread_ts)
-        return Outcome(outcome="done", ts=message.ts)
-
-    async def click(asked: ClickAt) -> Outcome:
-        return await clicks.click(world, world.directory.person(asked.person), asked.at)
-
-    async def shortcut(asked: ChooseShortcut) -> Outcome:
-        return await clicks.choose_shortcut(world, world.directory.person(asked.person), asked.at)
-
-    async def submit(asked: SubmitView) -> Outcome:
-        return await modals.submit(world, world.directory.person(asked.person), asked.view_id, asked.values)
-
-    async def close(asked: CloseView) -> Outcome:
-        person = world.directory.person(asked.person)
-        return modals.close(world, person, asked.view_id)
-
-    async def look(asked: Here) -> Outcome:
-        person = world.directory.person(asked.person)
-        if asked.channel is None:
-            messages.open_home(world, person)
-        else:
-            world.conversations.read(world.directory.channel(asked.channel).id, person.id)
-        return Outcome(outcome="done")
-
     return [
         Route("/_page/overview", _reading(world, overview)),
         Route("/_page/messages", _reading(world, channel_messages)),
         Route("/_page/modals", _reading(world, modals_of)),
         Route("/_page/home", _reading(world, home_of)),
         Route("/_page/changes", _changes(world)),
-        Route("/_page/say", acting(Say, say), methods=["POST"]),
-        Route("/_page/click", acting(ClickAt, click), methods=["POST"]),
-        Route("/_page/shortcut", acting(ChooseShortcut, shortcut), methods=["POST"]),
-        Route("/_page/submit", acting(SubmitView, submit), methods=["POST"]),
-        Route("/_page/close", acting(CloseView, close), methods=["POST"]),
-        Route("/_page/look", acting(Here, look), methods=["POST"]),
+        Route("/_page/say", _acting(world, Said, messages.say), methods=["POST"]),
+        Route("/_page/click", _acting(world, Click, clicks.click), methods=["POST"]),
+        Route("/_page/shortcut", _acting(world, Chosen, clicks.choose_shortcut), methods=["POST"]),
+        Route("/_page/submit", _acting(world, Submitted, modals.submit), methods=["POST"]),
+        Route("/_page/close", _acting(world, Closed, modals.close), methods=["POST"]),
+        Route("/_page/look", _acting(world, Looked, messages.look), methods=["POST"]),
         WebSocketRoute("/_page/live", _live(world)),
     ]
 
 
-def acting(
-    model: type[Asked], act: Callable[[Asked], Awaitable[BaseModel]]
+def _acting(
+    world: World, model: type[Asked], act: Callable[[World, Person, Asked], Awaitable[Outcome]]
 ) -> Callable[[Request], Awaitable[Response]]:
     """An endpoint that reads `model` from JSON and answers what came of it; 409 for what the client would not do."""
 
@@ -173,7 +105,8 @@ def acting(
         if not request.headers.get("content-type", "").startswith("application/json"):
             return JSONResponse({"code": "not_json", "message": "Send JSON, as application/json."}, 415)
         try:
-            outcome = await act(model.model_validate_json(await request.body()))
+            asked = model.model_validate_json(await request.body())
+            outcome = await act(world, world.directory.person(asked.person), asked)
         except ValidationError as error:
             return JSONResponse({"code": "invalid", "message": str(error)}, 400)
         except CannotDo as refused:

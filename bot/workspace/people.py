@@ -59,6 +59,14 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class Act(_Record):
+    """What somebody does on the page, as the page says it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    person: str = Field(description="whoever does it, by id, handle or display name")
+
+
 class Person(_Record):
     id: str
     name: str = Field(description="handle, lower case, what follows the @")

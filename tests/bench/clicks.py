@@ -32,11 +32,6 @@ class Waits:
         return statistics.quantiles(self.took_ms, n=100)[98] if len(self.took_ms) > 1 else math.inf
 
 
-def together(parts: list[Waits]) -> Waits:
-    """Several bursts as one sample."""
-    return Waits(tuple(took for part in parts for took in part.took_ms), sum(part.lost for part in parts))
-
-
 def burst(workspace: Workspace, message: SeenMessage, label: str, *, over_s: float) -> Waits:
     """One button is clicked two hundred times, evenly over a time; 0 is one instant.
 
@@ -46,8 +41,9 @@ def burst(workspace: Workspace, message: SeenMessage, label: str, *, over_s: flo
     control = message.control(label)
     assert workspace.world.loop is not None
     at = Click(
-        block_id=control.block_id, action_id=control.action_id, channel=message.channel, ts=message.ts, rev=message.rev
-    )
+        person="ana", block_id=control.block_id, action_id=control.action_id, channel=message.channel, ts=message.ts,
+        rev=message.rev,
+    )  # fmt: skip
     clicking = asyncio.run_coroutine_threadsafe(_all(workspace, at, over_s), workspace.world.loop)
     outcomes = clicking.result(_WITHIN_S)
     acked = [outcome for outcome in outcomes if outcome.outcome == "acked"]

@@ -19,7 +19,7 @@ async function act(el, block, host) {
   state.clicks.set(key, "pending");
   host.rerender();
   const at = { ...host.where(), block_id: block.block_id, action_id: el.action_id, values: valuesOf(host.key) };
-  const { outcome } = await post("/_page/click", { person: state.me, at });
+  const { outcome } = await post("/_page/click", { person: state.me, ...at });
   if (outcome === "acked") state.clicks.delete(key);
   else state.clicks.set(key, outcome);
   host.rerender();

@@ -118,7 +118,7 @@ function toolbar(message, options) {
   return h("div", { class: "toolbar" },
     state.overview.app.shortcuts.map((shortcut) => h("button", {
       type: "button", class: "shortcut", title: `${shortcut.name} (${state.overview.app.display_name})`,
-      onclick: () => post("/_page/shortcut", { person: state.me, at: { callback_id: shortcut.callback_id, channel: message.channel, ts: message.ts } }),
+      onclick: () => post("/_page/shortcut", { person: state.me, callback_id: shortcut.callback_id, channel: message.channel, ts: message.ts }),
     }, shortcut.name)),
     options.inThread ? null : h("button", { type: "button", title: "Reply in thread", "aria-label": "Reply in thread", onclick: () => options.openThread(message) }, icon("reply")));
 }

@@ -2,19 +2,15 @@
 
 import asyncio
 
-from pydantic import BaseModel, ConfigDict
-
 from bot.workspace.deliveries import Delivery
-from bot.workspace.people import CannotDo, Payload, Person
-from bot.workspace.persons.modals import Outcome, RawValues, elements_of, state_of
+from bot.workspace.people import Act, CannotDo, Payload, Person
+from bot.workspace.persons.modals import Outcome, RawValues, by_person, elements_of, state_of
 from bot.workspace.views import OpenView
 from bot.workspace.world import StoredMessage, World
 
 
-class Click(BaseModel):
+class Click(Act):
     """Where a person clicked, and what they had on the screen."""
-
-    model_config = ConfigDict(frozen=True)
 
     block_id: str
     action_id: str
@@ -25,8 +21,8 @@ class Click(BaseModel):
     values: RawValues = {}
 
 
-class Chosen(BaseModel):
-    model_config = ConfigDict(frozen=True)
+class Chosen(Act):
+    """A shortcut of a message."""
 
     callback_id: str
     channel: str
@@ -36,14 +32,14 @@ class Chosen(BaseModel):
 async def choose_shortcut(world: World, person: Person, chosen: Chosen) -> Outcome:
     """Deliver a message shortcut, as `message_action`. Slack offers none on what only one person sees."""
     known = {shortcut.callback_id for shortcut in world.cast.app.shortcuts if not person.team_id}
-    message = _message(world, person, Click(block_id="", action_id="", channel=chosen.channel, ts=chosen.ts))
+    message = _message(world, person, chosen.channel, chosen.ts)
     if chosen.callback_id not in known or message.ephemeral_to is not None:
         raise CannotDo("not_rendered", f"There is no shortcut {chosen.callback_id!r} on this message. Look again.")
     place = _in_message(world, message)
     payload = {
         "type": "message_action",
         "callback_id": chosen.callback_id,
-        **_from(world, person),
+        **by_person(world, person),
         "action_ts": world.conversations.next_ts(),
         "message_ts": message.ts,
         **{key: place[key] for key in ("channel", "message", "response_url")},
@@ -66,36 +62,26 @@ def _delivery(world: World, person: Person, at: Click) -> Delivery:
         place = _in_view(world, view, at)
         blocks = view.given["blocks"]
     else:
-        message = _message(world, person, at)
+        message = _message(world, person, at.channel, at.ts, at.rev)
         place = _in_message(world, message)
         blocks = list(message.blocks)
     element = _element(blocks, at)
-    payload = {"type": "block_actions", **_from(world, person), **place, "actions": [_action(world, element, at)]}
+    payload = {"type": "block_actions", **by_person(world, person), **place, "actions": [_action(world, element, at)]}
     return Delivery(kind="interactive", payload=payload)
 
 
-def _from(world: World, person: Person) -> Payload:
-    return {
-        "user": world.user(person.id),
-        "api_app_id": world.cast.app.app_id,
-        "token": "verification-token-is-unused",
-        "team": world.team(),
-        "enterprise": None,
-        "is_enterprise_install": False,
-        "trigger_id": world.handles.new_trigger(person.id),
-    }
-
-
-def _message(world: World, person: Person, at: Click) -> StoredMessage:
-    channel = world.directory.channel(at.channel or "")
+def _message(
+    world: World, person: Person, channel_ref: str | None, ts: str | None, rev: int | None = None
+) -> StoredMessage:
+    channel = world.directory.channel(channel_ref or "")
     if person.id not in channel.members and channel.is_private:
         raise CannotDo("channel_not_found", f"{person.display_name} cannot see #{channel.name}, so cannot click there.")
-    newest = world.conversations.find(channel.id, at.ts or "")
-    shown = newest if at.rev is None else world.conversations.revision(channel.id, at.ts or "", at.rev)
+    newest = world.conversations.find(channel.id, ts or "")
+    shown = newest if rev is None else world.conversations.revision(channel.id, ts or "", rev)
     if newest is None or shown is None or not newest.seen_by(person.id):
         raise CannotDo(
             "message_not_found",
-            f"The message {at.ts} is not shown to {person.display_name} in #{channel.name} (any more). "
+            f"The message {ts} is not shown to {person.display_name} in #{channel.name} (any more). "
             "Click in a message that is.",
         )
     return shown

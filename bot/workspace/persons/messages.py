@@ -3,7 +3,7 @@
 import re
 
 from bot.workspace.deliveries import Delivery
-from bot.workspace.people import CannotDo, Channel, Directory, Payload, Person, SlashCommand
+from bot.workspace.people import Act, CannotDo, Channel, Directory, Payload, Person, SlashCommand
 from bot.workspace.persons.modals import Outcome, answer_command, slackbot_says
 from bot.workspace.world import StoredMessage, World
 
@@ -43,27 +43,51 @@ def _mark(target: str, label: str, labelled: bool) -> str:
 MOST = 40_000
 
 
-def say(world: World, person: Person, channel_ref: str, text: str, thread_ts: str | None = None) -> StoredMessage:
-    """Post what a person typed, and send the events that follow from it."""
-    channel = channel_to_write(world, person, channel_ref)
+class Said(Act):
+    """What was typed into the composer of a channel or a thread."""
+
+    channel: str
+    text: str
+    thread_ts: str | None = None
+
+
+async def say(world: World, person: Person, said: Said) -> Outcome:
+    """Post what a person typed, or deliver the slash command that it is."""
+    if said.text.startswith("/"):
+        return await run_command(world, person, said)
+    channel, text, thread_ts = channel_to_write(world, person, said.channel), said.text, said.thread_ts
     if not text.strip() or len(text) > MOST:
         raise CannotDo("no_text", f"Nothing was said. A message has 1 to {MOST} characters, this one {len(text)}.")
     root = world.conversations.find(channel.id, thread_ts) if thread_ts else None
     if thread_ts and root is None:
         raise CannotDo("thread_not_found", f"No message {thread_ts} in #{channel.name}. Answer one that is there.")
-    return world.conversations.add(
-        StoredMessage(
-            channel=channel.id,
-            ts=world.conversations.next_ts(),
-            user=person.id,
-            text=with_marks(escaped(text), world.directory, labelled=False),
-            thread_ts=(root.thread_ts or root.ts) if root else None,
-        )
+    message = StoredMessage(
+        channel=channel.id,
+        ts=world.conversations.next_ts(),
+        user=person.id,
+        text=with_marks(escaped(text), world.directory, labelled=False),
+        thread_ts=(root.thread_ts or root.ts) if root else None,
     )
+    world.conversations.add(message)
+    return Outcome(outcome="done", ts=message.ts)
 
 
-def open_home(world: World, person: Person) -> None:
-    """A person opens the app's Home; the app is told so."""
+class Looked(Act):
+    """A channel comes on the screen, or the app's Home where none is named."""
+
+    channel: str | None = None
+
+
+async def look(world: World, person: Person, looked: Looked) -> Outcome:
+    """What was unread there has been read; the app is told of its Home."""
+    if looked.channel is None:
+        _open_home(world, person)
+    else:
+        world.conversations.read(world.directory.channel(looked.channel).id, person.id)
+    return Outcome(outcome="done")
+
+
+def _open_home(world: World, person: Person) -> None:
     home = world.views.home(person.id)
     event: Payload = {
         "type": "app_home_opened",
@@ -92,15 +116,13 @@ def channel_to_write(world: World, person: Person, ref: str) -> Channel:
 _FAILED = {"timed-out": "operation_timeout", "unreachable": "dispatch_failed", "refused": "dispatch_failed"}
 
 
-async def run_command(
-    world: World, person: Person, channel_ref: str, typed: str, thread_ts: str | None = None
-) -> Outcome:
+async def run_command(world: World, person: Person, said: Said) -> Outcome:
     """Deliver a slash command; a failure is told to the person as Slack tells it."""
-    channel = channel_to_write(world, person, channel_ref)
-    word, _, rest = typed.strip().partition(" ")
+    channel = channel_to_write(world, person, said.channel)
+    word, _, rest = said.text.strip().partition(" ")
     if person.team_id:
         raise CannotDo("unknown_command", f"{word} is a command of another organisation's app. Type a message.")
-    if thread_ts is not None:
+    if said.thread_ts is not None:
         raise CannotDo("command_in_thread", f"{word} is not supported in threads. Type it in #{channel.name}.")
     command = _registered(world, word)
     text = rest.strip()

@@ -9,7 +9,7 @@ from bot.workspace.api.call import Call
 from bot.workspace.api.chat import content_of
 from bot.workspace.api.views import checked_view
 from bot.workspace.deliveries import Ack, Delivery
-from bot.workspace.people import CannotDo, Payload, Person, SlackRefusal
+from bot.workspace.people import Act, CannotDo, Payload, Person, SlackRefusal
 from bot.workspace.views import OpenView
 from bot.workspace.world import StoredMessage, World
 
@@ -113,16 +113,28 @@ class Outcome(BaseModel):
         return cls(outcome=ack.outcome, took_ms=ack.took_ms)
 
 
-async def submit(world: World, person: Person, view_id: str, values: RawValues) -> Outcome:
+class Submitted(Act):
+    """A modal with what was filled in."""
+
+    view_id: str
+    values: RawValues = {}
+
+
+class Closed(Act):
+    """A modal that is given up."""
+
+    view_id: str
+
+
+async def submit(world: World, person: Person, submitted: Submitted) -> Outcome:
     """Deliver a submission; what the client itself finds missing is answered without asking the app."""
-    view = _open_view(world, person, view_id)
-    state = state_of(view.given["blocks"], values)
+    view = _open_view(world, person, submitted.view_id)
+    state = state_of(view.given["blocks"], submitted.values)
     if errors := missing(view.given["blocks"], state):
         return Outcome(outcome="invalid", errors=errors)
     payload = {
         "type": "view_submission",
-        **_who(world, person),
-        "trigger_id": world.handles.new_trigger(person.id),
+        **by_person(world, person),
         "view": view.on_the_wire(world.cast, state),
         "response_urls": [],
     }
@@ -137,9 +149,9 @@ async def submit(world: World, person: Person, view_id: str, values: RawValues) 
     return Outcome(outcome="invalid" if errors else "acked", took_ms=ack.took_ms, errors=errors)
 
 
-def close(world: World, person: Person, view_id: str) -> Outcome:
+async def close(world: World, person: Person, closed: Closed) -> Outcome:
     """Close a modal."""
-    view = _open_view(world, person, view_id)
+    view = _open_view(world, person, closed.view_id)
     world.views.close(person.id, view)
     return Outcome(outcome="done")
 
@@ -177,7 +189,8 @@ def _open_view(world: World, person: Person, view_id: str) -> OpenView:
     return stack[-1]
 
 
-def _who(world: World, person: Person) -> Payload:
+def by_person(world: World, person: Person) -> Payload:
+    """What every interaction says of whoever acts, with a trigger of its own."""
     return {
         "team": world.team(),
         "user": world.user(person.id),
@@ -185,6 +198,7 @@ def _who(world: World, person: Person) -> Payload:
         "token": "verification-token-is-unused",
         "is_enterprise_install": False,
         "enterprise": None,
+        "trigger_id": world.handles.new_trigger(person.id),
     }
 
 
