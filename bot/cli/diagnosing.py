@@ -10,7 +10,16 @@ from rich.console import Console
 
 from bot.adapters.saved_case import check_free, read_case, write_case
 from bot.bootstrap import failure_modes
-from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact
+from bot.cli.options import (
+    COULD_NOT_TELL,
+    DEFAULT_CONFIG,
+    ConfigOption,
+    JsonOption,
+    TableArgument,
+    WindowOption,
+    chosen,
+    print_exact,
+)
 from bot.cli.tables import followed, print_evidence, services_for
 from bot.diagnosis._support.examine import diagnose as examine
 from bot.history.case import Case
@@ -64,7 +73,7 @@ def could_not_tell(case: Case, diagnosis: Diagnosis) -> bool:
 
 @case_app.command()
 def save(
-    table: Annotated[str, typer.Argument(help="The table as namespace.table.")],
+    table: TableArgument,
     to: Annotated[Path, typer.Option(help="JSON file to write; `.json.gz` packs it. It must not exist yet.")],
     window: WindowOption = None,
     values: Annotated[

@@ -75,6 +75,7 @@ DEFAULT_CONFIG = Path("waterline.yaml")
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print JSON. Snapshot ids are text, because JSON numbers would round them.")
 ]
+TableArgument = Annotated[str, typer.Argument(help="The table as namespace.table.")]
 WindowOption = Annotated[
     str | None,
     typer.Option(

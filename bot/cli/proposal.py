@@ -33,9 +33,10 @@ from bot.incident.proposal import Preview, requirement_sentence, returns
 from bot.incident.waterline import is_marked
 from bot.observation.errors import Refused
 from bot.observation.evidence import Task
-from bot.observation.ids import EvidenceId, IncidentId, ProposalId, UserId, short
+from bot.observation.ids import EvidenceId, IncidentId, UserId, short
 from bot.observation.sentences import clock_time, counted, visible
 from bot.ports import Directory
+from bot.service.proposals.approving import Approvals
 from bot.service.timeline import sentence
 from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import SlackDirectory
@@ -165,8 +166,8 @@ def must_be_meant(view: ProposalView, digest: str, incident: str) -> None:
     """Raises Refused unless what was typed is the beginning of the proposal's digest."""
     if len(digest) < DIGEST_SHOWN or not view.proposal.digest.startswith(digest):
         raise Refused(
-            "This is not the digest of the newest proposal, so nothing was started.",
-            f"Expected {view.proposal.digest[:DIGEST_SHOWN]}, of “{view.proposal.title}”; found {digest or 'nothing'}.",
+            "This is not the digest of the newest proposal, so nothing was done.",
+            f"Expected the digest of “{view.proposal.title}”; found {digest or 'nothing'}.",
             f"Read the proposal again: waterline proposal show {incident}.",
         )
 
@@ -234,12 +235,6 @@ def _proof(verified: Verified) -> list[str]:
     ]
 
 
-def ended_with(code: int) -> None:
-    """Raises Exit with any code but 0."""
-    if code:
-        raise typer.Exit(code)
-
-
 app = typer.Typer(
     help="Show, decide and run proposals. It works while Slack is down.", no_args_is_help=True, add_completion=False
 )
@@ -254,7 +249,7 @@ ReasonOption = Annotated[str, typer.Option(help="Reason, for the record.")]
 @app.command()
 def show(incident: IncidentArgument, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Show the newest proposal: what it does, its digest, and who must still approve."""
-    with _built(config) as (_settings, built):
+    with _beside(config) as (_settings, built, _place):
         _show(built, incident)
 
 
@@ -290,11 +285,10 @@ def propose(
 @app.command()
 def approve(incident: IncidentArgument, digest: DigestOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Approve the newest proposal, as `show` printed it."""
-    with _built(config) as (settings, built):
-        by, view = _who(settings), _newest(built, incident)
-        after = built.services.approvals.approve(
-            IncidentId(incident), _id(view), digest=_meant(view, digest), by=by, via="terminal"
-        )
+    with _deciding(incident, config) as (approvals, view, by):
+        must_be_meant(view, digest, incident)
+        meant = view.proposal
+        after = approvals.approve(IncidentId(incident), meant.id, digest=meant.digest, by=by, via="terminal")
         say(approval_counts(after))
 
 
@@ -303,10 +297,11 @@ def break_glass(
     incident: IncidentArgument, digest: DigestOption, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG
 ) -> None:
     """Approve the newest proposal alone, in an emergency. The owners are notified at once."""
-    with _built(config) as (settings, built):
-        by, view = _who(settings), _newest(built, incident)
-        after = built.services.approvals.break_glass(
-            IncidentId(incident), _id(view), reason, digest=_meant(view, digest), by=by, via="terminal"
+    with _deciding(incident, config) as (approvals, view, by):
+        must_be_meant(view, digest, incident)
+        meant = view.proposal
+        after = approvals.break_glass(
+            IncidentId(incident), meant.id, reason, digest=meant.digest, by=by, via="terminal"
         )
         say(approval_counts(after))
 
@@ -314,18 +309,16 @@ def break_glass(
 @app.command()
 def reject(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Reject the newest proposal, or withdraw your own."""
-    with _built(config) as (settings, built):
-        view = _newest(built, incident)
-        built.services.approvals.reject(IncidentId(incident), _id(view), reason, by=_who(settings), via="terminal")
+    with _deciding(incident, config) as (approvals, view, by):
+        approvals.reject(IncidentId(incident), view.proposal.id, reason, by=by, via="terminal")
         say(f"Rejected: {view.proposal.title}.")
 
 
 @app.command()
 def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Stop the newest proposal, although others approve it."""
-    with _built(config) as (settings, built):
-        view = _newest(built, incident)
-        built.services.approvals.veto(IncidentId(incident), _id(view), reason, by=_who(settings), via="terminal")
+    with _deciding(incident, config) as (approvals, view, by):
+        approvals.veto(IncidentId(incident), view.proposal.id, reason, by=by, via="terminal")
         say(f"Vetoed: {view.proposal.title}.")
 
 
@@ -338,7 +331,8 @@ def execute(incident: IncidentArgument, digest: DigestOption, config: ConfigOpti
     with _beside(config) as (settings, built, place):
         by, view = _who(settings), _newest(built, incident)
         must_be_meant(view, digest, incident)
-        ended_with(carried_out(built, place, IncidentId(incident), view, by))
+        if code := carried_out(built, place, IncidentId(incident), view, by):
+            raise typer.Exit(code)
 
 
 @app.command()
@@ -349,12 +343,11 @@ def settle(
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Say whether a step of unknown result happened. The execution then continues or ends."""
-    with _built(config) as (settings, built):
-        by, view = _who(settings), _newest(built, incident)
+    with _deciding(incident, config) as (approvals, view, by):
         index = unknown_effect(view)
-        after = built.services.approvals.settle_outcome(
+        after = approvals.settle_outcome(
             IncidentId(incident),
-            _id(view),
+            view.proposal.id,
             -1 if index is None else index,
             reason,
             happened=happened,
@@ -365,10 +358,10 @@ def settle(
 
 
 @contextmanager
-def _built(config: ConfigOption) -> Iterator[tuple[Settings, Built]]:
-    """As `_beside`, for what is only written down: whoever works on the record goes on."""
+def _deciding(incident: str, config: ConfigOption) -> Iterator[tuple[Approvals, ProposalView, UserId]]:
+    """The newest proposal and whoever decides, for what is only written down: whoever works on the record goes on."""
     with _beside(config) as (settings, built, _place):
-        yield settings, built
+        yield built.services.approvals, _newest(built, incident), _who(settings)
 
 
 @contextmanager
@@ -425,13 +418,3 @@ def _newest(built: Built, incident: str) -> ProposalView:
 def _show(built: Built, incident: str) -> None:
     services = built.services
     show_proposal(_newest(built, incident), services.store.get(IncidentId(incident)).runs, services.tasks)
-
-
-def _id(view: ProposalView) -> ProposalId:
-    return view.proposal.id
-
-
-def _meant(view: ProposalView, digest: str) -> str:
-    """The whole digest, if what was typed is its beginning; else what was typed, which the rule refuses."""
-    whole = view.proposal.digest
-    return whole if len(digest) >= DIGEST_SHOWN and whole.startswith(digest) else digest

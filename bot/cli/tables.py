@@ -22,6 +22,7 @@ from bot.cli.options import (
     ConfigOption,
     JsonOption,
     NobodyThere,
+    TableArgument,
     WindowOption,
     chosen,
     print_exact,
@@ -97,7 +98,6 @@ _COLUMNS = (
     "at (UTC)", "snapshot", "operation", "run", "checkpoint", "missing before", "rows", "positions", "refs",
     "read by",
 )  # fmt: skip
-TableArgument = Annotated[str, typer.Argument(help="The table as namespace.table.")]
 console = Console(soft_wrap=True, highlight=False)
 _file = Console(width=10_000, highlight=False)
 """A file or a pipe has no width that a line could be too long for."""

@@ -17,7 +17,7 @@ from bot.adapters.table_files import FolderOfTable
 from bot.adapters.trust_server import restore_check_from, trust_from
 from bot.bootstrap import restore_service, setups_of
 from bot.bootstrap.watching import findings_of
-from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption
+from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption, TableArgument
 from bot.history.prediction import RestoreCheck, RestoreVerdict
 from bot.incident.trust import Basis, Trust, TrustState
 from bot.observation.errors import BadConfiguration, WaterlineError
@@ -72,6 +72,15 @@ def _token() -> str | None:
     return token.get_secret_value() if token is not None else None
 
 
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        envvar="WATERLINE_URL",
+        help="Ask the Waterline at this address, with the token in WATERLINE_WEB_TOKEN. Default: look from here.",
+    ),
+]
+
+
 class Required(StrEnum):
     """What a pipeline may ask for."""
 
@@ -80,20 +89,14 @@ class Required(StrEnum):
 
 
 def trust(
-    table: Annotated[str, typer.Argument(help="The table as namespace.table.")],
+    table: TableArgument,
     require: Annotated[
         Required,
         typer.Option(
             help="trusted: no incident doubts the table. verified: its newest incident also ended with a proof."
         ),
     ] = Required.TRUSTED,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            envvar="WATERLINE_URL",
-            help="Ask the Waterline at this address, with the token in WATERLINE_WEB_TOKEN. Default: read the record.",
-        ),
-    ] = None,
+    url: UrlOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
@@ -138,20 +141,14 @@ def _print(found: Trust) -> None:
 
 
 def restore_check(
-    table: Annotated[str, typer.Argument(help="The table as namespace.table.")],
+    table: TableArgument,
     path: Annotated[
         str,
         typer.Option(
             "--from", help="Folder of the checkpoint or savepoint, or its _metadata: s3://…, file:///… or a local path."
         ),
     ],
-    url: Annotated[
-        str | None,
-        typer.Option(
-            envvar="WATERLINE_URL",
-            help="Ask the Waterline at this address, with the token in WATERLINE_WEB_TOKEN. Default: look from here.",
-        ),
-    ] = None,
+    url: UrlOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:

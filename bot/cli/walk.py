@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from bot.workspace import Actor, NotShown, SeenMessage, Workspace
+from bot.workspace.seen import SeenView
 
 CHANNEL = "orders-oncall"
 _LOOK_EVERY_S = 0.25
@@ -100,12 +101,7 @@ class Walk:
     def _open(self) -> None:
         self._transcript.person("Ana", "types /waterline open")
         self._ana.types("/waterline open", CHANNEL)
-        deadline = time.monotonic() + 30
-        while self._ana.modal.submit is None and time.monotonic() < deadline:
-            time.sleep(_LOOK_EVERY_S)
-        if self._ana.modal.submit is None:
-            raise NotShown(f"The form did not come. The modal shows: {self._ana.modal.plain}")
-        form = self._ana.modal
+        form = self._form()
         words = [line for line in form.plain.splitlines() if line not in form.fields]
         self._transcript.say("\n    ".join([f"    Asked for: {', '.join(form.fields)}", *words]))
         self._ana.fills({"runbook": self._runbook, "summary": "The on-call alert woke me up: look at sales.orders"})
@@ -136,10 +132,17 @@ class Walk:
         self._click(label, card)
         self._submit_preview()
 
-    def _submit_preview(self) -> None:
+    def _form(self) -> SeenView:
+        """What Ana has to fill in or to send, once the bot has filled its placeholder."""
         deadline = time.monotonic() + 30
-        while self._ana.modal.submit is None and time.monotonic() < deadline:
+        while (form := self._ana.modal).submit is None:
+            if time.monotonic() > deadline:
+                raise NotShown(f"The form did not come. The modal shows: {form.plain}")
             time.sleep(_LOOK_EVERY_S)
+        return form
+
+    def _submit_preview(self) -> None:
+        self._form()
         self._transcript.person("Ana", "reads the preview and sends it")
         self._ana.submits()
 

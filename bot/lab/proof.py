@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from bot.lab.topic import Topic
 
 _JOB = "flink.job-id"
-_OPERATOR = "flink.operator-id"
 _CHECKPOINT = "flink.max-committed-checkpoint-id"
 
 
@@ -28,7 +27,6 @@ class Link(BaseModel):
     snapshot_id: int
     parent_id: int | None
     job_id: str | None
-    operator_id: str | None
     checkpoint_id: int | None
     added_rows: int
 
@@ -205,7 +203,6 @@ def _link(snapshot: Snapshot) -> Link:
         snapshot_id=snapshot.snapshot_id,
         parent_id=snapshot.parent_snapshot_id,
         job_id=summary.get(_JOB),
-        operator_id=summary.get(_OPERATOR),
         checkpoint_id=int(checkpoint) if checkpoint is not None else None,
         added_rows=int(summary.get("added-records", 0)),
     )

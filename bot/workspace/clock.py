@@ -53,4 +53,3 @@ class Rules(BaseModel):
         default=(0.0, 60.0, 300.0), description="waits before each repeated delivery of an event"
     )
     edit_window_s: float | None = Field(default=None, description="age up to which a message can be edited")
-    sockets: int = Field(default=10, description="Socket Mode connections of one app")

@@ -105,7 +105,6 @@ class Ack(BaseModel):
     outcome: AckOutcome
     took_ms: float = 0.0
     payload: Payload | None = None
-    no_retry: bool = False
     detail: str = ""
 
     @property

@@ -136,7 +136,6 @@ def wire_route(world: World) -> Route:
 
 START_S = 10.0
 LOOPBACK = "127.0.0.1"
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - only compared with; whoever serves on it has asked for it
 
 
 class WorkspaceServer:
@@ -147,18 +146,15 @@ class WorkspaceServer:
         self._server: uvicorn.Server | None = None
 
     @contextmanager
-    def running(self, host: str, port: int) -> Iterator[str]:
+    def running(self, port: int) -> Iterator[str]:
         """The address while the server is up; a port of 0 takes a free one."""
         # named as TCP: asyncio turns Nagle's delay off (40 ms an answer) only where the protocol is stated
         with sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM, sockets.IPPROTO_TCP) as listening:
             listening.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
-            _bind(listening, host, port)
-            shown = LOOPBACK if host == EVERYWHERE else host
-            url = f"http://{shown}:{listening.getsockname()[1]}"
+            _bind(listening, port)
+            url = f"http://{LOOPBACK}:{listening.getsockname()[1]}"
             self._world.url = url
-            thread = threading.Thread(
-                target=self._run, args=(listening, _hosts(host)), name="slack-workspace", daemon=True
-            )
+            thread = threading.Thread(target=self._run, args=(listening,), name="slack-workspace", daemon=True)
             thread.start()
             self._wait_until_started(thread)
             try:
@@ -167,13 +163,13 @@ class WorkspaceServer:
                 self._stop()
                 thread.join(timeout=START_S)
 
-    def _run(self, listening: sockets.socket, hosts: list[str]) -> None:
-        asyncio.run(self._serve(listening, hosts))
+    def _run(self, listening: sockets.socket) -> None:
+        asyncio.run(self._serve(listening))
 
-    async def _serve(self, listening: sockets.socket, hosts: list[str]) -> None:
+    async def _serve(self, listening: sockets.socket) -> None:
         self._world.loop = asyncio.get_running_loop()
         config = uvicorn.Config(
-            _application(self._world, hosts),
+            _application(self._world),
             log_level="error",
             access_log=False,
             lifespan="off",
@@ -210,25 +206,24 @@ class WorkspaceServer:
             self._server.should_exit = True
 
 
-def _bind(listening: sockets.socket, host: str, port: int) -> None:
+def _bind(listening: sockets.socket, port: int) -> None:
     try:
-        listening.bind((host, port))
+        listening.bind((LOOPBACK, port))
     except OSError as error:
         raise OSError(
             error.errno,
-            f"The workspace cannot listen on {host}:{port}: expected a free port, found {error.strerror!r}. "
+            f"The workspace cannot listen on {LOOPBACK}:{port}: expected a free port, found {error.strerror!r}. "
             "End what uses it, or choose another port.",
         ) from error
 
 
-def _hosts(host: str) -> list[str]:
-    """The names by which a browser may ask; without this a page elsewhere could reach it under a name of its own."""
-    return ["*"] if host == EVERYWHERE else [host, LOOPBACK, "localhost"]
+_HOSTS = (LOOPBACK, "localhost")
+"""The names by which a browser may ask; without this a page elsewhere could reach it under a name of its own."""
 
 
-def _application(world: World, hosts: list[str]) -> Starlette:
+def _application(world: World) -> Starlette:
     return Starlette(
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False)],
         routes=[
             *web_api_routes(world),
             wire_route(world),

@@ -43,9 +43,8 @@ class SignedHttp:
         except httpx.TransportError as error:
             return Ack(outcome="unreachable", took_ms=_ms_since(started), detail=f"connection_failed: {error}")
         if answer.status_code != httpx.codes.OK:
-            no_retry = answer.headers.get("x-slack-no-retry") == "1"
             detail = f"http_error: {answer.status_code} {answer.text[:200]}"
-            return Ack(outcome="refused", took_ms=_ms_since(started), detail=detail, no_retry=no_retry)
+            return Ack(outcome="refused", took_ms=_ms_since(started), detail=detail)
         return Ack(outcome="acked", took_ms=_ms_since(started), payload=_payload_of(answer))
 
     async def close(self) -> None:

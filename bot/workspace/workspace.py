@@ -29,9 +29,9 @@ class Workspace:
         self.world = World(cast or default_cast(app), rules or Rules(), scopes)
 
     @contextmanager
-    def serve(self, port: int = 0, host: str = "127.0.0.1") -> Iterator["Workspace"]:
-        """Serve until the `with` ends; a port of 0 takes a free one."""
-        with WorkspaceServer(self.world).running(host, port):
+    def serve(self, port: int = 0) -> Iterator["Workspace"]:
+        """Serve on loopback until the `with` ends; a port of 0 takes a free one."""
+        with WorkspaceServer(self.world).running(port):
             yield self
 
     @property

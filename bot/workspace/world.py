@@ -228,7 +228,7 @@ class Deliveries:
             self._in_background(delivery)
         ack = await self._attempt(delivery)
         for attempt, wait_s in enumerate(self.rules.retry_after_s, start=1):
-            if ack.in_time or ack.no_retry:
+            if ack.in_time:
                 break
             await self._clock.sleep_until(self._clock.seconds() + wait_s)
             reason = _RETRY_REASON[ack.outcome]

@@ -49,8 +49,7 @@ def main() -> None:
         bare_s, tasks_s = warm_times(it.config)
         blocks = it.workspace.world.conversations.find(card.channel, card.ts)
     assert blocks is not None
-    floors = {kind: _floor(kind, list(blocks.blocks)) for kind in ("socket", "bolt")}
-    acks = {"a bare socket": floors["socket"], "Bolt that only acknowledges": floors["bolt"]}
+    acks = {"Bolt that only acknowledges": _floor(list(blocks.blocks))}
     acks |= {"Waterline, Spark idle": idle, "Waterline, Spark running": spark}
     _print(Measured(form_s, card_s, evidence_s, bare_s, tasks_s, acks, ran), time.monotonic() - began)
 
@@ -104,8 +103,8 @@ def _click(it: Scene, over_s: float) -> Waits:
     return burst(it.workspace, card, BUTTON, over_s=over_s)
 
 
-def _floor(kind: str, blocks: list[dict[str, object]]) -> tuple[Waits, Waits]:
-    with Workspace(scopes=frozenset(SCOPES)).serve() as workspace, floor_app(kind, workspace):
+def _floor(blocks: list[dict[str, object]]) -> tuple[Waits, Waits]:
+    with Workspace(scopes=frozenset(SCOPES)).serve() as workspace, floor_app(workspace):
         client = WebClient(workspace.bot_token, base_url=workspace.api_url)
         client.chat_postMessage(channel=CHANNEL, text="The same card.", blocks=blocks)
         card = workspace.person("ana").last_message(CHANNEL)

@@ -1,9 +1,8 @@
-"""What cannot be undercut: a Bolt app whose listener only acknowledges, and a bare socket that does not even parse.
+"""What cannot be undercut: a Bolt app whose listener only acknowledges.
 
-As a program (`python -m tests.bench.floor KIND API_URL`) it is that app; tokens come from the environment.
+As a program (`python -m tests.bench.floor API_URL`) it is that app; tokens come from the environment.
 """
 
-import json
 import os
 import re
 import signal
@@ -16,7 +15,6 @@ from contextlib import contextmanager
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
-from websockets.sync.client import connect
 
 from bot.workspace import Workspace
 from tests.bench.scene import eventually
@@ -27,10 +25,10 @@ acknowledged any more."""
 
 
 @contextmanager
-def floor_app(kind: str, workspace: Workspace) -> Iterator[None]:
-    """The app as a process of its own, connected; `kind` is `bolt` or `socket`."""
+def floor_app(workspace: Workspace) -> Iterator[None]:
+    """The app as a process of its own, connected."""
     environment = {**os.environ, "SLACK_BOT_TOKEN": workspace.bot_token, "SLACK_APP_TOKEN": workspace.app_token}
-    process = subprocess.Popen([sys.executable, "-m", "tests.bench.floor", kind, workspace.api_url], env=environment)
+    process = subprocess.Popen([sys.executable, "-m", "tests.bench.floor", workspace.api_url], env=environment)
     try:
         eventually(lambda: workspace.connected > 0, 20)
         yield
@@ -39,7 +37,7 @@ def floor_app(kind: str, workspace: Workspace) -> Iterator[None]:
         process.wait()
 
 
-def _bolt(api_url: str) -> None:
+def main(api_url: str) -> None:
     app = App(
         client=WebClient(token=os.environ.pop("SLACK_BOT_TOKEN"), base_url=api_url),
         token_verification_enabled=False,
@@ -54,14 +52,5 @@ def _bolt(api_url: str) -> None:
     threading.Event().wait()
 
 
-def _socket(api_url: str) -> None:
-    client = WebClient(token=os.environ["SLACK_APP_TOKEN"], base_url=api_url)
-    with connect(client.apps_connections_open(app_token=os.environ["SLACK_APP_TOKEN"])["url"]) as socket:
-        for message in socket:
-            envelope = json.loads(message).get("envelope_id")
-            if envelope:
-                socket.send(json.dumps({"envelope_id": envelope}))
-
-
 if __name__ == "__main__":
-    {"bolt": _bolt, "socket": _socket}[sys.argv[1]](sys.argv[2])
+    main(sys.argv[1])

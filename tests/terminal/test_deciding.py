@@ -119,7 +119,9 @@ def test_what_is_approved_is_named_by_its_digest(terminal: Terminal, typed: str)
 
     refused = told(terminal.types("approve", "wl-1", "--digest", typed if typed != "0" else whole[:11]))
 
-    assert "You saw an older version of this proposal." in refused
+    assert "This is not the digest of the newest proposal" in refused
+    assert whole[:12] not in refused
+    assert ProposalState.PROPOSED is next(iter(terminal.incident.proposals.values())).state
 
 
 def test_nobody_approves_what_cannot_be_looked_at(terminal: Terminal) -> None:

@@ -105,7 +105,7 @@ REFUSED = {
     "same block id": ([section("x", block_id="same"), section("y", block_id="same")], "must be unique"),
     "same option value": ([menu(option("a", "v"), option("b", "v"))], "must be unique"),
     "style": ([actions(button("b", "a", style="loud"))], "must be one of primary, danger"),
-    "input in actions": ([actions({"type": "plain_text_input", "action_id": "a"})], "not allowed here"),
+    "input in actions": ([actions({"type": "plain_text_input", "action_id": "a"})], "must be one of button"),
     "unknown property": ([section("x", colour="red")], "invalid additional property: colour"),
     "initial option": ([menu(option("a", "1"), initial_option=option("b", "2"))], "must equal one"),
     "ragged table": (

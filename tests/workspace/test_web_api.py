@@ -99,14 +99,6 @@ def test_a_message_needs_something_to_say(client: WebClient) -> None:
     assert refusal(client.api_call, api_method="chat.postMessage", json=empty) == "no_text"
 
 
-def test_blocks_without_text_are_warned_about(client: WebClient) -> None:
-    """Notifications and screen readers need a text; Slack warns when it is missing."""
-    with pytest.warns(UserWarning, match="text"):
-        answer = client.chat_postMessage(channel=ONCALL, blocks=[section("body")])
-
-    assert answer["warning"] == "missing_text_in_message"
-
-
 @pytest.mark.parametrize(("method", "most"), [("chat_postMessage", 40_000), ("chat_update", 4_000)])
 def test_a_text_may_be_too_long(client: WebClient, method: str, most: int) -> None:
     """The longest text is taken, one character more is not."""

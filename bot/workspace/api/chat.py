@@ -9,8 +9,6 @@ from bot.workspace.blocks import check_message
 from bot.workspace.people import Channel, Payload, SlackRefusal
 from bot.workspace.world import StoredMessage, World
 
-_MISSING_TEXT = "missing_text_in_message"
-
 
 class Content(BaseModel):
     model_config = ConfigDict(frozen=True)
@@ -18,12 +16,6 @@ class Content(BaseModel):
     text: str = ""
     blocks: tuple[Payload, ...] = ()
     metadata: Payload | None = None
-
-    def warning(self) -> Payload:
-        """Slack warns about blocks without a text for notifications and screen readers."""
-        if self.blocks and not self.text:
-            return {"warning": _MISSING_TEXT, "response_metadata": {"warnings": [_MISSING_TEXT]}}
-        return {}
 
 
 def content_of(call: Call, *, text_limit: int, keeps: StoredMessage | None = None) -> Content:
@@ -89,7 +81,7 @@ def post_message(world: World, call: Call) -> Payload:
         _message(world, call, channel, content).model_copy(update={"metadata": content.metadata})
     )
     shown = message.on_the_wire(team=world.cast.team_id, app_id=world.cast.app.app_id)
-    return {"channel": channel.id, "ts": message.ts, "message": shown, **content.warning()}
+    return {"channel": channel.id, "ts": message.ts, "message": shown}
 
 
 def post_ephemeral(world: World, call: Call) -> Payload:
@@ -103,7 +95,7 @@ def post_ephemeral(world: World, call: Call) -> Payload:
     content = content_of(call, text_limit=POST_TEXT)
     message = _message(world, call, channel, content).model_copy(update={"ephemeral_to": person})
     world.conversations.add(message)
-    return {"message_ts": message.ts, **content.warning()}
+    return {"message_ts": message.ts}
 
 
 def update(world: World, call: Call) -> Payload:
