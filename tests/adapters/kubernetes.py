@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 import pytest
@@ -23,6 +23,7 @@ from bot.pinned_jars import cache_folder
 from tests.adapters.serving import unused_address
 
 SOURCE = Path(__file__).with_name("kube_apiserver")
+BUILD = "WATERLINE_BUILD_API_SERVER"
 ADMIN = "for-tests-only"
 """The administrator's token."""
 
@@ -71,8 +72,20 @@ class Kubernetes:
         raise AssertionError(f"{name} was not established")
 
 
+def is_asked_for(switch: str) -> bool:
+    """Whether `make test-operator` or `make test-deploy` wants this to be built here."""
+    return os.environ.get(switch) == "1"
+
+
+def cannot_be_had(reason: str, switch: str) -> NoReturn:
+    """Fails where it was asked for, because a run that skips everything would look like one that passed; else skips."""
+    if is_asked_for(switch):
+        pytest.fail(f"{reason}. {switch}=1 asks for it.", pytrace=False)
+    pytest.skip(reason)
+
+
 def server_program() -> Path:
-    """The built server; built here only where `make test-operator` asks for it. Skips where it cannot be had."""
+    """The built server; built here only where `make test-operator` asks for it, and where that fails, the test does."""
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(SOURCE.iterdir()))).hexdigest()[:16]
     folder = cache_folder() / "kube-apiserver"
     program = folder / digest
@@ -81,16 +94,16 @@ def server_program() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if program.exists():
             return program
-        if os.environ.get("WATERLINE_BUILD_API_SERVER") != "1":
+        if not is_asked_for(BUILD):
             pytest.skip("the Kubernetes API server is not built yet: `make test-operator` does it, in some minutes")
         go = shutil.which("go")
         if go is None:
-            pytest.skip("the Kubernetes API server is built from Go modules, and there is no Go")
+            cannot_be_had("the Kubernetes API server is built from Go modules, and there is no Go", BUILD)
         built = program.with_suffix(".part")
         command = ["nice", go, "build", "-C", str(SOURCE), "-trimpath", "-ldflags=-s -w", "-o", str(built), "."]
         ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
         if ended.returncode:
-            pytest.skip(f"the Kubernetes API server could not be built: {ended.stderr[-500:]}")
+            cannot_be_had(f"the Kubernetes API server could not be built: {ended.stderr[-500:]}", BUILD)
         built.replace(program)
     return program
 

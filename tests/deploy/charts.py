@@ -3,7 +3,6 @@
 import fcntl
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.pinned_jars import cache_folder
+from tests.adapters.kubernetes import BUILD, cannot_be_had, is_asked_for
 
 CHART = Path(__file__).parents[2] / "deploy/chart"
 _SOURCE = Path(__file__).with_name("helm")
@@ -27,7 +27,7 @@ _MODULES = {
 
 
 def helm_program() -> Path:
-    """Built here only where `make test-deploy` asks for it. Skips where it cannot be had."""
+    """Built here only where `make test-deploy` asks for it, and where that fails, the test does."""
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(_SOURCE.iterdir()))).hexdigest()[:16]
     folder = cache_folder() / "helm"
     program = folder / digest
@@ -36,33 +36,33 @@ def helm_program() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if program.exists():
             return program
-        if os.environ.get("WATERLINE_BUILD_API_SERVER") != "1":
+        if not is_asked_for(BUILD):
             pytest.skip("Helm is not built yet: `make test-deploy` does it, in some minutes")
         go = shutil.which("go")
         if go is None:
-            pytest.skip("Helm is built from Go modules, and there is no Go")
+            cannot_be_had("Helm is built from Go modules, and there is no Go", BUILD)
         built = program.with_suffix(".part")
         command = ["nice", go, "build", "-C", str(_SOURCE), "-trimpath", "-ldflags=-s -w", "-o", str(built)]
         ended = subprocess.run(
             [*command, "helm.sh/helm/v4/cmd/helm"], capture_output=True, text=True, check=False, timeout=1800
         )
         if ended.returncode:
-            pytest.skip(f"Helm could not be built: {ended.stderr[-500:]}")
+            cannot_be_had(f"Helm could not be built: {ended.stderr[-500:]}", BUILD)
         built.replace(program)
     return program
 
 
 def definitions() -> list[Path]:
-    """The files of the operators' own modules. Skips where these cannot be had."""
+    """The files of the operators' own modules."""
     go = shutil.which("go")
     if go is None:
-        pytest.skip("the operators' definitions come from their Go modules, and there is no Go")
+        cannot_be_had("the operators' definitions come from their Go modules, and there is no Go", BUILD)
     found = []
     for module, files in _MODULES.items():
         told = subprocess.run(
             [go, "mod", "download", "-json", module], capture_output=True, text=True, check=False, timeout=600
         )
         if told.returncode:
-            pytest.skip(f"{module} could not be fetched: {told.stdout[-300:]}")
+            cannot_be_had(f"{module} could not be fetched: {told.stdout[-300:]}", BUILD)
         found += [Path(json.loads(told.stdout)["Dir"]) / file for file in files]
     return found

@@ -18,9 +18,11 @@ from uuid import uuid4
 import pytest
 
 from bot.pinned_jars import cache_folder
+from tests.adapters.kubernetes import cannot_be_had, is_asked_for
 
 PROJECT = Path(__file__).parents[2]
 USER = 65532
+BUILD = "WATERLINE_BUILD_IMAGE"
 _TOOLS = ("buildah", "mmdebstrap", "umoci", "runc")
 _BASE = "waterline-test-base"
 _PACKED = (
@@ -32,13 +34,12 @@ _OF_JAVA = Path("/etc/ssl/certs/java/cacerts")
 
 
 def build(target: str) -> str:
-    """The name of the image with this target, built where it has changed. Skips where that is not asked for, or cannot
-    be done here."""
-    if os.environ.get("WATERLINE_BUILD_IMAGE") != "1":
+    """The name of the image with this target, built where it has changed. Skips where that is not asked for."""
+    if not is_asked_for(BUILD):
         pytest.skip("the image is not built here: `make test-deploy` does it, in some minutes")
     missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
     if missing or os.geteuid() != 0:
-        pytest.skip(f"the image is built by root with Debian's {', '.join(_TOOLS)}; missing: {missing or 'root'}")
+        cannot_be_had(f"root builds the image with Debian's {', '.join(_TOOLS)}; missing: {missing or 'root'}", BUILD)
     folder = cache_folder() / "image"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:

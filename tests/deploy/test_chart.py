@@ -16,7 +16,8 @@ from tests.adapters.kubernetes import ADMIN, Kubernetes, kubernetes
 from tests.deploy.charts import CHART, definitions, helm_program
 from tests.deploy.test_image import PROJECT
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+by_helm = pytest.mark.slow
+pytestmark = pytest.mark.timeout(1800)
 RELEASE, NAMESPACE, JOBS = "waterline", "oncall", "streaming"
 CONFIG = {
     "catalog": {"name": "lake", "properties": {"type": "rest", "uri": "http://catalog:8181"}},
@@ -86,6 +87,7 @@ def one(objects: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     return found
 
 
+@by_helm
 @pytest.mark.parametrize("values", [LEAST, MOST, EXTERNAL, ON_SQLITE], ids=["least", "most", "external", "sqlite"])
 def test_the_configuration_that_the_pod_gets_is_a_good_one(tmp_path: Path, values: dict[str, Any]) -> None:
     """What the chart adds fits the settings; the bot itself reads it."""
@@ -103,6 +105,7 @@ def test_the_configuration_that_the_pod_gets_is_a_good_one(tmp_path: Path, value
     assert (read.web.port, str(read.home)) == (8370, "/var/lib/waterline")
 
 
+@by_helm
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
@@ -140,6 +143,7 @@ def test_every_value_is_known_to_the_schema() -> None:
     compared(values, schema, "")
 
 
+@by_helm
 def test_the_chart_gives_the_rights_that_the_operator_needs(tmp_path: Path) -> None:
     """The same as the file for a cluster without Helm; and a pod without such jobs gets no token."""
     file = list(yaml.safe_load_all((PROJECT / "deploy/kubernetes/flink-operator-rights.yaml").read_text()))
@@ -153,6 +157,7 @@ def test_the_chart_gives_the_rights_that_the_operator_needs(tmp_path: Path) -> N
     assert not [each for each in least if each["kind"] == "Role"]
 
 
+@by_helm
 def test_alerts_lead_to_the_pages_of_this_installation_or_nowhere(tmp_path: Path) -> None:
     """Never to a placeholder: without an address there is no link."""
     linked = one(rendered(tmp_path, MOST), "PrometheusRule")["spec"]
@@ -178,6 +183,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
         yield up
 
 
+@by_helm
 @pytest.mark.parametrize("values", [LEAST, MOST, EXTERNAL, ON_SQLITE], ids=["least", "most", "external", "sqlite"])
 def test_the_api_server_takes_everything_that_is_rendered(
     tmp_path: Path, cluster: Kubernetes, values: dict[str, Any]
@@ -212,6 +218,7 @@ def applied(cluster: Kubernetes, told: dict[str, Any]) -> Any:
     )
 
 
+@by_helm
 def test_it_is_installed_upgraded_and_rolled_back(tmp_path: Path, cluster: Kubernetes) -> None:
     """By Helm itself; the old version never runs beside the new one, and the claim of the record stays at the end."""
     login = {"clusters": [{"name": "it", "cluster": {

@@ -24,9 +24,11 @@ from bot.web.access import Access
 from bot.web.app import serving, web_app
 from bot.web.probes import NUMBERS
 from bot.workspace import Workspace
+from tests.adapters.kubernetes import cannot_be_had
 from tests.adapters.lake import Lake
 from tests.adapters.serving import unused_address
 from tests.decisions import ANA
+from tests.deploy.image import BUILD
 from tests.found import evidence
 from tests.serve.test_health import serving as bot_serving
 from tests.slack.people import eventually
@@ -46,7 +48,7 @@ PANELS = [
 def test_the_alert_rules_fire_when_they_should_and_not_before() -> None:
     """Each one is tried on series of numbers; `alerts_test.yaml` has them."""
     if shutil.which("promtool") is None:
-        pytest.skip("promtool is not installed. Install it: apt-get install prometheus")
+        cannot_be_had("promtool is not installed: apt-get install prometheus", BUILD)
     tests = Path(__file__).with_name("alerts_test.yaml")
     told = subprocess.run(["promtool", "test", "rules", str(tests)], capture_output=True, text=True, check=False)
     tried = re.findall(r"alertname: (\w+)\n\s+exp_alerts", re.sub(r" +#.*", "", tests.read_text()))
@@ -86,7 +88,7 @@ def named(expressions: Iterator[str]) -> set[str]:
 def prometheus(folder: Path, targets: Sequence[str]) -> Iterator[str]:
     """A real one that asks these addresses every second."""
     if shutil.which("prometheus") is None:
-        pytest.skip("Prometheus is not installed. Install it: apt-get install prometheus")
+        cannot_be_had("Prometheus is not installed: apt-get install prometheus", BUILD)
     config = {
         "global": {"scrape_interval": "1s"},
         "scrape_configs": [{"job_name": "waterline", "static_configs": [{"targets": list(targets)}]}],
