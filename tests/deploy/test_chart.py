@@ -14,7 +14,7 @@ import yaml
 from bot.settings import Settings
 from tests.adapters.kubernetes import ADMIN, Kubernetes, kubernetes
 from tests.deploy.charts import CHART, definitions, helm_program
-from tests.deploy.test_image import PROJECT
+from tests.deploy.image import PROJECT
 
 by_helm = pytest.mark.slow
 pytestmark = pytest.mark.timeout(1800)
@@ -155,6 +155,35 @@ def test_the_chart_gives_the_rights_that_the_operator_needs(tmp_path: Path) -> N
     assert one(most, "Deployment")["spec"]["template"]["spec"]["automountServiceAccountToken"]
     assert not one(least, "Deployment")["spec"]["template"]["spec"]["automountServiceAccountToken"]
     assert not [each for each in least if each["kind"] == "Role"]
+
+
+@by_helm
+def test_who_is_named_may_connect_and_so_may_the_pod_of_helm_test(tmp_path: Path) -> None:
+    """Nobody else: the pages are closed to a pod of another team, and Slack's port to the pod of the test."""
+    monitoring = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    objects = rendered(tmp_path, MOST | {"networkPolicy": {"from": [monitoring]}})
+    (test,) = [each for each in objects if each["kind"] == "Pod"]
+    by_name, by_labels = one(objects, "NetworkPolicy")["spec"]["ingress"]
+    (peer,) = by_labels["from"]
+
+    assert by_name["from"] == [monitoring]
+    assert peer == {"podSelector": {"matchLabels": test["metadata"]["labels"]}}
+    assert [each["port"] for each in by_labels["ports"]] == ["web"]
+    assert "from" not in one(rendered(tmp_path, LEAST), "NetworkPolicy")["spec"]["ingress"][0]
+
+
+@by_helm
+def test_replicas_go_to_different_nodes_where_there_are_some(tmp_path: Path) -> None:
+    """One node is enough to start, and whoever sets constraints has only those."""
+    pod = one(rendered(tmp_path, LEAST), "Deployment")["spec"]["template"]
+    (spread,) = pod["spec"]["topologySpreadConstraints"]
+
+    assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
+    assert spread["labelSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert (
+        one(rendered(tmp_path, MOST), "Deployment")["spec"]["template"]["spec"]["topologySpreadConstraints"]
+        == MOST["topologySpreadConstraints"]
+    )
 
 
 @by_helm
