@@ -29,6 +29,10 @@ _PACKED = (
     "--variant=minbase", "--include=python3-venv,ca-certificates", "--dpkgopt=path-exclude=/usr/share/locale/*",
     "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*", "bookworm",
 )  # fmt: skip
+_LIKE_A_POD = {"/tmp": "mode=1777,exec"}
+"""An emptyDir may hold programs."""
+_ENGINES_OWN = ("noexec", "nosuid", "nodev")
+"""What docker and podman mount a tmpfs with, unless they are told something else."""
 _AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 _OF_JAVA = Path("/etc/ssl/certs/java/cacerts")
 
@@ -73,13 +77,21 @@ def file_of(image: str, path: str) -> str:
 
 @contextmanager
 def running(
-    bundle: Path, command: Sequence[str], *, mounts: Mapping[str, Path], env: Mapping[str, str], log: Path
+    bundle: Path,
+    command: Sequence[str],
+    *,
+    mounts: Mapping[str, Path],
+    env: Mapping[str, str],
+    log: Path,
+    memory: Mapping[str, str] = _LIKE_A_POD,
+    name: str | None = None,
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """One process in the container; the others find it by the network. `mounts`: path within -> folder outside, which
-    it may write into if this user may."""
-    told = _restricted(json.loads((bundle / "config.json").read_text()), command, mounts, env)
+    it may write into if this user may. `memory`: folder that is in memory -> options of its mount. `name`: by which
+    `runc exec` finds it."""
+    told = _restricted(json.loads((bundle / "config.json").read_text()), command, mounts, env, memory)
     (bundle / "config.json").write_text(json.dumps(told))
-    name = f"waterline-{uuid4().hex[:8]}"
+    name = name or f"waterline-{uuid4().hex[:8]}"
     with log.open("wb") as output:
         process = subprocess.Popen(["runc", "run", "--bundle", str(bundle), name], stdout=output, stderr=output)
         try:
@@ -92,9 +104,13 @@ def running(
 
 
 def _restricted(
-    told: dict[str, Any], command: Sequence[str], mounts: Mapping[str, Path], env: Mapping[str, str]
+    told: dict[str, Any],
+    command: Sequence[str],
+    mounts: Mapping[str, Path],
+    env: Mapping[str, str],
+    memory: Mapping[str, str],
 ) -> dict[str, Any]:
-    """As the chart's pod: `readOnlyRootFilesystem`, no capabilities, no new privileges, `/tmp` in memory."""
+    """As the chart's pod: `readOnlyRootFilesystem`, no capabilities, no new privileges."""
     told["root"]["readonly"] = True
     kept = [each for each in told["process"]["env"] if each.partition("=")[0] not in env]
     told["process"] |= {
@@ -108,13 +124,17 @@ def _restricted(
     told["linux"]["namespaces"] = [each for each in told["linux"]["namespaces"] if each["type"] in own]
     for mapping in ("uidMappings", "gidMappings"):
         told["linux"].pop(mapping, None)
-    stays = [each for each in told["mounts"] if each.get("type") != "bind" and each["destination"] != "/tmp"]
-    scratch = {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777", "nosuid", "nodev"]}
+    own_ones = {*memory, *mounts}
+    stays = [each for each in told["mounts"] if each.get("type") != "bind" and each["destination"] not in own_ones]
+    scratch = [
+        {"destination": folder, "type": "tmpfs", "source": "tmpfs", "options": [*_ENGINES_OWN, *options.split(",")]}
+        for folder, options in memory.items()
+    ]
     bound = [
         {"destination": inside, "type": "bind", "source": str(outside), "options": ["rbind", "rw"]}
         for inside, outside in mounts.items()
     ]
-    told["mounts"] = [*stays, scratch, *bound]
+    told["mounts"] = [*stays, *scratch, *bound]
     return told
 
 

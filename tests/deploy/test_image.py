@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
@@ -17,11 +17,13 @@ from bot.workspace import Workspace
 from tests.adapters.lake import Lake
 from tests.adapters.serving import unused_address
 from tests.deploy.image import PROJECT, USER, build, file_of, running, unpacked
+from tests.postgres import Postgres
 from tests.slack.people import eventually
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 LARGEST = 800
 """Megabytes of the unpacked image that asks a Spark elsewhere."""
+COMPOSE = YAML(typ="safe").load(PROJECT / "deploy/compose.yaml")["services"]["waterline"]
 EVIDENCE = ("waterline", "evidence", "duplicate_rows", "sales.orders", "--config", "/etc/waterline/waterline.yaml")
 
 
@@ -120,17 +122,53 @@ def test_without_java_it_collects_evidence_by_a_spark_elsewhere(
     assert "o-2" in log.read_text()
 
 
-def test_with_java_it_brings_a_spark_of_its_own(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, lake: Lake
+def test_the_trial_of_compose_gets_ready_and_brings_a_spark_of_its_own(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, lake: Lake, postgres: Postgres
 ) -> None:
-    """Its jars are in the image: nothing is fetched into the read-only root."""
-    bundle = unpacked(build("spark"), tmp_path_factory.mktemp("spark"))
-    mounts, log = configured(tmp_path, lake, unused_address()), tmp_path.parent / f"{tmp_path.name}.log"
-    with running(bundle, EVIDENCE, mounts=mounts, env={}, log=log) as process:
-        code = process.wait(timeout=600)
+    """The target with Java, as compose.yaml starts it: its variables, its folders in memory, its health check, and
+    trial.yaml with places that are here. The jars are in the image: nothing is fetched into the read-only root."""
+    bundle = unpacked(build(COMPOSE["build"]["target"]), tmp_path_factory.mktemp("spark"))
+    pages, log, name = unused_address(), tmp_path.parent / f"{tmp_path.name}.log", f"trial-{tmp_path.name}"
+    port, record = pages.rpartition(":")[2], postgres.new_database()
+    probe = [part.replace("8370", port) for part in COMPOSE["healthcheck"]["test"][1:]]
+    with Workspace().serve() as slack:
+        filled_in(tmp_path, lake, record, int(port), slack.api_url)
+        mounts = {
+            "/etc/waterline": tmp_path / "etc", "/etc/hosts": Path("/etc/hosts"), str(tmp_path): tmp_path,
+            (socket := record.rpartition("=")[2]): Path(socket),
+        }  # fmt: skip
+        secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token, "WATERLINE_WEB_TOKEN": "t"}
+        env = {variable: value or secrets[variable] for variable, value in COMPOSE["environment"].items()}
+        folders = dict(each.split(":") for each in COMPOSE["tmpfs"])
+        started = json.loads((bundle / "config.json").read_text())["process"]["args"]
+        with running(bundle, started, mounts=mounts, env=env, log=log, memory=folders, name=name) as process:
+            eventually(lambda: within(name, probe).returncode == 0 or process.poll() is not None, timeout_s=180)
+            healthy = within(name, probe)
+            collected = within(name, EVIDENCE)
 
-    assert code == 0, log.read_text()
-    assert "o-2" in log.read_text()
+    assert healthy.returncode == 0, log.read_text()
+    assert collected.returncode == 0, collected.stdout + collected.stderr
+    assert "o-2" in collected.stdout
+
+
+def filled_in(folder: Path, lake: Lake, record: str, port: int, slack: str) -> None:
+    """trial.yaml as somebody fills it in; only the port and the address of the database are others."""
+    trial = YAML(typ="safe").load(PROJECT / "deploy/trial.yaml")
+    (table,) = trial["tables"].values()
+    trial["catalog"]["properties"] = lake.properties
+    trial["tables"] = {"sales.orders": {**table, "contract": {"key": ["order_id"]}}}
+    trial["journal"]["url"], trial["web"]["port"] = record, port
+    trial["slack"] = {"base_url": slack, "min_message_interval": 0}
+    (folder / "etc").mkdir()
+    with (folder / "etc/waterline.yaml").open("w") as file:
+        YAML().dump(trial, file)
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, USER, USER)
+
+
+def within(container: str, command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    """One more process in a container that runs, as Compose starts a health check."""
+    return subprocess.run(["runc", "exec", container, *command], capture_output=True, text=True, check=False)
 
 
 def test_the_list_of_packages_is_that_of_the_lock() -> None:
