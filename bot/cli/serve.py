@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import structlog
 import typer
 from slack_sdk import WebClient
+from starlette.applications import Starlette
 from structlog.typing import Processor
 
 from bot.adapters.journal_sql.store import Store, record_of
@@ -30,6 +31,7 @@ from bot.web.serving import Address, address_of, not_ready
 if TYPE_CHECKING:
     from bot.bootstrap import Built
     from bot.bootstrap.outside import Outside
+    from bot.service.trust import TrustService
 
 _SETTLE_EVERY_S = 20.0
 _DUE_EVERY_S = 5.0
@@ -149,6 +151,8 @@ def running(
         built.timers.every("settle", _SETTLE_EVERY_S, built.services.reconciler.settle_all)
         if built.services.watch is not None:
             built.services.watch.start(built.timers)
+        door.shows(_probes(built.services.trust, door))
+        stack.callback(door.shows, not_ready("Waterline is ending."))
         if settings.web is not None and address is not None:
             from bot.cli.web import pages_of
             from bot.service.alerts import AlertService
@@ -168,8 +172,8 @@ def running(
             bot = OfBot(_numbers(door, store, built.timers), [door.took])
             address.shows(pages_of(settings.web, services.trust, restores, names.of, alerts, checks, bot))
             stack.callback(address.shows, not_ready("Waterline is ending."))
-            standing_by.close()
             structlog.get_logger(__name__).info(f"Pages, API and MCP server: {address.url}")
+        standing_by.close()
         yield name, built
 
 
@@ -185,18 +189,22 @@ def _opened(
 ) -> tuple[SlackGateway, Store]:
     """The record, and the door to it: from here on every click of Slack is acknowledged and kept.
 
-    While another replica works on the record, this one serves the pages at `address`, and keeps Slack's requests in
-    the shared record, where the other one finds them. `standing_by` closes what is needed until it takes over."""
+    While another replica works on the record, this one serves pages and probes, and keeps Slack's requests in the
+    shared record, where the other one finds them. `standing_by` closes what is needed until it takes over."""
     store = stack.enter_context(record_of(settings, keep=True, machine=clock))
     secret = secrets.slack_signing_secret.get_secret_value() if secrets.slack_signing_secret else None
     is_http = settings.slack.mode == "http"
     door = SlackGateway(client, store.inbox, store.outbox, store.clock, signing_secret=secret if is_http else None)
     stack.callback(door.close)
+    door.shows(not_ready("Waterline is starting."))
 
     def stands_by() -> None:
         structlog.get_logger(__name__).info("standing by: another replica works on the record")
         if is_http:
+            from bot.cli.trust import trust_service
+
             door.listen(settings.slack.host, settings.slack.port)
+            door.shows(_probes(standing_by.enter_context(trust_service(settings)), door))
         if settings.web is not None and address is not None:
             from bot.cli.web import read_only_pages
 
@@ -210,6 +218,13 @@ def _opened(
         assert secrets.slack_app_token is not None
         door.connect(secrets.slack_app_token.get_secret_value(), settings.slack.base_url)
     return door, store
+
+
+def _probes(trusts: "TrustService", door: SlackGateway) -> Starlette:
+    """What answers beside Slack's requests: the port is that of a proxy, so nothing of any table."""
+    from bot.web.probes import health
+
+    return Starlette(routes=health(trusts, {"slack": door.trouble}))
 
 
 def _numbers(door: SlackGateway, store: Store, timers: Timers) -> dict[str, Callable[[], float]]:

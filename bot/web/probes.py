@@ -102,24 +102,31 @@ def checks_of(trusts: TrustService) -> Mapping[str, Check]:
     return {"record": record, "catalog": catalog}
 
 
+def health(trusts: TrustService, more: Mapping[str, Check]) -> list[Route]:
+    """`/livez`, and `/readyz`, which runs in a thread of the server's pool, because catalog and record block."""
+    checks = {**checks_of(trusts), **more}
+
+    def ready(_request: Request) -> Response:
+        found = {name: check() for name, check in checks.items()}
+        status = 503 if any(found.values()) else 200
+        told = {name: problem or "ok" for name, problem in found.items()}
+        return Response(json.dumps(told), status, media_type="application/json")
+
+    return [Route("/livez", lives), Route("/readyz", ready)]
+
+
 class Probes:
-    """Handlers; each runs in a thread of the server's pool, because catalog and record block."""
+    """Both of these, and the numbers, in a thread of that pool, too."""
 
     def __init__(self, trusts: TrustService, more: Mapping[str, Check], bot: OfBot = NOT_OF_BOT) -> None:
-        self._checks = {**checks_of(trusts), **more}
+        self._health = health(trusts, more)
         self._registry = CollectorRegistry()
         for each in (TrustNumbers(trusts), BotNumbers(bot.gauges), *bot.others):
             self._registry.register(each)
 
     @property
     def routes(self) -> list[Route]:
-        return [Route("/livez", lives), Route("/readyz", self._ready), Route("/metrics", self._metrics)]
-
-    def _ready(self, _request: Request) -> Response:
-        found = {name: check() for name, check in self._checks.items()}
-        status = 503 if any(found.values()) else 200
-        told = {name: problem or "ok" for name, problem in found.items()}
-        return Response(json.dumps(told), status, media_type="application/json")
+        return [*self._health, Route("/metrics", self._metrics)]
 
     def _metrics(self, _request: Request) -> Response:
         return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from slack_bolt import BoltRequest
 from slack_sdk import WebClient
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from bot.adapters.clock import SystemClock
@@ -19,6 +20,7 @@ from bot.adapters.journal_sql.store import Store, open_store
 from bot.ports import Post
 from bot.slack.gateway import SlackGateway
 from bot.slack.http import http_app
+from bot.web.serving import not_ready
 from bot.workspace import Workspace
 from tests.slack.people import eventually
 
@@ -97,14 +99,16 @@ def test_what_people_say_is_not_kept(door: SlackGateway, store: Store) -> None:
     assert stored(store) == 0
 
 
-def test_the_health_page_says_whether_anybody_works(door: SlackGateway) -> None:
-    """A deployment that waits for it keeps the old bot until the new one is there."""
-    is_ready = False
-    with TestClient(http_app(door.app, lambda: is_ready, door.took)) as client:
-        before = client.get("/health").status_code
-        is_ready = True
+def test_probes_answer_beside_slacks_requests(door: SlackGateway) -> None:
+    """Those that are there now; what is not a probe is not there, and Slack's address is theirs alone."""
+    probes = Starlette()
+    with TestClient(http_app(door.app, lambda: probes, door.took)) as client:
+        before = client.get("/readyz").status_code
+        probes = not_ready("Waterline is starting.")
+        asked = [client.get(path).status_code for path in ("/livez", "/readyz", "/health", "/slack/events")]
 
-        assert (before, client.get("/health").status_code) == (503, 200)
+    assert before == 404
+    assert asked == [200, 503, 404, 404]
 
 
 def test_a_closed_door_takes_no_requests(door: SlackGateway) -> None:
