@@ -193,7 +193,8 @@ def test_alerts_lead_to_the_pages_of_this_installation_or_nowhere(tmp_path: Path
     unlinked = one(rendered(tmp_path, {**LEAST, "prometheusRule": {"enabled": True}}), "PrometheusRule")["spec"]
     addresses = re.findall(r"https://[^{#\"]+", json.dumps(linked))
 
-    assert {"https://oncall.acme.example/tables/", "https://docs.acme.example/waterline/deploy/"} == set(addresses)
+    docs = "https://docs.acme.example/waterline/docs/alerts.html"
+    assert {"https://oncall.acme.example/tables/", docs} == set(addresses)
     assert "https://" not in json.dumps(unlinked)
     assert [len(group["rules"]) for group in linked["groups"]] == [len(group["rules"]) for group in unlinked["groups"]]
 

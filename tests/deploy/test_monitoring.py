@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from starlette.staticfiles import StaticFiles
 
 from bot.incident.entries import EvidenceRecorded, EvidenceRequested
 from bot.observation.findings import Limit, RecoveryDeadline
@@ -26,9 +27,10 @@ from bot.web.probes import NUMBERS
 from bot.workspace import Workspace
 from tests.adapters.kubernetes import cannot_be_had
 from tests.adapters.lake import Lake
-from tests.adapters.serving import unused_address
+from tests.adapters.serving import served, unused_address
 from tests.decisions import ANA
 from tests.deploy.image import BUILD
+from tests.docs.site import build
 from tests.found import evidence
 from tests.serve.test_health import serving as bot_serving
 from tests.slack.people import eventually
@@ -38,6 +40,8 @@ from tests.web.scene import Scene
 
 PROJECT = Path(__file__).parents[2]
 ALERTS = PROJECT / "deploy/prometheus/alerts.yaml"
+PAGES, DOCS = "https://waterline.example.com", "https://waterline-docs.example.com"
+"""The placeholders in it."""
 PANELS = [
     (panel["title"], target["expr"])
     for panel in json.loads((PROJECT / "deploy/grafana/waterline.json").read_text())["panels"]
@@ -62,13 +66,12 @@ def rules() -> list[dict[str, Any]]:
 
 
 def test_every_alert_says_where_to_read_on() -> None:
-    """The page of its table, or its line in the page about operations."""
-    page = (PROJECT / "deploy/README.md").read_text()
+    """What it means and what to do, which tests/docs finds on the site; and the page of its table, if it has one."""
     for rule in rules():
-        address = rule["annotations"]["runbook_url"]
-        if not address.startswith("https://waterline.example.com/tables/"):
-            assert address == f"https://waterline-docs.example.com/deploy/#{rule['alert'].lower()}"
-            assert f"\n#### {rule['alert']}\n" in page
+        urls = {name: url for name, url in rule["annotations"].items() if name.endswith("_url")}
+        assert urls.pop("runbook_url") == f"{DOCS}/docs/alerts.html#{rule['alert'].lower()}"
+        of_a_table = "{{ $labels.table }}" in rule["annotations"]["summary"]
+        assert urls == ({"table_url": f"{PAGES}/tables/{{{{ $labels.table }}}}"} if of_a_table else {})
 
 
 def test_rules_and_panels_name_numbers_that_there_are() -> None:
@@ -85,12 +88,14 @@ def named(expressions: Iterator[str]) -> set[str]:
 
 
 @contextmanager
-def prometheus(folder: Path, targets: Sequence[str]) -> Iterator[str]:
-    """A real one that asks these addresses every second."""
+def prometheus(folder: Path, targets: Sequence[str], alerts: str = "") -> Iterator[str]:
+    """A real one that asks these addresses every second. `alerts`: its rules, if it shall have some."""
     if shutil.which("prometheus") is None:
         cannot_be_had("Prometheus is not installed: apt-get install prometheus", BUILD)
+    (folder / "alerts.yaml").write_text(alerts)
     config = {
-        "global": {"scrape_interval": "1s"},
+        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+        "rule_files": [str(folder / "alerts.yaml")],
         "scrape_configs": [{"job_name": "waterline", "static_configs": [{"targets": list(targets)}]}],
     }
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
@@ -114,13 +119,10 @@ def asked(address: str, expression: str) -> list[dict[str, Any]]:
     return list(answer["data"]["result"])
 
 
-@pytest.mark.slow
-def test_every_panel_shows_something_of_a_bot_that_works(tmp_path: Path) -> None:
-    """One process serves tables and an incident, another one is a whole bot that is clicked."""
-    for name in ("scene", "lake", "bot", "prometheus"):
-        (tmp_path / name).mkdir()
-    scene, lake = Scene(tmp_path / "scene"), Lake(tmp_path / "lake")
-    lake.append(1, 2)
+@contextmanager
+def doubted_table(folder: Path) -> Iterator[str]:
+    """The address of pages and numbers of a table with an incident and a proposal, whose records are gone soon."""
+    scene = Scene(folder)
     limit = Limit(kind="records", what="", at=scene.clock.at + timedelta(hours=2), how="", after="")
     deadline = RecoveryDeadline(
         looked_at=scene.clock.at, recoverable_until=limit.at, because="", restore_point=None, limits=(limit,)
@@ -133,8 +135,47 @@ def test_every_panel_shows_something_of_a_bot_that_works(tmp_path: Path) -> None
     app = web_app(
         scene.desk(), scene.restores(), Records(CONTENT), CONTENT, Access(WebSettings(), None), lambda _users: {}
     )
+    with serving(app, "127.0.0.1", 0) as address:
+        yield address
+    scene.close()
+
+
+@pytest.mark.slow
+def test_the_alert_of_a_doubted_table_leads_to_its_runbook_and_to_its_page(tmp_path: Path) -> None:
+    """Prometheus loads the rules as they are, but for the addresses and the minutes that it would wait."""
+    (tmp_path / "scene").mkdir()
+    with doubted_table(tmp_path / "scene") as tables, served(StaticFiles(directory=build(tmp_path))) as docs:
+        alerts = ALERTS.read_text().replace(PAGES, tables).replace(DOCS, docs)
+        with prometheus(tmp_path, [tables.removeprefix("http://")], re.sub(r"for: \w+", "for: 1s", alerts)) as up:
+            eventually(lambda: "TableNotTrusted" in firing(up), timeout_s=60)
+            links = firing(up)["TableNotTrusted"]["annotations"]
+        runbook, page = (httpx.get(links[f"{name}_url"], trust_env=False, timeout=20) for name in ("runbook", "table"))
+
+    assert runbook.status_code == 200
+    assert 'id="tablenottrusted"' in runbook.text
+    assert "Consumers see rows twice" in runbook.text
+    assert page.status_code == 200
+    assert ORDERS in page.text
+
+
+def firing(address: str) -> dict[str, dict[str, Any]]:
+    """The alerts that fire, by name; none while Prometheus starts."""
+    with suppress(httpx.TransportError):
+        told = httpx.get(f"{address}/api/v1/alerts", trust_env=False, timeout=20)
+        alerts = told.json()["data"]["alerts"] if told.is_success else []
+        return {each["labels"]["alertname"]: each for each in alerts if each["state"] == "firing"}
+    return {}
+
+
+@pytest.mark.slow
+def test_every_panel_shows_something_of_a_bot_that_works(tmp_path: Path) -> None:
+    """One process serves tables and an incident, another one is a whole bot that is clicked."""
+    for name in ("scene", "lake", "bot", "prometheus"):
+        (tmp_path / name).mkdir()
+    lake = Lake(tmp_path / "lake")
+    lake.append(1, 2)
     with (
-        serving(app, "127.0.0.1", 0) as tables,
+        doubted_table(tmp_path / "scene") as tables,
         Workspace().serve() as slack,
         bot_serving(tmp_path / "bot", slack, lake, "socket") as bot,
     ):
@@ -152,7 +193,6 @@ def test_every_panel_shows_something_of_a_bot_that_works(tmp_path: Path) -> None
                     break
             trusted = asked(up, f'min by (table) (waterline_table_trusted{{table="{ORDERS}"}})')
             slowest = asked(up, slow)
-    scene.close()
     lake.close()
 
     assert not empty

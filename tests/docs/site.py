@@ -1,4 +1,4 @@
-"""The documentation site, built from the pages of this repository without a network.
+"""The documentation site, built from the pages and runbooks of this repository without a network.
 
 The pages keep their places and their links, so a link that works in the repository works on the site. Each page is
 there as HTML and as Markdown, and `llms.txt` lists them for programs.
@@ -14,6 +14,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+
+from bot.runbook.parse import files_of
+from tests.docs.runbooks import FOLDER, text_of
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = ROOT / "docs" / "zensical.toml"
@@ -33,6 +36,7 @@ def sources() -> Iterator[Path]:
     yield from (ROOT / name for name in _ALONE)
     for folder in _FOLDERS:
         yield from sorted(path for path in (ROOT / folder).rglob("*") if path.is_file() and path != CONFIGURATION)
+    yield from files_of(FOLDER)
 
 
 def pages() -> list[Path]:
@@ -79,7 +83,10 @@ def build(folder: Path) -> Path:
 def _copy(path: Path, to: Path) -> None:
     goal = to / path.relative_to(ROOT)
     goal.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(path, goal)
+    if path.suffix == ".md":
+        goal.write_text(text_of(path), encoding="utf-8")
+    else:
+        shutil.copyfile(path, goal)
 
 
 def _check_navigation() -> None:
@@ -110,7 +117,7 @@ def _title_of(page: Path) -> str:
 
 
 def _parts(page: Path) -> tuple[str, str]:
-    found = _TITLE.search(page.read_text(encoding="utf-8"))
+    found = _TITLE.search(text_of(page))
     assert found is not None, f"{page} has no title"
     return found[1], found.string[found.end() :]
 
@@ -164,6 +171,12 @@ def check_links(site: Path) -> None:
                 problems.append(f"{here}: {target} leads to no place on that page")
     if problems:
         raise Broken("The site has broken links.\n" + "\n".join(problems) + "\nCorrect them in the pages.")
+
+
+def is_there(site: Path, target: str) -> bool:
+    """Whether the site has this place: `docs/alerts.html#tablenottrusted`."""
+    way, _, anchor = target.partition("#")
+    return (site / way).is_file() and anchor in _Links((site / way).read_text(encoding="utf-8")).anchors
 
 
 def _is_outside(target: str) -> bool:

@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.docs import reference
-from tests.docs.site import ROOT, Broken, about, build, check_links, navigation, pages
+from tests.docs.site import ROOT, Broken, about, build, check_links, is_there, navigation, pages
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,28 @@ def test_each_page_is_there_for_people_and_for_programs(site: Path) -> None:
     assert [each for each in listed if not (site / each).is_file()] == []
     shown = [(site / each.replace("README.md", "index.md")).with_suffix(".html") for each in listed]
     assert [page for page in shown if not page.is_file()] == []
+
+
+def test_each_alert_leads_to_a_place_of_the_site(site: Path) -> None:
+    """Its runbook: what it means, and what to do. The places are those of the built page, not of its source."""
+    rules = yaml.safe_load((ROOT / "deploy/prometheus/alerts.yaml").read_text(encoding="utf-8"))["groups"]
+    urls = [rule["annotations"]["runbook_url"] for group in rules for rule in group["rules"]]
+
+    lost = [url for url in urls if not is_there(site, url.removeprefix("https://waterline-docs.example.com/"))]
+
+    assert urls
+    assert lost == []
+    assert not is_there(site, "docs/alerts.html#nothing")
+
+
+def test_the_runbooks_are_there_with_the_steps_that_they_share(site: Path) -> None:
+    """As people read them: no block for programs, and each outcome leads to a step of the page."""
+    page = (site / "runbooks/duplicate-rows.md").read_text(encoding="utf-8")
+
+    assert page.startswith("# Consumers see rows twice\n")
+    assert "- wait: [Let Flink settle](#let-flink-settle)\n" in page
+    assert "### Let Flink settle\n" in page
+    assert "```" not in page
 
 
 @pytest.mark.parametrize(
