@@ -18,7 +18,7 @@ from bot.adapters.clock import SystemClock
 from bot.history.case import Case
 from bot.incident.action import Plan
 from bot.incident.approval import Approval
-from bot.incident.effects import StopJob
+from bot.incident.effects import MoveTable, PublishBranch, StopJob
 from bot.incident.entries import ExecutionStarted, ProposalApproved, ProposalMade
 from bot.incident.execution import ProposalState
 from bot.incident.proposal import FINAL, Proposal
@@ -93,6 +93,11 @@ def test_it_proposes_the_same_twice_and_leaves_nothing_out(tmp_path: Path, name:
         assert all(type(effect) in HANDLERS for effect in proposal.effects)
         assert proposal.preview.sentences
         assert all(sentence.endswith((".", ":")) for sentence in proposal.preview.sentences)
+        stops_streams = any(
+            isinstance(effect, PublishBranch) or (isinstance(effect, MoveTable) and proposal.preview.commits > 0)
+            for effect in proposal.effects
+        )
+        assert stops_streams == any("treams" in sentence for sentence in proposal.preview.sentences)
         assert proposal.preview.sure.endswith(".")
         assert proposal.undo.endswith(".")
         assert (scene.table.metadata_location, scene.calls) == (table.metadata_location, calls), "it has done something"

@@ -16,6 +16,7 @@ from bot.incident.effects import (
     Effect,
     FreezeMaintenance,
     MoveTable,
+    PublishBranch,
     StartFromStop,
     StartJob,
     StopFork,
@@ -62,9 +63,17 @@ def completed(proposal: Proposal, plan: Plan) -> Proposal:
     table = plan.case.observation.table
     freezes = STAYS_FROZEN if stays_frozen_for(table, plan.incident) else FREEZES
     freeze = FreezeMaintenance(table=table.name, incident=plan.incident)
-    sentences = (f"{freezes} {NOT_STOPPED}", *whole.preview.sentences)
+    sentences = (f"{freezes} {NOT_STOPPED}", *whole.preview.sentences, *_of_streams(proposal))
     preview = whole.preview.model_copy(update={"sentences": sentences})
     return whole.model_copy(update={"effects": (freeze, *whole.effects), "preview": preview})
+
+
+def _of_streams(proposal: Proposal) -> Iterator[str]:
+    """What stops downstream: lineage does not show who reads a table as a stream. The errors are in the notices."""
+    if proposal.preview.commits and any(isinstance(effect, MoveTable) for effect in proposal.effects):
+        yield "Streams that have read past that snapshot stop, and need new state: their position leaves `main`."
+    if any(isinstance(effect, PublishBranch) for effect in proposal.effects):
+        yield "Spark streams of the table stop at this commit if it deletes or overwrites rows."
 
 
 def _head_held(proposal: Proposal, plan: Plan) -> tuple[Requirement, ...]:
