@@ -17,6 +17,7 @@ from bot.observation.ids import JobId, OperatorId, SnapshotId
 from bot.ports import JobPorts
 from tests.actions.little_files import name_of, repairs
 from tests.actions.little_points import FOLDER, point_at, stored
+from tests.actions.plans import nobody_looks
 from tests.cases import JOB, job_id
 from tests.diagnosis.little_world import Point, World
 
@@ -65,7 +66,7 @@ def _do(world: World, effect: Effect, *, savepoints: bool, rows: int) -> None:
 def _looked(world: World, *, savepoints: bool) -> Looked:
     jobs = SimpleNamespace(runs=lambda _job: world.tale.jobs.values)
     points = SimpleNamespace(stored=lambda _job, _runs: stored(world, savepoints=savepoints))
-    return Looked(table=world.tale.table, jobs={JOB: JobPorts(jobs, points)})  # type: ignore[arg-type]
+    return Looked(table=world.tale.table, jobs={JOB: JobPorts(jobs, points)}, load=nobody_looks)  # type: ignore[arg-type]
 
 
 def starts(world: World, point: Point) -> None:
