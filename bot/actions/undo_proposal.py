@@ -20,7 +20,6 @@ from bot.incident.effects import (
     StopFork,
     StopJob,
 )
-from bot.incident.entries import PROPERTY, TAG
 from bot.incident.proposal import HeadDescends, Proposal, RefIs, SnapshotPresent
 from bot.observation.errors import Refused
 from bot.observation.flink import JobRun
@@ -29,19 +28,19 @@ from bot.observation.sentences import clock_time
 from bot.observation.table import Snapshot, TableState
 
 
-def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str], MarkTable]], title: str) -> Proposal:
-    """Tags and properties are as before: what was set goes, what was removed comes back. Raises Refused where nothing
-    that is known would change, or a tag's snapshot has expired."""
+def unmarked(
+    plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, SnapshotId], MarkTable]], title: str
+) -> Proposal:
+    """Tags are as before: what was set goes, what was removed comes back. Raises Refused where nothing that is known
+    would change, or a tag's snapshot has expired."""
     table = plan.case.observation.table
-    tags, properties = (_changed(marks, prefix) for prefix in (TAG, PROPERTY))
-    set_again = {tag: SnapshotId(int(was)) for tag, (was, _) in tags.items() if was is not None}
-    gone = {tag: SnapshotId(int(is_on)) for tag, (_, is_on) in tags.items() if is_on is not None}
-    back = {key: was for key, (was, _) in properties.items() if was is not None}
-    cleared = tuple(key for key, (was, _) in properties.items() if was is None)
-    if not (set_again or gone or back or cleared):
+    tags = _changed(marks)
+    set_again = {tag: was for tag, (was, _) in tags.items() if was is not None}
+    gone = {tag: is_on for tag, (_, is_on) in tags.items() if is_on is not None}
+    if not (set_again or gone):
         raise Refused(
             f"“{title}” would change nothing.",
-            "Expected the record to show which tags or properties were there before; it shows none.",
+            "Expected the record to show which tags were there before; it shows none.",
             "Set them by hand if you need them.",
         )
     lost = [f"{tag} on {short(snapshot)}" for tag, snapshot in set_again.items() if snapshot not in table.by_id]
@@ -56,14 +55,7 @@ def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str]
         action,
         title=title,
         effects=(
-            MarkTable(
-                table=table.name,
-                why="Restore the earlier tags and properties",
-                new_tags=set_again,
-                remove_tags=tuple(gone),
-                set_properties=back,
-                remove_properties=cleared,
-            ),
+            MarkTable(table=table.name, why="Restore the earlier tags", new_tags=set_again, remove_tags=tuple(gone)),
         ),
         requirements=(
             *(RefIs(ref=tag, snapshot_id=snapshot) for tag, snapshot in gone.items()),
@@ -73,26 +65,23 @@ def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str]
         sentences=(
             *(f"Remove the tag {tag}." for tag in gone),
             *(f"Tag {short(snapshot)} as {tag} again." for tag, snapshot in set_again.items()),
-            *(f"Set {key} to {value} again." for key, value in back.items()),
-            *(f"Remove the property {key}." for key in cleared),
             "Neither main nor the job is changed.",
         ),
-        sure="Tags and properties are as they were before; main and the job do not change.",
+        sure="Tags are as they were before; main and the job do not change.",
         undo="`/waterline undo` sets them again, unless a snapshot has expired meanwhile.",
     )
 
 
 def _changed(
-    marks: Sequence[tuple[Mapping[str, str], MarkTable]], prefix: str
-) -> dict[str, tuple[str | None, str | None]]:
-    """Tag or property -> what it was before, what it is now (None: not there), of what all marks have changed."""
-    before, now = dict[str, str | None](), dict[str, str | None]()
+    marks: Sequence[tuple[Mapping[str, SnapshotId], MarkTable]],
+) -> dict[str, tuple[SnapshotId | None, SnapshotId | None]]:
+    """Tag -> where it was before, where it is now (None: not there), of what all marks have changed."""
+    before, now = dict[str, SnapshotId | None](), dict[str, SnapshotId | None]()
     for was, mark in marks:
-        tags = {**dict.fromkeys(mark.remove_tags), **{tag: str(to) for tag, to in mark.new_tags.items()}}
-        changed = tags if prefix == TAG else {**dict.fromkeys(mark.remove_properties), **mark.set_properties}
-        before = {name: was.get(f"{prefix}{name}") for name in changed} | before
+        changed: dict[str, SnapshotId | None] = {**dict.fromkeys(mark.remove_tags), **mark.new_tags}
+        before = {tag: was.get(tag) for tag in changed} | before
         now |= changed
-    return {name: (was, now[name]) for name, was in before.items() if was != now[name]}
+    return {tag: (was, now[tag]) for tag, was in before.items() if was != now[tag]}
 
 
 def _by_hand(case: Case, stood: StoodStill) -> str:
@@ -169,9 +158,7 @@ def _undone(plan: Plan, action: Action, did: AppliedEffects, title: str) -> Prop
         return proposal.model_copy(update={"title": title})
     if did.marks:
         return unmarked(plan, action, did.marks, title)
-    raise _impossible(
-        did, "It changed neither main, nor the job, nor tags or properties of the table.", "Nothing needs to be done."
-    )
+    raise _impossible(did, "It changed neither main, nor the job, nor tags of the table.", "Nothing needs to be done.")
 
 
 def _moved_back(plan: Plan, action: Action, did: AppliedEffects, title: str) -> Proposal:

@@ -103,7 +103,7 @@ class StopFork(Record):
 
 
 class MoveTable(Record):
-    """Move `main` to `to` by one atomic compare-and-swap that carries the tags and properties as well."""
+    """Move `main` to `to` by one atomic compare-and-swap that sets the tag as well."""
 
     kind: Literal["move-table"] = "move-table"
     table: TableName
@@ -166,7 +166,7 @@ class FreezeMaintenance(Record):
 
 
 class MarkTable(Record):
-    """Set or remove tags and properties in one atomic commit; `main` and data stay as they are."""
+    """Set or remove tags in one atomic commit; `main` and data stay as they are."""
 
     kind: Literal["mark-table"] = "mark-table"
     table: TableName
@@ -175,8 +175,6 @@ class MarkTable(Record):
     new_tags: dict[str, SnapshotId] = {}
     """Tag -> snapshot; refused if the tag exists on another snapshot."""
     remove_tags: tuple[str, ...] = ()
-    set_properties: dict[str, str] = {}
-    remove_properties: tuple[str, ...] = ()
 
 
 class MakeBranch(Record):

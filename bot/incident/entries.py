@@ -78,10 +78,6 @@ class FindingSettled(Record):
     reason: str
 
 
-PROPERTY, TAG = "property ", "tag "
-"""Before the names in `EffectStarted.before`."""
-
-
 class ExecutionStarted(Record):
     """Unique per proposal in the database: the race of two executors is decided here."""
 
@@ -101,9 +97,8 @@ class EffectStarted(Record):
     """The restore point that was chosen right before acting."""
     checkpoint_id: CheckpointId | None = None
     """Of that restore point."""
-    before: dict[str, str] = {}
-    """What the effect is going to replace: `property KEY` -> value, `tag NAME` -> snapshot id; what was not there is
-    left out."""
+    before: dict[str, SnapshotId] = {}
+    """Tag that the effect is going to set or remove -> where it is; one that is not there is left out."""
 
 
 class EffectEnded(Record):

@@ -40,7 +40,9 @@ def changed(scene: Scene, change: Callable[[Table], object]) -> None:
 
 
 def repair(plan: Plan) -> Proposal:
-    mark = MarkTable(table=ORDERS, why="Repair", set_properties={"repaired": "yes"})
+    mark = MarkTable(
+        table=ORDERS, why="Repair", new_tags={"repaired": plan.case.observation.table.chain[0].snapshot_id}
+    )
     return rehearsal_of(plan, protect_last_commit.ACTION, mark, title="Repair", sentences=(), proof="nothing")
 
 

@@ -1,4 +1,4 @@
-"""Undoing: tags and properties, and runs whose ids an operator chose."""
+"""Undoing: tags, and runs whose ids an operator chose."""
 
 from typing import Any
 
@@ -66,16 +66,13 @@ def test_what_was_there_before_stays_there(scene: Scene) -> None:
     assert head is not None
     kept = TableChange(expected_uuid=scene.table.uuid, expected_head=None, new_tags={"kept": head})
     scene.catalog.commit(ORDERS, kept)
-    scene.sets("owner", "ben")
-    more = MarkTable(table=ORDERS, why="Mark", new_tags={"kept": head}, set_properties={"owner": "ana", "team": "a"})
+    more = MarkTable(table=ORDERS, why="Mark", new_tags={"kept": head, "new": head})
 
     done = protected(scene, more)
     undo = undone(scene, done.proposal.id, 2)
 
     assert undo.state is ProposalState.APPLIED, undo.result
     assert tags(scene) == {"kept": head}
-    assert scene.table.properties["owner"] == "ben"
-    assert "team" not in scene.table.properties
 
 
 def test_a_tag_whose_snapshot_is_gone_is_not_set_again(scene: Scene) -> None:

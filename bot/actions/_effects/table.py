@@ -1,10 +1,10 @@
-"""Set tags and properties, freeze maintenance, and move `main` by one compare-and-swap that tags what it leaves."""
+"""Set tags, freeze maintenance, and move `main` by one compare-and-swap that tags what it leaves."""
 
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Verification, tag_check
 from bot.actions._support.maintenance import commit_marks, freeze_change, frozen_by, stays_frozen_for
 from bot.actions._support.requirements import CurrentState
 from bot.incident.effects import FreezeMaintenance, MarkTable, MoveTable, PublishBranch
-from bot.incident.entries import PROPERTY, TAG, Check, EffectStarted
+from bot.incident.entries import Check, EffectStarted
 from bot.incident.proposal import HeadDescends, Requirement
 from bot.observation.ids import SnapshotId, TableName, short
 from bot.observation.table import TableState
@@ -21,11 +21,12 @@ class MarkingTable(EffectHandler[MarkTable]):
         self, effect: MarkTable, intent: EffectStarted, world: CurrentState, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes what is replaced, so that an undo knows it after a crash, too."""
-        return intent.model_copy(update={"before": _replaced(effect, world.table)})
+        tags = {tag: world.table.ref(tag) for tag in (*effect.new_tags, *effect.remove_tags)}
+        there = {tag: snapshot for tag, snapshot in tags.items() if snapshot is not None}
+        return intent.model_copy(update={"before": there})
 
     def perform(self, effect: MarkTable, intent: EffectStarted, clients: Clients) -> EffectResult:
-        """One commit that does not care how far the writer has come. `result`: what was there before, as in
-        the intent."""
+        """One commit that does not care how far the writer has come."""
 
         def change(table: TableState) -> TableChange | None:
             if not _missing(effect, table):
@@ -35,33 +36,21 @@ class MarkingTable(EffectHandler[MarkTable]):
                 expected_head=None,
                 new_tags=effect.new_tags,
                 remove_refs=effect.remove_tags,
-                set_properties=effect.set_properties,
-                remove_properties=effect.remove_properties,
             )
 
         changed = commit_marks(clients.catalog, effect.table, change)
         said = f"{_told(effect)}." if changed else "already done."
-        return EffectResult(sentence=f"{effect.why}: {said}", result=intent.before)
+        return EffectResult(sentence=f"{effect.why}: {said}")
 
     def verify(self, effect: MarkTable, intent: EffectStarted, clients: Clients) -> Verification:
         """By what the table carries."""
         missing = _missing(effect, clients.catalog.load(effect.table))
         if missing:
             return Verification(happened="no", sentence=f"Not done: {missing[0]}.")
-        return Verification(happened="yes", sentence=f"The table has {_told(effect)}.", result=intent.before)
+        return Verification(happened="yes", sentence=f"The table has {_told(effect)}.")
 
     def checks(self, effect: MarkTable, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
-        """Only new tags are checked: a property may rightly have been set back since."""
         return tuple(tag_check(tag, snapshot, world.table) for tag, snapshot in effect.new_tags.items())
-
-
-def _replaced(effect: MarkTable, table: TableState) -> dict[str, str]:
-    properties = (*effect.set_properties, *effect.remove_properties)
-    tags = {tag: table.ref(tag) for tag in (*effect.new_tags, *effect.remove_tags)}
-    return {
-        **{f"{PROPERTY}{key}": table.properties[key] for key in properties if key in table.properties},
-        **{f"{TAG}{tag}": str(snapshot) for tag, snapshot in tags.items() if snapshot is not None},
-    }
 
 
 def _missing(effect: MarkTable, table: TableState) -> list[str]:
@@ -70,23 +59,12 @@ def _missing(effect: MarkTable, table: TableState) -> list[str]:
     return [
         *(f"tag {tag} is on {short(table.ref(tag))}" for tag, s in effect.new_tags.items() if table.ref(tag) != s),
         *(f"tag {tag} is still there" for tag in effect.remove_tags if tag in refs),
-        *(
-            f"property {key} is {table.properties.get(key, 'not set')}"
-            for key, value in effect.set_properties.items()
-            if table.properties.get(key) != value
-        ),
-        *(f"property {key} is still set" for key in effect.remove_properties if key in table.properties),
     ]
 
 
 def _told(effect: MarkTable) -> str:
-    said = [
-        *(f"tag {tag} on {short(snapshot)}" for tag, snapshot in effect.new_tags.items()),
-        *(f"no tag {tag}" for tag in effect.remove_tags),
-        *(f"{key}={value}" for key, value in effect.set_properties.items()),
-        *(f"no property {key}" for key in effect.remove_properties),
-    ]
-    return ", ".join(said)
+    tags = [f"tag {tag} on {short(snapshot)}" for tag, snapshot in effect.new_tags.items()]
+    return ", ".join((*tags, *(f"no tag {tag}" for tag in effect.remove_tags)))
 
 
 class FreezingMaintenance(EffectHandler[FreezeMaintenance]):
