@@ -6,7 +6,6 @@ from bot.incident.approval import ApprovalPolicy
 from bot.incident.diagnosis import Mode
 from bot.incident.effects import Effect, MoveTable, StartJob, StopJob
 from bot.incident.proposal import (
-    AffectedRun,
     HeadDescends,
     Preview,
     Proposal,
@@ -17,6 +16,7 @@ from bot.incident.proposal import (
 )
 from bot.incident.runbook import EvidenceStep, ReviewStep, Runbook
 from bot.observation.ids import CheckpointId, EvidenceId, ProposalId, SnapshotId, StepId, UserId
+from bot.observation.readers import ReadRun
 from tests import orders_table as orders
 
 ANA, BEN, EVE = UserId("U0ANA00001"), UserId("U0BEN00001"), UserId("U0EVE00005")
@@ -58,7 +58,7 @@ def rewind(at: datetime, *, readers_known: bool = True) -> Proposal:
         MoveTable(table=orders.TABLE, to=orders.GOOD, keep_head_as="wl-1-left"),
         StartJob(job=orders.JOB, path=orders.SAVEPOINT_10, checkpoint_id=CheckpointId(10)),
     )
-    reader = AffectedRun(consumer="revenue_daily", run_id="run-42", at=orders.NINE, snapshot_id=orders.HEAD)
+    reader = ReadRun(consumer="revenue_daily", run_id="run-42", at=orders.NINE, snapshot_id=orders.HEAD)
     return Proposal(
         id=PROPOSAL,
         action="roll_back_table_and_restore_job",

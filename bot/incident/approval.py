@@ -121,16 +121,19 @@ class ApprovalPolicy(People):
         return (People(users=self.users, groups=self.groups), *self.teams.values())
 
     @property
+    def _everybody(self) -> tuple[People, ...]:
+        """Everyone whom the policy names but the owners of its break-glass rule."""
+        return (*self.approvers, self.remind, *(rule for rule in (self.veto, self.break_glass) if rule is not None))
+
+    @property
     def all_groups(self) -> tuple[str, ...]:
         """Every user group that the policy names, once."""
-        rules = (self.remind, *(rule for rule in (self.veto, self.break_glass) if rule is not None))
-        return tuple(dict.fromkeys(group for people in (*self.approvers, *rules) for group in people.groups))
+        return tuple(dict.fromkeys(group for people in self._everybody for group in people.groups))
 
     @property
     def named(self) -> frozenset[str]:
         """The ids of everyone and every group that the policy names: whom its sentences may mention."""
-        rules = (self.remind, *(rule for rule in (self.veto, self.break_glass) if rule is not None))
-        named = (each for people in (*self.approvers, *rules) for each in (*people.users, *people.groups))
+        named = (each for people in self._everybody for each in (*people.users, *people.groups))
         return frozenset((*named, *(self.break_glass.owners if self.break_glass is not None else ())))
 
     def when_destructive(self, proposer: UserId) -> "ApprovalPolicy":

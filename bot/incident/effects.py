@@ -214,15 +214,20 @@ class GoneOn(Record):
     let the sink look for manifests of the newer one, which are gone (F7)."""
 
 
-class ChangeFiles(Record):
-    """Add and remove references to data files on the branch of a rehearsal; no data is written."""
+class Repair(Record):
+    """One commit on the branch of a rehearsal."""
 
-    kind: Literal["change-files"] = "change-files"
     table: TableName
     branch: str
     incident: IncidentId
     why: str
-    """As a progress line says it: `Take the repeated commit out`."""
+    """As a progress line says it: `Delete extra copies`."""
+
+
+class ChangeFiles(Repair):
+    """Add and remove references to data files on the branch of a rehearsal; no data is written."""
+
+    kind: Literal["change-files"] = "change-files"
     add: FileList | None = None
     remove: FileList | None = None
     carries: dict[str, str] = {}
@@ -233,30 +238,20 @@ class ChangeFiles(Record):
     versions."""
 
 
-class DeleteRows(Record):
+class DeleteRows(Repair):
     """Delete rows by file and place on the branch of a rehearsal; the files themselves stay as they are."""
 
     kind: Literal["delete-rows"] = "delete-rows"
-    table: TableName
-    branch: str
-    incident: IncidentId
-    why: str
-    """As a progress line says it: `Delete extra copies`."""
     rows: tuple[RowsOfFile, ...]
     carries: dict[str, str] = {}
     """What else its summary says: by which commits these rows had come."""
 
 
-class ReplayRows(Record):
+class ReplayRows(Repair):
     """Write rows that are made once more from the source to the branch of a rehearsal: only those whose key does not
     live there, and only if they are what was looked at."""
 
     kind: Literal["replay-rows"] = "replay-rows"
-    table: TableName
-    branch: str
-    incident: IncidentId
-    why: str
-    """As a progress line says it: `Replay from the source`."""
     replay: Replay
 
 

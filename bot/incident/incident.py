@@ -324,7 +324,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             if body.status != "trusted":
                 incident.late_runs.clear()  # they are told anew what to do once it is proven again
         case e.MaintenanceMarked():
-            _mark_maintenance(incident, entry, body)
+            _freeze(incident, entry, is_frozen=body.status != "unfrozen")
         case e.NoticesPreviewed():
             incident.previews[body.name] = body.notices
             incident.previewed_at[body.name] = entry.at
@@ -434,16 +434,6 @@ def _settled(view: ProposalView, body: e.OutcomeSettled) -> None:
         proposal=body.proposal, index=body.index, how="done" if body.happened else "unknown", detail=said
     )
     view.state = ProposalState.EXECUTING if body.happened else ProposalState.REFUSED
-
-
-def _mark_maintenance(incident: Incident, entry: Entry, mark: e.MaintenanceMarked) -> None:
-    match mark.status:
-        case "freezing" | "frozen":
-            _freeze(incident, entry, is_frozen=True)
-        case "unfrozen":
-            _freeze(incident, entry, is_frozen=False)
-        case _:
-            assert_never(mark.status)
 
 
 def _freeze(incident: Incident, entry: Entry, *, is_frozen: bool) -> None:

@@ -59,16 +59,7 @@ class Line:
 
     def computed_hash(self) -> str:
         """The hash that this line must carry: sha256 over the canonical JSON of all its other columns."""
-        content = {
-            "incident_id": self.incident_id,
-            "seq": self.seq,
-            "kind": self.kind,
-            "once": self.once,
-            "at": self.at,
-            "by": self.by,
-            "body": self.body,
-            "prev_hash": self.prev_hash,
-        }
+        content = {name: value for name, value in vars(self).items() if name != "hash"}
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -24,6 +24,7 @@ from bot.observation.ids import (
     short,
     short_job,
 )
+from bot.observation.readers import ReadRun
 from bot.observation.record import Record, Utc
 from bot.observation.sentences import counted
 
@@ -192,15 +193,6 @@ FINAL = "cannot be undone"
 """What an undo says of a proposal that has none."""
 
 
-class AffectedRun(Record):
-    """A consumer run that read a snapshot which the proposal takes away."""
-
-    consumer: str
-    run_id: str
-    at: Utc
-    snapshot_id: SnapshotId
-
-
 class Term(Record):
     """One line of what a proposal puts on record."""
 
@@ -239,7 +231,8 @@ class Preview(Record):
     """Rows that leave `main`; they stay readable under the tag."""
     replayed_from: CheckpointId | None
     """The job goes on from this checkpoint; its source re-reads everything after it. None: no job is started."""
-    affected_runs: tuple[AffectedRun, ...]
+    affected_runs: tuple[ReadRun, ...]
+    """Consumer runs that read a snapshot which the proposal takes away."""
     readers_known: bool
     sure: str
     """What a yes means, one sentence: asked again when the button is clicked."""

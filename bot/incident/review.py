@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from statistics import median
 
 from bot.incident.approval import mentions
 from bot.incident.contract_terms import cadence_term, fresh_term, in_order, observed_terms, term
@@ -226,18 +225,6 @@ def _alone(view: ProposalView) -> Term:
     return term("approval", "Each change was approved as the table's policy requires.", observed, False, action)
 
 
-DETECT, DIAGNOSE, APPROVE, RECOVER, NOTIFY = "detect", "diagnose", "approve", "recover", "notify"
-
-
-_WHAT = {
-    DETECT: "from the first wrong commit to the opening",
-    DIAGNOSE: "from the opening to the diagnosis that was acted on",
-    APPROVE: "from the proposal to its last approval",
-    RECOVER: "from the opening to the proof",
-    NOTIFY: "from the opening to the first notice that arrived",
-}
-
-
 class Metric(Record):
     name: str
     what: str
@@ -254,19 +241,14 @@ class Metric(Record):
 def metrics(incident: Incident) -> tuple[Metric, ...]:
     """In the order in which they happen."""
     opened = incident.opened_at
-    spans = {
-        DETECT: _between(first_wrong_at(incident), opened),
-        DIAGNOSE: _between(opened, _diagnosed_at(incident)),
-        APPROVE: _approval(incident),
-        RECOVER: _between(opened, _proven_at(incident)),
-        NOTIFY: _between(opened, _told_at(incident)),
-    }
-    return tuple(Metric(name=name, what=_WHAT[name], took=took) for name, took in spans.items())
-
-
-def typical(spans: list[timedelta]) -> timedelta | None:
-    """The median; None of nothing."""
-    return timedelta(seconds=median(each.total_seconds() for each in spans)) if spans else None
+    spans = (
+        ("detect", "from the first wrong commit to the opening", _between(first_wrong_at(incident), opened)),
+        ("diagnose", "from the opening to the diagnosis that was acted on", _between(opened, _diagnosed_at(incident))),
+        ("approve", "from the proposal to its last approval", _approval(incident)),
+        ("recover", "from the opening to the proof", _between(opened, _proven_at(incident))),
+        ("notify", "from the opening to the first notice that arrived", _between(opened, _told_at(incident))),
+    )
+    return tuple(Metric(name=name, what=what, took=took) for name, what, took in spans)
 
 
 def first_wrong_at(incident: Incident) -> datetime | None:

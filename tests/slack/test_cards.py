@@ -14,7 +14,7 @@ from bot.incident.entries import NoticeQueued, ReadersNoted, WaterlineMoved
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import fold
 from bot.incident.notice import Notice, ObservedReader
-from bot.incident.proposal import AffectedRun, OtherRows
+from bot.incident.proposal import OtherRows
 from bot.incident.setup import TableSetup
 from bot.observation.contract import TableContract
 from bot.observation.errors import Refused
@@ -134,7 +134,7 @@ def test_a_table_without_consumers_or_without_configuration_says_so(story: Story
 
 
 READS = tuple(
-    AffectedRun(consumer=f"report_{n}", run_id=f"run-{n}", at=orders.NINE, snapshot_id=orders.HEAD) for n in range(14)
+    ReadRun(consumer=f"report_{n}", run_id=f"run-{n}", at=orders.NINE, snapshot_id=orders.HEAD) for n in range(14)
 )
 
 
@@ -220,8 +220,7 @@ def test_a_text_is_parted_without_loss() -> None:
 def test_an_approval_covers_every_consumer_run_and_shows_it(runs: int, is_whole: bool) -> None:
     """By lines, or together where they are many; where a message cannot hold them, nobody says yes to it there."""
     read = tuple(
-        AffectedRun(consumer="revenue", run_id=f"{n:08d}-a", at=orders.NINE, snapshot_id=orders.HEAD)
-        for n in range(runs)
+        ReadRun(consumer="revenue", run_id=f"{n:08d}-a", at=orders.NINE, snapshot_id=orders.HEAD) for n in range(runs)
     )
 
     told = shown(rows=220, affected_runs=read)

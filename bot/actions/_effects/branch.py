@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Verification
 from bot.actions._support.requirements import CurrentState
-from bot.incident.effects import ChangeFiles, DeleteRows, DropBranch, MakeBranch, ReplayRows
+from bot.incident.effects import ChangeFiles, DeleteRows, DropBranch, MakeBranch, Repair, ReplayRows
 from bot.incident.entries import Check, EffectStarted
 from bot.observation.errors import OutcomeUnknown, Superseded
 from bot.observation.file_changes import FileList
@@ -153,12 +153,12 @@ class RepairOnBranch(EffectHandler[R]):
         )
 
 
-def mark_of(effect: ChangeFiles | DeleteRows | ReplayRows, intent: EffectStarted) -> dict[str, str]:
+def mark_of(effect: Repair, intent: EffectStarted) -> dict[str, str]:
     """What the commit's summary says of where it comes from."""
     return {"engine-name": "waterline", REPAIR: _mark(intent), OF_INCIDENT: effect.incident}
 
 
-def marked(table: TableState, effect: ChangeFiles | DeleteRows | ReplayRows, intent: EffectStarted) -> Snapshot | None:
+def marked(table: TableState, effect: Repair, intent: EffectStarted) -> Snapshot | None:
     """The commit that bears the mark of this intent; None where there is none."""
     there = (*table.ancestors(table.ref(effect.branch)), *table.chain)
     return next((each for each in there if each.summary.get(REPAIR) == _mark(intent)), None)
@@ -168,7 +168,7 @@ def _mark(intent: EffectStarted) -> str:
     return f"{intent.proposal}/{intent.index}"
 
 
-def _stranger(table: TableState, effect: ChangeFiles | DeleteRows | ReplayRows) -> Snapshot | None:
+def _stranger(table: TableState, effect: Repair) -> Snapshot | None:
     """The newest commit of the branch above main's head that is no repair of this incident; the branch's own head
     where main is not below it at all."""
     newer: list[Snapshot] = []

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from bot.incident.action import Action, Plan
 from bot.incident.effects import Effect
 from bot.incident.proposal import (
-    AffectedRun,
     NobodyWrites,
     OtherRows,
     Preview,
@@ -20,6 +19,7 @@ from bot.observation.errors import CouldNotLook, Refused
 from bot.observation.flink import JobRun
 from bot.observation.ids import CheckpointId, SnapshotId, short_job
 from bot.observation.looked import NotSeen, Seen
+from bot.observation.readers import ReadRun
 from bot.observation.table import Snapshot
 
 _ASKS = "A responder asks for it"
@@ -114,14 +114,10 @@ def this_run(job: str, live: JobRun) -> RunIsCurrent:
     return RunIsCurrent(job=job, job_id=live.job_id, parallelism=live.parallelism)
 
 
-def readers_of(plan: Plan, gone: Iterable[Snapshot]) -> tuple[AffectedRun, ...]:
+def readers_of(plan: Plan, gone: Iterable[Snapshot]) -> tuple[ReadRun, ...]:
     """The observed consumer runs that read one of these commits."""
     ids = {s.snapshot_id for s in gone}
-    return tuple(
-        AffectedRun(consumer=r.consumer, run_id=r.run_id, at=r.at, snapshot_id=r.snapshot_id)
-        for r in plan.case.observation.reads.values
-        if r.snapshot_id in ids
-    )
+    return tuple(each for each in plan.case.observation.reads.values if each.snapshot_id in ids)
 
 
 NOTHING_STOPPED = "No run of the job is alive, so nothing is stopped."
@@ -179,7 +175,7 @@ def drafted(
     files: int = 0,
     rows: int = 0,
     replayed_from: CheckpointId | None = None,
-    affected_runs: tuple[AffectedRun, ...] | None = None,
+    affected_runs: tuple[ReadRun, ...] | None = None,
     recorded: tuple[Term, ...] = (),
     others: tuple[OtherRows, ...] = (),
 ) -> Proposal:

@@ -15,9 +15,10 @@ from bot.incident.decisions import HOW_TO_SETTLE, last_approval_at, may_be_said_
 from bot.incident.execution import UNDECIDED, ProposalState, ProposalView
 from bot.incident.incident import Incident, cited
 from bot.incident.journal import WATERLINE
-from bot.incident.proposal import AffectedRun, Preview, requirement_sentence, returns
+from bot.incident.proposal import Preview, requirement_sentence, returns
 from bot.observation.evidence import Task
 from bot.observation.ids import SnapshotId, short
+from bot.observation.readers import ReadRun
 from bot.observation.sentences import clock_time, counted, inert
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
 from bot.slack.ids import Click
@@ -46,14 +47,14 @@ def removed_from_main(preview: Preview) -> str:
     return f"{taken}\n*Consumer runs that read them*\n{_runs(preview.affected_runs)}"
 
 
-def _runs(runs: Sequence[AffectedRun]) -> str:
+def _runs(runs: Sequence[ReadRun]) -> str:
     """Every one, for the approval covers them all."""
     if len(runs) <= _ONE_A_LINE:
         return "\n".join(
             f"• {mrkdwn(run.consumer)} run {code(run.run_id[:8])} read {short(run.snapshot_id)} at {clock(run.at)}"
             for run in runs
         )
-    together: dict[tuple[str, SnapshotId], list[str]] = {}
+    together: dict[tuple[str, SnapshotId | None], list[str]] = {}
     for run in runs:
         told = f"{code(run.run_id[:8])} {clock(run.at)}"
         together.setdefault((run.consumer, run.snapshot_id), []).append(told)
