@@ -8,7 +8,7 @@ from bot.history.restore import lists_none_of
 from bot.incident.action import Action, Plan
 from bot.incident.effects import KeepSavepoint, StopJob
 from bot.incident.proposal import HeadDescends, PlanCounts, Proposal
-from bot.incident.savepoints import recorded_terms
+from bot.incident.savepoints import HOW_TO_PLAN, recorded_terms
 from bot.observation.errors import Refused
 from bot.observation.ids import short_job
 
@@ -79,5 +79,5 @@ def _must_end_later(plan: Plan) -> None:
         raise Refused(
             "The day of the planned savepoint has passed.",
             f"The plan ended at {planned.until:%Y-%m-%d %H:%M} UTC, so nobody would rely on this savepoint.",
-            f"Plan it again with /waterline savepoint {plan.case.observation.table.name}.",
+            f"To plan it again, {HOW_TO_PLAN}.",
         )

@@ -218,7 +218,7 @@ def assemble(
         store=incidents,
         observer=observer,
         opening=opening,
-        savepoints=Savepoints(incidents, observer, opening, clock),
+        savepoints=Savepoints(incidents, observer, clock),
         evidence=evidence,
         diagnostician=diagnostician,
         examiner=Examiner(observer, collector, modes),

@@ -203,6 +203,8 @@ class DeliveryDelayed(Record):
     again_at: Utc
     may_be_there: bool = False
     """Whether it may have arrived all the same."""
+    asks: UserId | None = None
+    """Who is asked to call them meanwhile: where the bot may not post yet."""
 
 
 class NoticeEnded(Record):

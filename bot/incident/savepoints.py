@@ -25,6 +25,7 @@ from bot.observation.record import Record, Utc
 from bot.observation.sentences import clock_time, counted, span
 from bot.observation.table import TableState
 
+HOW_TO_PLAN = "click “Plan a savepoint…” on the card"
 UNPLANNED = timedelta(days=7)
 """How long a savepoint counts that was taken without a plan."""
 
@@ -182,7 +183,7 @@ def recorded_terms(
     days = f"until {plan.until:%Y-%m-%d}" if plan else f"for {UNPLANNED.days} days"
     contract = f"The contract keeps snapshots for {span(keeps)}." if keeps else "The contract names no retention."
     if plan is None:
-        says = f"none. To add a reason and an end, reject this and type `/waterline savepoint {table.name}`."
+        says = f"none. To add a reason and an end, reject this and {HOW_TO_PLAN}."
         why = Term(name="Plan", says=says)
         runs = f"{code or 'not known to Flink'} before; after: not given."
     else:

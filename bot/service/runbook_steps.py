@@ -113,7 +113,7 @@ class RunbookSteps:
             raise Refused(
                 "A severity change needs a name and a reason.",
                 f"Expected one of {', '.join(get_args(Severity))} and a sentence; found “{to} {reason}”.",
-                "Type /waterline severity sev1 REASON.",
+                "Click “Change severity…” on the card.",
             )
 
         def decide(incident: Incident) -> list[Body]:

@@ -13,7 +13,7 @@ from bot.actions._support.maintenance import commit_marks
 from bot.incident.effects import KeepSavepoint
 from bot.incident.entries import Body, SavepointPlanned, SavepointReleased, SavepointReleasing
 from bot.incident.execution import AT_WORK, UNFINISHED
-from bot.incident.incident import Incident, already_open, shown_in
+from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.savepoints import (
     UNPLANNED,
@@ -34,9 +34,6 @@ from bot.observation.table import TableState
 from bot.ports import Clock, TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
-from bot.service.opening import Opening
-
-RUNBOOK = "planned-savepoint"
 
 
 class SavepointOffer(Record):
@@ -64,20 +61,19 @@ class Catalogue(NamedTuple):
 
 
 class Savepoints:
-    def __init__(self, store: IncidentStore, observer: Observer, opening: Opening, clock: Clock) -> None:
+    def __init__(self, store: IncidentStore, observer: Observer, clock: Clock) -> None:
         self._store = store
         self._observer = observer
-        self._opening = opening
         self._clock = clock
 
-    def offer(self, table: TableName, channel: str = "") -> SavepointOffer:
+    def offer(self, incident_id: IncidentId) -> SavepointOffer:
         """Look at table and job. Raises UnknownTable, CouldNotLook, Refused for a table without a job, and while a
-        savepoint is proposed, or an incident is open that whoever asks may not see: nobody fills in a form for
-        nothing."""
+        savepoint is proposed: nobody fills in a form for nothing."""
+        incident = self._store.get(incident_id)
+        table = incident.opened.table
         job = self._job_of(table)
-        under_way = self._open_on(table, channel)
-        if under_way is not None:
-            must_not_be_proposed(under_way)
+        must_be_open(incident)
+        must_not_be_proposed(incident)
         observation = self._observer.observe(table)
         live = [run for run in observation.jobs.values if isinstance(run, JobRun) and not run.is_terminal]
         newest = next((s for s in observation.table.chain if s.checkpoint_id is not None), None)
@@ -92,8 +88,7 @@ class Savepoints:
 
     def plan(
         self,
-        table: TableName,
-        channel: str,
+        incident_id: IncidentId,
         *,
         reason: str,
         code_before: str,
@@ -101,12 +96,12 @@ class Savepoints:
         until: datetime,
         over_by: datetime | None = None,
         by: UserId,
-    ) -> IncidentId:
-        """Write the plan into the table's open incident, or open one with the runbook of a planned savepoint.
+    ) -> None:
+        """Write the plan into an open incident.
 
         Nothing is stopped: the runbook looks first, and the stop is proposed and approved like any other change.
-        `over_by`: when the work is expected to be over. Raises Refused for an end that has passed, while a savepoint is
-        proposed by an earlier plan, and where the open incident is one that `by` may not see.
+        `over_by`: when the work is expected to be over. Raises Refused for an end that has passed, and while a
+        savepoint is proposed by an earlier plan.
         """
         if until <= self._clock.now():
             raise Refused("This day has passed.", f"Found {until:%Y-%m-%d}.", "Choose a later day. Nothing was done.")
@@ -117,8 +112,6 @@ class Savepoints:
             reason=reason, code_before=code_before, code_after=code_after, until=until,
             over_by=over_by,
         )  # fmt: skip
-        existing = self._open_on(table, channel)
-        incident_id = existing.id if existing else self._open(table, channel, reason, by)
 
         def decide(now: Incident) -> list[Body]:
             must_be_open(now)
@@ -128,7 +121,6 @@ class Savepoints:
             return [planned]
 
         self._store.write(incident_id, by=by, decide=decide)
-        return incident_id
 
     def catalogue(self, table: TableName, channel: str = "") -> Catalogue:
         """All that were kept for the table's job, and how they stand now. Raises UnknownTable, Refused. Cost: the
@@ -150,22 +142,6 @@ class Savepoints:
                 f"No job is configured for {table}.", "A savepoint is of a job.", "Name its `job` in the configuration."
             )
         return job
-
-    def _open_on(self, table: TableName, channel: str) -> Incident | None:
-        found = self._store.open_on(table)
-        if found is not None and not shown_in(found, channel):
-            raise already_open(found)
-        return found
-
-    def _open(self, table: TableName, channel: str, reason: str, by: UserId) -> IncidentId:
-        return self._opening.open(
-            table=table,
-            runbook=RUNBOOK,
-            severity="sev3",
-            channel=channel,
-            summary=f"Planned savepoint: {reason}",
-            by=by,
-        )
 
 
 def must_not_be_proposed(now: Incident) -> None:

@@ -23,14 +23,16 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
         case n.DeliveryTried():
             again = "" if body.number == 1 else f", try {body.number}"
             return f"{_notice(body.key)} is being sent {_way(body.to)}{again}."
+        case n.DeliveryDelayed() if _is_slack(body.to):
+            asked = f" <@{body.asks}>, please call them if they must know now." if body.asks else ""
+            return f"{_notice(body.key)} waits until the bot may post it. {full_stop(body.problem)}{asked}"
         case n.DeliveryDelayed():
             return (
                 f"{_notice(body.key)} did not arrive {_way(body.to)}: {full_stop(body.problem)} "
                 f"Next try at {body.again_at:%H:%M} UTC."
             )
         case n.NoticeEnded(how="delivered"):
-            is_slack = not body.to or body.to.startswith("slack:")
-            return f"{_notice(body.key)} was delivered{'' if is_slack else f' {_way(body.to)}'}."
+            return f"{_notice(body.key)} was delivered{'' if _is_slack(body.to) else f' {_way(body.to)}'}."
         case n.NoticeEnded(how="overtaken"):
             asked = f" <@{body.asks}>, please look." if body.asks else ""
             return f"{_notice(body.key)} is not sent {_way(body.to)}: {full_stop(body.detail)}{asked}"
@@ -76,6 +78,10 @@ def _notice(key: str) -> str:
 
 def _consumer(key: str) -> str:
     return key.split("/", 2)[2].rsplit("/", 1)[0]
+
+
+def _is_slack(to: str) -> bool:
+    return not to or to.startswith("slack:")
 
 
 def _way(to: str) -> str:

@@ -1,15 +1,18 @@
 """Buttons: one service call each. Whatever cannot be done is answered with a sentence."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from bot.incident.decisions import approval_counts
 from bot.incident.notice import Answer
-from bot.observation.errors import Refused
-from bot.observation.ids import IncidentId, ProposalId, StepId
+from bot.observation.errors import Refused, WaterlineError
+from bot.observation.ids import IncidentId, ProposalId, StepId, TableName
 from bot.service.services import Services
+from bot.service.watching.sightings import Sightings
 from bot.slack.blocks.review import term_form
-from bot.slack.commands import mute_clicked
-from bot.slack.forms import PLANNED_TITLE, REASONS, open_form_id, planned_form, problem_form
+from bot.slack.blocks.savepoints import savepoint_form
+from bot.slack.blocks.watch import MUTE_HOURS
+from bot.slack.forms import PLANNED_TITLE, REASONS, SAVEPOINT_TITLE, open_form_id, planned_form, problem_form
 from bot.slack.ids import Click
 from bot.slack.opening_forms import OpeningForms
 from bot.slack.requests import Clicked
@@ -110,7 +113,7 @@ class Clicks:
         return f"Sending it again {address}, with the same text. The card shows the delivery."
 
     def _review(self, click: Clicked, incident: str, step: str) -> None:
-        self._services.reviews.open(IncidentId(incident), by=click.user, step=StepId(step))
+        self._services.reviews.open(IncidentId(incident), by=click.user, step=StepId(step) if step else None)
 
     def _term(self, click: Clicked, incident: str, number: str) -> None:
         try:
@@ -123,8 +126,37 @@ class Clicks:
         table, sighting = (*what, "", "")[:2]
         self._opening.fill(click.trigger, click.channel, table, sighting=sighting)
 
-    def _mute(self, click: Clicked, table: str) -> str:
-        return mute_clicked(self._services, click, table)
+    def _mute(self, click: Clicked, table: str, sighting: str) -> str:
+        note = self._sightings.mute(TableName(table), timedelta(hours=MUTE_HOURS), by=click.user)
+        self._sightings.shows_mute(sighting)
+        return (
+            f"{table} is muted until {note.until:%Y-%m-%d %H:%M} UTC. Waterline goes on looking at it, and posts then "
+            "what still lasts. To end the mute, click “Unmute table” on the finding."
+        )
+
+    def _unmute(self, click: Clicked, table: str, sighting: str) -> str:
+        is_ended = self._sightings.unmute(TableName(table), by=click.user)
+        self._sightings.shows_mute(sighting)
+        return f"Findings about {table} are posted again." if is_ended else f"{table} was not muted."
+
+    @property
+    def _sightings(self) -> Sightings:
+        if self._services.sightings is None:
+            raise Refused(
+                "Tables are not watched here.",
+                "Expected the section `watch` in the configuration file.",
+                "Add it, and start Waterline again.",
+            )
+        return self._services.sightings
+
+    def _savepoint(self, click: Clicked, incident: str) -> None:
+        """From App Home, the answer to the form goes into the incident's channel."""
+        found = self._services.store.get(IncidentId(incident))
+        try:
+            form = savepoint_form(found, self._services.savepoints.offer(found.id))
+        except WaterlineError as error:
+            form = problem_form(SAVEPOINT_TITLE, str(error))
+        self._views.fill(open_form_id(click.trigger), form)
 
     def _export(self, click: Clicked, incident: str) -> str:
         return self._views.upload_record(self._services.store.get(IncidentId(incident)), click.channel, click.trigger)
@@ -134,7 +166,7 @@ class Clicks:
 
 
 _BUTTONS: dict[str, Callable[..., str | None]] = {
-    **dict.fromkeys((*REASONS, Click.TELL_IN_WORDS), Clicks._form),
+    **dict.fromkeys((*REASONS, Click.TELL_IN_WORDS, Click.SEVERITY), Clicks._form),
     Click.RUN_ALL: Clicks._run_all,
     Click.STOP: Clicks._stop,
     Click.CHANGE_RUNBOOK: Clicks._change_runbook,
@@ -159,5 +191,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.TERM: Clicks._term,
     Click.OPEN: Clicks._open,
     Click.MUTE: Clicks._mute,
+    Click.UNMUTE: Clicks._unmute,
+    Click.SAVEPOINT: Clicks._savepoint,
     Click.EXPORT: Clicks._export,
 }

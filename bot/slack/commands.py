@@ -4,17 +4,14 @@ Closing an incident, by command or by button: the same act and the same answer.
 
 The last commits of a table, as `/waterline commits` answers.
 
-`/waterline notify` and `/waterline severity`: what consumers hear.
+`/waterline notify`: what consumers hear.
 
-`/waterline watch`, `mute` and `unmute`: what was seen, and how to hear less of it.
-
-`/waterline status`: open incidents and the trust of every table, each with whose table it is.
+`/waterline status`: open incidents and the trust of every table, each with whose table it is; all about one table.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from difflib import get_close_matches
 from typing import get_args
 
@@ -34,15 +31,12 @@ from bot.observation.sentences import clock_time, column_times, mentioned, visib
 from bot.observation.table import TableState
 from bot.service.runbook_steps import current_step
 from bot.service.services import Services
-from bot.service.timeline import sentence
-from bot.service.watching.sightings import LONGEST_MUTE, Sightings
 from bot.service.watching.watch import Watch
-from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
-from bot.slack.blocks.watch import MUTE_HOURS
+from bot.slack.blocks.savepoints import catalogue_text
 from bot.slack.forms import PREVIEW_TITLE, open_form_id, problem_form
 from bot.slack.ids import COMMAND
 from bot.slack.opening_forms import OpeningForms
-from bot.slack.requests import AGAIN, Clicked, Command
+from bot.slack.requests import AGAIN, Command
 from bot.slack.views import Views, preview_of
 
 
@@ -115,29 +109,41 @@ def _incident(incident: Incident, *, is_watched: bool) -> str:
     )
 
 
-_SPAN = re.compile(r"(\d{1,4})(m|h|d)")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _LATE = 3
 """Times the pace of the watch after which a look is missed."""
 
 
-def watched(services: Services, _command: Command) -> str:
-    """Each table: when it was looked at, what lasts, what is muted."""
-    sightings, now = _sightings(services), services.clock.now()
-    lines = []
-    for table in sightings.tables:
-        memory = sightings.memory(table)
-        lines.append(f"{table}: {_looked_at(services.watch, table, now)}.")
-        deadline = services.watch.deadline(table) if services.watch is not None else None
-        lines += [f"• {each}" for each in (deadline_in_short(deadline, now) if deadline is not None else ())]
-        if (mute := memory.mute_at(now)) is not None:
-            lines.append(f"• It is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>.")
-        lines += [
-            f"• since {each.at:%Y-%m-%d %H:%M} UTC: {each.sign.headline}"
-            for each in memory.lasting
-            if (found := sightings.sight(each.id)) is None or found.incident is None
-        ]
+def table_status(services: Services, table: TableName, channel: str) -> str:
+    """One table: its trust and owner, its open incident, what the watch sees, and the savepoints that are kept."""
+    now = services.clock.now()
+    setup = services.observer.setup(table)
+    lines = [trust_line(services.trust.trust(table), now) + owned_by(setup, now.date())]
+    incident = services.store.open_on(table)
+    if incident is not None and shown_in(incident, channel):
+        lines.append(_incident(incident, is_watched=True))
+    lines += watched(services, table, now)
+    if setup.job is not None:
+        lines.append(catalogue_text(table, services.savepoints.catalogue(table, channel)))
     return "\n".join(lines)
+
+
+def watched(services: Services, table: TableName, now: datetime) -> list[str]:
+    """When it was looked at, until when it can be recovered, what lasts, and whether it is muted."""
+    sightings = services.sightings
+    if sightings is None or table not in sightings.tables:
+        return ["Not watched: no channel is set for its findings."]
+    memory = sightings.memory(table)
+    deadline = services.watch.deadline(table) if services.watch is not None else None
+    lines = [f"Watch: {_looked_at(services.watch, table, now)}."]
+    lines += [f"• {each}" for each in (deadline_in_short(deadline, now) if deadline is not None else ())]
+    if (mute := memory.mute_at(now)) is not None:
+        lines.append(f"• It is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>.")
+    lines += [
+        f"• since {each.at:%Y-%m-%d %H:%M} UTC: {each.sign.headline}"
+        for each in memory.lasting
+        if (found := sightings.sight(each.id)) is None or found.incident is None
+    ]
+    return lines
 
 
 def _looked_at(watch: Watch | None, table: TableName, now: datetime) -> str:
@@ -154,55 +160,6 @@ def _looked_at(watch: Watch | None, table: TableName, now: datetime) -> str:
         else ""
     )
     return f"looked at {clock_time(at, now, seconds=True)}{could_not}{late}"
-
-
-def mute(services: Services, command: Command) -> str:
-    """`TABLE 4h`: no messages about the table for so long."""
-    table, _, length = command.rest.partition(" ")
-    found = _SPAN.fullmatch(length.strip())
-    if not table or found is None:
-        raise Refused(
-            "Nothing was muted.",
-            f"Expected a table and a time from 1m to {LONGEST_MUTE.days}d, as 30m, 4h or 2d; found “{command.rest}”.",
-            f"Type {COMMAND} mute TABLE 4h.",
-        )
-    return _muted(services, TableName(table), timedelta(**{_UNITS[found[2]]: int(found[1])}), command.user)
-
-
-def mute_clicked(services: Services, click: Clicked, table: str) -> str:
-    return _muted(services, TableName(table), timedelta(hours=MUTE_HOURS), click.user)
-
-
-def _muted(services: Services, table: TableName, length: timedelta, by: UserId) -> str:
-    note = _sightings(services).mute(table, length, by=by)
-    return (
-        f"{table} is muted until {note.until:%Y-%m-%d %H:%M} UTC. Waterline goes on looking at it, and posts then what "
-        f"still lasts. To end the mute, type {COMMAND} unmute {table}."
-    )
-
-
-def unmute(services: Services, command: Command) -> str:
-    table = TableName(command.rest)
-    is_ended = _sightings(services).unmute(table, by=command.user)
-    return f"Findings about {table} are posted again." if is_ended else f"{table} was not muted."
-
-
-def _sightings(services: Services) -> Sightings:
-    if services.sightings is None:
-        raise Refused(
-            "Tables are not watched here.",
-            "Expected the section `watch` in the configuration file.",
-            "Add it, and start Waterline again.",
-        )
-    return services.sightings
-
-
-MORE: dict[str, tuple[str, str, Callable[[Services, Command], str]]] = {
-    "watch": ("watch", "what is watched, what was seen, what is muted", watched),
-    "mute": ("mute TABLE 4h", "post no findings about a table for a while", mute),
-    "unmute": ("unmute TABLE", "post them again", unmute),
-}
-"""Subcommand -> usage, help, what does it."""
 
 
 def notify(services: Services, views: Views, command: Command) -> str | None:
@@ -230,14 +187,6 @@ def notify_again(services: Services, command: Command, consumer: str) -> str:
     sent = [f"“{view.notice.title or view.notice.kind}” for {view.notice.consumer}" for view in found]
     lines = [f"Sending again, with the same text: {', '.join(sent)}. The card shows the delivery."] if sent else []
     return "\n".join([*lines, *(f"{name}: {error}" for name, error in refused.items())])
-
-
-def severity(services: Services, command: Command) -> str:
-    incident = services.store.in_channel(command.channel)
-    to, _, reason = command.rest.partition(" ")
-    services.runbook_steps.change_severity(incident.id, to, reason, by=command.user)
-    services.reconciler.settle(incident.id)
-    return f"{incident.id} is {to} now. Consumers who still wait get an update."
 
 
 _SHOWN = 12
@@ -274,12 +223,9 @@ def closed(services: Services, incident_id: IncidentId, reason: str, by: UserId)
     if incident.review is None:
         said.append(
             "Could not open the contract review: Waterline could not read the table or the job. "
-            f"Open it later with {COMMAND} review {incident.id}."
+            "Open it later with “Open the review” on the card."
         )
     return " ".join(said)
-
-
-_TIMELINE_SHOWN = 25
 
 
 @dataclass(frozen=True)
@@ -320,6 +266,8 @@ class Commands:
         self._opening.fill(command.trigger, command.channel, command.rest)
 
     def _status(self, command: Command) -> str:
+        if command.rest:
+            return table_status(self._services, TableName(command.rest), command.channel)
         return status_text(self._services, command.channel)
 
     def _commits(self, command: Command) -> str:
@@ -358,15 +306,6 @@ class Commands:
         self._services.runbook_steps.assign(incident.id, user, note, by=command.user)
         return f"<@{user}> is the responder of {incident.id}."
 
-    def _timeline(self, command: Command) -> str:
-        incident = self._services.store.newest_in(command.channel)
-        entries = incident.entries[-_TIMELINE_SHOWN:]
-        hidden = len(incident.entries) - len(entries)
-        lines = [
-            f"{clock_time(entry.at, self._services.clock.now(), seconds=True)}: {sentence(entry)}" for entry in entries
-        ]
-        return "\n".join(([f"({hidden} earlier entries are in the record)"] if hidden else []) + lines)
-
     def _propose(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         typed = typed_proposal(command.rest)
@@ -399,48 +338,21 @@ class Commands:
         incident = self._services.store.in_channel(command.channel)
         return self._services.maintenance.unfreeze(incident.id, by=command.user)
 
-    def _savepoint(self, command: Command) -> None:
-        try:
-            table = self._table(command.rest)
-            view = savepoint_form(self._services.savepoints.offer(table, command.channel), command.channel)
-        except WaterlineError as error:
-            view = problem_form("Plan a savepoint", str(error))
-        self._views.fill(open_form_id(command.trigger), view)
-
-    def _savepoints(self, command: Command) -> str:
-        table = self._table(command.rest)
-        return catalogue_text(table, self._services.savepoints.catalogue(table, command.channel))
-
     def _close(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         return closed(self._services, incident.id, command.rest, command.user)
 
-    def _export(self, command: Command) -> str:
-        incident = self._services.store.newest_in(command.channel)
-        return self._views.upload_record(incident, command.channel, command.trigger)
-
-
-def _over_services(do: Callable[[Services, Command], str]) -> Callable[[Commands, Command], str]:
-    return lambda commands, command: do(commands._services, command)
-
-
-def _fill_review(services: Services, command: Command) -> str:
-    """Of one of this channel that is named, else of its open one or the one that was closed last."""
-    of_here = [i for i in services.store.all() if i.opened.channel == command.channel and i.id == command.rest]
-    if command.rest and not of_here:
-        raise Refused(f"This channel has no incident {command.rest}.", "", "Type it where the incident was opened.")
-    incident = of_here[0] if of_here else services.store.newest_in(command.channel)
-    services.reviews.open(incident.id, by=command.user, step=None)
-    return f"The contract review of {incident.id} is in its thread."
-
 
 VERBS: dict[str, Verb] = {
     "open": Verb("open [TABLE]", "open an incident on a table", Commands._open),
-    "status": Verb("status", "open incidents, and which snapshot is trusted", Commands._status),
+    "status": Verb(
+        "status [TABLE]",
+        "open incidents, and which snapshot is trusted; of one table also its findings and savepoints",
+        Commands._status,
+    ),
     "commits": Verb("commits [TABLE]", "the last commits of a table", Commands._commits),
     "run": Verb("run TASK", "run an evidence task for this channel's incident", Commands._run),
     "diagnose": Verb("diagnose", "name the failure from the evidence so far", Commands._diagnose),
-    "timeline": Verb("timeline", "what happened so far, also after closing", Commands._timeline),
     "propose": Verb(
         "propose [ACTION] [keep=RUN] [drop_others=yes] [BOUNDS]",
         "propose the suggested fix, or an action by name",
@@ -458,18 +370,8 @@ VERBS: dict[str, Verb] = {
         "preview and send a notice to consumers; `again CONSUMER` resends a failed one",
         lambda c, m: notify(c._services, c._views, m),
     ),
-    "severity": Verb(
-        "severity SEV REASON", "change the severity and notify consumers", lambda c, m: severity(c._services, m)
-    ),
-    **{name: Verb(usage, says, _over_services(do)) for name, (usage, says, do) in MORE.items()},
     "note": Verb("note TEXT", "add a note to the record", Commands._note),
     "assign": Verb("assign [@PERSON] [NOTE]", "make somebody (or yourself) the responder", Commands._assign),
-    "export": Verb("export", "export the record as HTML, Markdown and JSON, also after closing", Commands._export),
-    "savepoint": Verb("savepoint [TABLE]", "plan a savepoint", Commands._savepoint),
-    "savepoints": Verb(
-        "savepoints [TABLE]", "list the kept savepoints and say which one is authoritative", Commands._savepoints
-    ),
-    "review": Verb("review [INCIDENT]", "open the contract review, also after closing", _over_services(_fill_review)),
     "close": Verb("close REASON", "end the incident", Commands._close),
     "help": Verb("help [WORD]", "this list, or what one subcommand does", Commands._help),
 }
@@ -488,9 +390,9 @@ def _line(verb: Verb) -> str:
 
 _GROUPS = {
     "Start": ("open", "status", "commits"),
-    "Find out what happened": ("diagnose", "run", "timeline"),
+    "Find out what happened": ("diagnose", "run"),
     "Repair": ("propose", "undo"),
-    "Notify consumers, and close": ("notify", "severity", "close"),
+    "Notify consumers, and close": ("notify", "close"),
 }
 """What one wants to do -> the subcommands for it; all others are needed rarely."""
 

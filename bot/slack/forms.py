@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 PREVIEW_TITLE = "Preview the notices"
 PLANNED_TITLE = "This was planned"
+SAVEPOINT_TITLE = "Plan a savepoint"
 REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.SKIP: (Form.SKIP, "Skip this step", "Why is it not needed?", "Skip"),
     Click.NOTE: (Form.NOTE, "Add a note", "What should the record say?", "Add"),
@@ -44,6 +45,11 @@ REASONS: dict[str, tuple[Form, str, str, str]] = {
 }
 
 
+_SEVERITIES = (
+    Option(value="sev1", text="Sev 1: consumers act on wrong data now"),
+    Option(value="sev2", text="Sev 2: wrong or missing data, contained"),
+    Option(value="sev3", text="Sev 3: something to look into"),
+)
 _PRIVATE = Option(
     value="private",
     text="Private",
@@ -57,12 +63,23 @@ _ASKS = {
 }
 """Kind of notice -> what its words answer."""
 _OPEN_TITLE = "Open an incident"
+_FIRST: dict[str, tuple[str, str]] = {
+    Click.OPEN: (_OPEN_TITLE, "Checking the table…"),
+    Click.SAVEPOINT: (SAVEPOINT_TITLE, "Checking the table and the job…"),
+    Click.TERM: ("Review item", "Reading the review…"),
+    Click.PLANNED: (PLANNED_TITLE, "Reading the diagnosis…"),
+    Click.PREVIEW_NOTICE: (PREVIEW_TITLE, "Preparing the notices…"),
+    Click.CORRECT: (PREVIEW_TITLE, "Preparing the notices…"),
+    Click.READ_NOTICES: (PREVIEW_TITLE, "Loading the notices…"),
+}
+"""Click -> title and sentence of the placeholder, until the worker fills it."""
 _FOLLOWED: dict[str, tuple[str, str]] = {
     Form.TABLE: (_OPEN_TITLE, "Checking the table…"),
     Form.OPEN: (PREVIEW_TITLE, "Opening the incident and preparing the warning…"),
     Form.WORDS: (PREVIEW_TITLE, "Preparing the notices…"),
 }
 _MEANS = {
+    Form.SEVERITY: "Consumers who still wait for an all-clear get an update.",
     Form.WORDS: "Each consumer gets this text in the notice. You see every notice before it is sent.",
     Form.HELP: "This notifies the responders now. They answer in this channel.",
     Form.PLANNED: "The record keeps your name and the reason, and the diagnosis is made again. Wrong rows stay wrong.",
@@ -80,31 +97,30 @@ _MEANS = {
 def form_for(request: Request) -> View | None:
     """The modal that a request opens at once; None when it opens none."""
     match request:
-        case Command(verb="open") | Clicked(action=Click.OPEN) | MessageChosen():
-            return placeholder(_OPEN_TITLE, open_form_id(request.trigger), "Checking the table…")
-        case Command(verb="savepoint"):
-            return placeholder("Plan a savepoint", open_form_id(request.trigger), "Checking the table and the job…")
-        case Clicked(action=Click.TERM):
-            return placeholder("Review item", open_form_id(request.trigger), "Reading the review…")
-        case Clicked(action=Click.PLANNED):
-            return placeholder(PLANNED_TITLE, open_form_id(request.trigger), "Reading the diagnosis…")
-        case Command(verb="notify") if request.rest.split(" ")[0] == AGAIN:
-            return None
-        case Command(verb="notify") | Clicked(action=Click.PREVIEW_NOTICE | Click.CORRECT):
-            return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Preparing the notices…")
+        case Command(verb="open") | MessageChosen():
+            return _first(Click.OPEN, request.trigger)
+        case Command(verb="notify") if request.rest.split(" ")[0] != AGAIN:
+            return _first(Click.PREVIEW_NOTICE, request.trigger)
+        case Clicked() if request.action in _FIRST:
+            return _first(request.action, request.trigger)
+        case Clicked(action=Click.SEVERITY):
+            return _severity_form(f"{request.value}/{request.channel}")
         case Clicked(action=Click.TELL_IN_WORDS):
             label = _ASKS.get(request.parts[1], "What do you want to say?")
             about = f"{request.value}/{request.channel}"
             return _reason(
                 Form.WORDS, "Notify the consumers", label, "Preview", about=about, hint="The text for the notice"
             )
-        case Clicked(action=Click.READ_NOTICES):
-            return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Loading the notices…")
         case Clicked() if request.action in REASONS:
             form, title, label, submit = REASONS[request.action]
             return _reason(form, title, label, submit, about=f"{request.value}/{request.channel}")
         case _:
             return None
+
+
+def _first(click: str, trigger: str) -> View:
+    title, sentence = _FIRST[click]
+    return placeholder(title, open_form_id(trigger), sentence)
 
 
 def following_form(form: str, trigger: str) -> View | None:
@@ -153,6 +169,13 @@ def planned_form(kinds: Sequence[str], about: str) -> View:
     return form
 
 
+def _severity_form(about: str) -> View:
+    """Asks how bad it is, and why. `about`: incident/channel."""
+    form = _reason(Form.SEVERITY, "Change the severity", "Why?", "Change", about=about)
+    form.blocks = [_severity(None), *(form.blocks or ())]
+    return form
+
+
 def opened_form(sentence: str, icon: str = ":lock:") -> View:
     """What the opening form becomes when nothing follows it."""
     return View(
@@ -194,11 +217,6 @@ def table_form(tables: Sequence[str], channel: str, source: str, summary: str) -
 def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, filled: Filled, source: str = "") -> View:
     """Symptom, severity and the proposed window of a table. `source`: as in `table_form`."""
     symptoms = [Option(value=book.id, text=plain(book.title, OPTION_TEXT)) for book in runbooks]
-    severities = [
-        Option(value="sev1", text="Sev 1: consumers act on wrong data now"),
-        Option(value="sev2", text="Sev 2: wrong or missing data, contained"),
-        Option(value="sev3", text="Sev 3: something to look into"),
-    ]
     proposed = (
         f"*Proposed window:* {offer.window_in_words}\n"
         f"*Last snapshot with no known problem:* {short(offer.trusted)}\n{mrkdwn(offer.because)}"
@@ -213,7 +231,7 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, filled:
         blocks=[
             SectionBlock(text=written(f"*Table* {code(offer.table)}")),
             _select("runbook", "What do you see?", symptoms, _chosen(symptoms, filled.runbook)),
-            _select("severity", "How bad is it?", severities, _chosen(severities, filled.severity)),
+            _severity(filled.severity),
             _summary(filled.summary),
             InputBlock(
                 block_id="private",
@@ -251,6 +269,10 @@ def _reason(
             *([ContextBlock(elements=[written(_MEANS[form])])] if form in _MEANS else []),
         ],
     )
+
+
+def _severity(initial: str | None) -> InputBlock:
+    return _select("severity", "How bad is it?", _SEVERITIES, _chosen(_SEVERITIES, initial))
 
 
 def _summary(already: str) -> InputBlock:

@@ -58,7 +58,10 @@ class Click(StrEnum):
     OPEN = "open-incident"
     EXPORT = "export-record"
     MUTE = "mute-table"
-    """Value: a table."""
+    """Value of this and the next: table/sighting."""
+    UNMUTE = "unmute-table"
+    SEVERITY = "change-severity"
+    SAVEPOINT = "plan-savepoint"
 
 
 NOTICE_ANSWERS = frozenset({Click.ACKNOWLEDGE, Click.RE_RAN, Click.HELP})
@@ -86,6 +89,7 @@ class Form(StrEnum):
     SAVEPOINT = "form-savepoint"
     PLANNED = "form-planned"
     WITHDRAW_PLAN = "form-withdraw-plan"
+    SEVERITY = "form-severity"
 
 
 def value_of(*parts: str) -> str:

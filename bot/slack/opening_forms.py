@@ -155,7 +155,7 @@ class OpeningForms:
         elif incident.runbook.is_planned:
             view = opened_form(
                 f"{incident_id} is open, as planned work. The table stays trusted, and no consumer is warned unless "
-                "something is wrong. Write the plan with /waterline savepoint.",
+                "something is wrong. Write the plan with “Plan a savepoint…” on the card.",
                 ":calendar:",
             )
         else:

@@ -4,7 +4,7 @@ from bot.incident.approval import mentions
 from bot.incident.asked import end_of_day, said_moment
 from bot.incident.decisions import approval_counts, settlement_counts
 from bot.observation.errors import Refused
-from bot.observation.ids import IncidentId, ProposalId, StepId, TableName, UserId
+from bot.observation.ids import IncidentId, ProposalId, StepId, UserId
 from bot.service.reviewing import Reviews
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience
@@ -62,6 +62,8 @@ class Submits:
                 return plan_savepoint(self._services, form)
             case Form.TERM:
                 return answer_item(self._services.reviews, form)
+            case Form.SEVERITY:
+                return self._change_severity(form, IncidentId(ids[0]))
             case Form.NOTICE:
                 return self._send(form, *ids)
             case Form.WORDS:
@@ -88,6 +90,12 @@ class Submits:
         )
         self._services.reconciler.settle(IncidentId(incident))
         return settlement_counts(view)
+
+    def _change_severity(self, form: Submitted, incident: IncidentId) -> str:
+        to = form.values["severity"]
+        self._services.runbook_steps.change_severity(incident, to, form.values.get("reason", ""), by=form.user)
+        self._services.reconciler.settle(incident)
+        return f"{incident} is {to} now. Consumers who still wait get an update."
 
     def _send(self, form: Submitted, incident: str, step: str, preview: str, _channel: str) -> str:
         sent = self._services.telling.send_preview(
@@ -122,12 +130,11 @@ def answer_item(reviews: Reviews, form: Submitted) -> str:
 
 
 def plan_savepoint(services: Services, form: Submitted) -> str:
-    """Write the plan down; a day ends at its last second in UTC. Raises Refused, CouldNotLook, UnknownTable."""
-    table, channel = form.about.split("/")[:2]
+    """Write the plan down; a day ends at its last second in UTC. Raises Refused."""
+    incident = IncidentId(form.about.split("/")[0])
     over = form.values.get("over", "").strip()
-    incident = services.savepoints.plan(
-        TableName(table),
-        channel,
+    services.savepoints.plan(
+        incident,
         reason=form.values["reason"].strip(),
         code_before=form.values["before"].strip(),
         code_after=form.values["after"].strip(),

@@ -18,15 +18,14 @@ from bot.ports import Clock, Delivery, Inbox, Outbox
 from bot.slack.form_opener import MAY_BE_LOST
 from bot.slack.forms import form_for
 from bot.slack.gateway import Arrivals
-from bot.slack.ids import Form
-from bot.slack.requests import Command, Request, Submitted, parse
+from bot.slack.requests import Command, Request, parse
 from bot.slack.text import answer_post, answer_unread
 
 
 def goes_on(request: Request | None) -> bool:
     """Whether a second try goes on where the first was cut off, and does nothing twice."""
     match request:
-        case Submitted(form=Form.SAVEPOINT) | Command(verb="freeze"):
+        case Command(verb="freeze"):
             return True
         case _:
             return False

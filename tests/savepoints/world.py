@@ -19,15 +19,13 @@ from bot.incident.savepoints import beside_the_authoritative
 from bot.observation.ids import IncidentId, ProposalId
 from bot.ports import Journal
 from bot.service.incident_store import IncidentStore
-from bot.service.opening import Opening
 from bot.service.proposals.approving import Approvals
 from bot.service.proposals.proposing import Proposals
 from bot.service.savepoints import Savepoints, SavepointTags
 from bot.service.services import Services
 from tests.actions.scene import Scene
 from tests.rewound import ANA, BEN
-from tests.runbook.shipped import shipped
-from tests.tables import ORDERS, job
+from tests.tables import job
 
 WEEK = timedelta(days=7)
 
@@ -58,11 +56,10 @@ class World:
         until: timedelta = WEEK,
         reason: str = "New pricing.",
         code_before: str = "1.4",
-        channel: str = "C0ORDERS01",
     ) -> None:
         """Ana plans the change to code 1.5."""
         self.savepoints.plan(
-            ORDERS, channel, reason=reason, code_before=code_before, code_after="1.5",
+            self.scene.incident, reason=reason, code_before=code_before, code_after="1.5",
             until=datetime.now(UTC) + until, by=ANA,
         )  # fmt: skip
 
@@ -126,8 +123,7 @@ class World:
     def looks_after(self, ahead: timedelta) -> None:
         """What is kept is looked at so long after now, also before anything is approved."""
         self.clock = InTime(ahead)
-        opening = Opening(self.scene.store, self.scene.observer, shipped())
-        self.savepoints = Savepoints(self.scene.store, self.scene.observer, opening, self.clock)
+        self.savepoints = Savepoints(self.scene.store, self.scene.observer, self.clock)
         proposals = Proposals(self.scene.store, self.scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
         self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock())
 

@@ -126,43 +126,6 @@ def forged(user: str, action: str, incident: str, bot: LittleBot) -> Delivery:
     return Delivery(key=key, kind="block_actions", payload=json.dumps(body), received_at=bot.clock.now())
 
 
-def test_no_savepoint_is_planned_into_it_from_outside(
-    private: SeenMessage, finn: Responder, ana: Responder, bot: LittleBot
-) -> None:
-    """The form does not open; who was invited plans from its channel."""
-    finn.opens_form("savepoint sales.orders")
-    refused = finn.modal.plain
-    finn.dismisses()
-
-    ana.types("/waterline savepoint sales.orders", QUIET)
-    ana.reads_form()
-    ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5"})
-    ana.submits()
-
-    assert "An incident is open on sales.orders already." in refused
-    assert "ask its owners to invite you" in refused
-    assert "wl-1" not in refused
-    ana.waits_for("Savepoint planned", QUIET, timeout=PATIENCE_S)
-    [plan] = [e for e in bot.services.store.get(IncidentId("wl-1")).entries if e.body.kind == "savepoint-planned"]
-    assert plan.by == ana.id
-
-
-def test_a_form_that_was_open_before_writes_nothing_into_it(finn: Responder, ana: Responder, bot: LittleBot) -> None:
-    """Finn fills in a plan while Ana opens the private incident."""
-    finn.opens_form("savepoint sales.orders")
-    finn.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5"})
-    opens_private(ana, QUIET)
-    before = bot.services.store.get(IncidentId("wl-1")).seq
-
-    told = finn.answer_to(finn.submits)
-
-    assert "An incident is open on sales.orders already." in told
-    assert "wl-1" not in told
-    after = bot.services.store.get(IncidentId("wl-1"))
-    assert after.plan is None
-    assert all(entry.by != finn.id for entry in after.entries[before:])
-
-
 def test_the_list_of_savepoints_tells_outsiders_no_plan_of_it(
     private: SeenMessage, ana: Responder, finn: Responder, bot: LittleBot
 ) -> None:
@@ -180,7 +143,7 @@ def test_the_list_of_savepoints_tells_outsiders_no_plan_of_it(
     ]
     bot.services.store.write(IncidentId("wl-1"), by=UserId(ANA), decide=lambda _now: made)
 
-    invited, outsider = ana.asks("savepoints sales.orders", QUIET), finn.asks("savepoints sales.orders")
+    invited, outsider = ana.asks("status sales.orders", QUIET), finn.asks("status sales.orders")
 
     assert "A breach." in invited
     assert "Taken in a private incident." in outsider

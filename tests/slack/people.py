@@ -75,6 +75,15 @@ class Responder(Actor):
         self.dismisses()
         return self.sees_on_card("under review")
 
+    def opens_planned_work(self) -> SeenMessage:
+        """Opens the work of a planned savepoint, of which nobody is warned, and returns the card."""
+        self.opens_form()
+        self.fills({"runbook": "planned-savepoint"})
+        self.submits()
+        self.reads_form()
+        self.dismisses()
+        return self.sees_on_card("Plan a savepoint…")
+
     def reads_form(self) -> str:
         """What the form on top says, once it is filled."""
         eventually(lambda: "hourglass" not in str(self.modal.blocks))

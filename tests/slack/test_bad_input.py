@@ -294,6 +294,11 @@ def exports(ana: Responder) -> list[SeenMessage]:
     return [reply for reply in ana.card.replies if reply.plain.startswith(_COMMENT)]
 
 
+def asks_for_record(ana: Responder) -> str:
+    """By the card's button; the answer."""
+    return ana.answer_to(lambda: ana.clicks("Export the record", ana.card))
+
+
 def names(message: SeenMessage) -> list[str]:
     """Its files."""
     return [str(file["name"]) for file in message.shown["files"]]
@@ -309,7 +314,7 @@ def is_done(bot: LittleBot, slack: Workspace) -> bool:
 
 def test_the_record_comes_into_the_thread_in_three_forms(shown: None, ana: Responder) -> None:
     """Each with its proof; the person is told that it comes."""
-    answer = ana.asks("export")
+    answer = asks_for_record(ana)
     eventually(lambda: exports(ana))
 
     [export] = exports(ana)
@@ -324,11 +329,11 @@ def test_a_redelivered_request_is_one_export_and_a_second_request_another(
     """What Slack repeats counts once, what a person repeats is done again."""
     slack.faults.doubles_deliveries()
 
-    ana.asks("export")
+    asks_for_record(ana)
     eventually(lambda: len(exports(ana)) == 1)
     ana.asks("status")
     once = len(exports(ana))
-    ana.asks("export")
+    asks_for_record(ana)
     eventually(lambda: len(exports(ana)) == 2)
 
     assert once == 1
@@ -340,7 +345,7 @@ def test_an_export_whose_answer_was_lost_is_found_and_not_repeated(
     """The thread is searched for the files before they are sent again."""
     slack.faults.fails_after_effect("files.completeUploadExternal", "internal_error")
 
-    ana.asks("export")
+    asks_for_record(ana)
     eventually(lambda: is_done(bot, slack))
 
     assert len(exports(ana)) == 1
@@ -354,7 +359,7 @@ def test_where_nobody_can_look_the_repetition_says_so(
     slack.faults.fails_after_effect("files.completeUploadExternal", "internal_error")
     slack.faults.fails("conversations.replies", "missing_scope", times=5)
 
-    ana.asks("export")
+    asks_for_record(ana)
     eventually(lambda: is_done(bot, slack))
 
     assert ["may appear twice" in each.plain for each in exports(ana)] == [False, True]
@@ -364,7 +369,7 @@ def test_files_that_slack_refuses_are_told_with_another_way(shown: None, ana: Re
     """Who asked does not wait for what will not come."""
     slack.faults.fails("files.getUploadURLExternal", "missing_scope", times=MOST_TRIES)
 
-    ana.asks("export")
+    asks_for_record(ana)
 
     told = ana.sees("could not be posted").plain
     assert "Give the app the scope files:write." in told

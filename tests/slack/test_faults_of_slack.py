@@ -188,7 +188,7 @@ def refused(ana: Responder, eli: Responder, slack: Workspace, how: str) -> SeenM
     ana.reads_form()
     ana.submits()
     eli.sees("under review", "fraud-ml")
-    return ana.sees("for revenue_daily did not arrive")
+    return ana.sees("for revenue_daily waits")
 
 
 @pytest.mark.parametrize("how", ["archived", "read_only"])

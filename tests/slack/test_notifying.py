@@ -28,6 +28,7 @@ from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.dispatcher import Posting
 from bot.service.timeline import sentence
+from bot.slack import sender
 from bot.slack.projection import Projection
 from bot.workspace import SeenMessage, Workspace
 from tests import orders_table as orders
@@ -63,6 +64,14 @@ def test_what_a_consumer_answers_leads_back_into_the_incident(ana: Responder, da
     assert {answer.by for answer in told.answers} == {dana.person.id}
 
 
+def raises_severity(ana: Responder) -> None:
+    """By the card's button and its form."""
+    ana.clicks("Change severity…", ana.card)
+    ana.fills({"severity": "sev1"})
+    ana.fills_reason("Finance reports from it.")
+    ana.sees("wl-1 is sev1 now. Consumers who still wait get an update.")
+
+
 def test_a_changed_severity_is_told_again(ana: Responder, dana: Responder, bot: LittleBot) -> None:
     """Whoever was told sev2 hears of sev1, without being asked for."""
     ana.opens_form()
@@ -71,7 +80,7 @@ def test_a_changed_severity_is_told_again(ana: Responder, dana: Responder, bot: 
     ana.submits()
     dana.sees("under review", "revenue-analytics")
 
-    ana.asks("severity sev1 Finance reports from it.")
+    raises_severity(ana)
 
     dana.sees("The severity changed from 2 to 1", "revenue-analytics")
     ana.sees_on_card("Sev 1")
@@ -163,22 +172,28 @@ class TestHeld:
 
 @pytest.mark.parametrize("consumers", [(Consumer(name="nobody_here", channel="C0GONE0001"),)])
 def test_a_channel_that_is_gone_is_said_aloud(ana: Responder, bot: LittleBot, consumers: tuple[Consumer, ...]) -> None:
-    """Somebody is asked to call whom no message reaches; the card goes on saying so."""
+    """Somebody is asked to call whom no message reaches; the card goes on saying so, while the bot tries again."""
     ana.opens_form()
     ana.submits()
     ana.reads_form()
     ana.submits()
 
     ana.sees("please call them")
-    ana.sees_on_card("could not be reached, call them")
+    ana.sees_on_card("it waits, call them")
 
 
 REVENUE = "revenue-analytics"
 
 
 @pytest.fixture
-def unreached(slack: Workspace, ana: Responder) -> None:
-    """The first warning was sent while the bot was not in the consumer's channel."""
+def for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Slack refuses, it refuses for a reason that nobody can mend."""
+    monkeypatch.setattr(sender, "may_mend", lambda _code: False)
+
+
+@pytest.fixture
+def unreached(for_good: None, slack: Workspace, ana: Responder) -> None:
+    """The first warning was refused for good."""
     slack.faults.removes(REVENUE)
     ana.opens_form()
     ana.submits()
@@ -252,7 +267,7 @@ def test_a_command_tells_whom_nothing_reached(
 def test_what_was_overtaken_has_no_button_and_is_refused(slack: Workspace, ana: Responder, bot: LittleBot) -> None:
     """The severity changed since: the newer notice says it better."""
     old = ana.sees_on_card("Try again")
-    ana.asks("severity sev1 Finance reports from it.")
+    raises_severity(ana)
     eventually(lambda: ends(bot) == ["failed", "failed"])
     slack.faults.adds(REVENUE)
 
@@ -262,6 +277,7 @@ def test_what_was_overtaken_has_no_button_and_is_refused(slack: Workspace, ana: 
     assert asked(bot) == []
 
 
+@pytest.mark.usefixtures("for_good")
 @pytest.mark.parametrize(
     "consumers", [(Consumer(name="both_gone", channel="C0GONE0001", email=("gone@acme.example",)),)]
 )
@@ -432,8 +448,10 @@ def test_a_term_is_handed_on_and_settled_after_the_incident_has_ended(
 
 
 def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
-    """The refusal says what is missing; the term stays open."""
-    ana.asks("review")
+    """The refusal says what is missing; the term stays open. The card of a closed incident opens the review anew."""
+    ana.asks("close anyway: the consumers can wait.")
+    ana.clicks("Open the review", ana.sees_on_card("Open the review"))
+    eventually(lambda: sum(e.body.kind == "review-opened" for e in bot.services.store.get(WL).entries) == 2)
     before = open_items(bot.services.store.get(WL))
 
     ana.clicks("Change…", reviewed(ana))
@@ -445,18 +463,30 @@ def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: R
     assert open_items(bot.services.store.get(WL)) == before
 
 
+@pytest.fixture
+def planned_work(ana: Responder) -> SeenMessage:
+    """It is open; its card."""
+    return ana.opens_planned_work()
+
+
 @pytest.mark.smoke
 def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
-    collected: SeenMessage, ana: Responder, bot: LittleBot
+    planned_work: SeenMessage, ana: Responder, bot: LittleBot
 ) -> None:
-    """The plan is on record with its end; the job goes on, and the catalogue is empty."""
+    """The plan is on record with its end; the job goes on, and the catalogue is empty. App Home has the same form."""
     told = list(bot.flink.calls)
+    ana.home()
+    ana.clicks("Plan a savepoint in wl-1…", "home")
+    ana.reads_form()
+    at_home = ana.modal.plain
+    ana.dismisses()
 
-    ana.opens_form("savepoint sales.orders")
+    ana.clicks("Plan a savepoint…", planned_work)
+    ana.reads_form()
     terms = {"reason": "New pricing.", "before": "1.4", "after": "1.5"}
     ana.fills({**terms, "over": "2099-12-01 14:10"})
     answer = ana.answer_to(ana.submits)
-    listed = ana.asks("savepoints")
+    listed = ana.asks("status sales.orders")
 
     plan = bot.services.store.get(WL).plan
     assert plan is not None
@@ -464,13 +494,15 @@ def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
     assert str(plan.over_by) == "2099-12-01 14:10:00+00:00"
     assert "Plan saved in wl-1. Nothing is stopped" in answer
     assert "Savepoint planned, from code 1.4 to 1.5: New pricing." in ana.sees("Savepoint planned").plain
-    assert "is kept yet" in listed
+    assert "newest checkpoint" in at_home
+    assert "is kept." in listed
     assert bot.flink.calls == told
 
 
-def test_a_time_that_is_none_is_told_at_its_field(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
+def test_a_time_that_is_none_is_told_at_its_field(planned_work: SeenMessage, ana: Responder) -> None:
     """The form stays open with the plan that was typed, and takes the time when it is one."""
-    ana.opens_form("savepoint sales.orders")
+    ana.clicks("Plan a savepoint…", planned_work)
+    ana.reads_form()
     ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5", "over": "after lunch"})
 
     told = ana.submits().errors

@@ -16,8 +16,9 @@ WL = IncidentId("wl-1")
 
 @pytest.fixture
 def planned(ana: Responder, bot: LittleBot) -> IncidentId:
-    """A savepoint of a table on which no incident is open."""
-    ana.opens_form("savepoint sales.orders")
+    """A savepoint, planned in work that was opened for it."""
+    ana.clicks("Plan a savepoint…", ana.opens_planned_work())
+    ana.reads_form()
     ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5"})
     ana.answer_to(ana.submits)
     ana.sees_on_card("planned work, no known problem")

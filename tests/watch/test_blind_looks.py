@@ -111,7 +111,7 @@ def test_one_failure_among_looks_that_succeed_is_nothing_to_tell(world: World) -
 
 @pytest.mark.parametrize("is_watched", [True, False])
 def test_the_answer_says_whether_anybody_looks(record: Store, is_watched: bool) -> None:
-    """`/waterline watch`; the watch has not begun yet."""
+    """`/waterline status TABLE`; the watch has not begun yet."""
     clock = StandingClock()
     incidents = IncidentStore(record.journal, clock)
     sightings = Sightings(record.watched, record.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
@@ -121,7 +121,7 @@ def test_the_answer_says_whether_anybody_looks(record: Store, is_watched: bool) 
     watch.close()
     services: Any = SimpleNamespace(sightings=sightings, clock=clock, watch=watch)
 
-    listed = watched(services, nobody)
+    listed = "\n".join(watched(services, ORDERS, clock.now()))
 
     assert ("not looked at by this process yet" in listed) is is_watched
     assert ("not watched (`watch: false`)" in listed) is not is_watched
@@ -166,7 +166,7 @@ def is_told(record: Store, sightings: Sightings) -> bool:
 
 
 def test_what_was_muted_on_an_unwatched_table_is_told_when_the_mute_ends(record: Store) -> None:
-    """As `/waterline mute` promises."""
+    """As the answer to *Mute table* promises."""
     clock = StandingClock()
     sightings, watch, rhythm = started(record, clock)
     sightings.mute(ORDERS, timedelta(hours=1), by=UserId("U0ANA00001"))

@@ -90,7 +90,7 @@ def test_a_restore_from_an_older_savepoint_is_told_once(ana: Responder, bot: Wat
     bot.looks(3)
     bot.commits("b")
     bot.looks()
-    ana.asks("watch")
+    ana.asks(f"status {ORDERS}")
     status = ana.asks("status")
 
     assert "sales.orders: unknown since" in status

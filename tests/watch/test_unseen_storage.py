@@ -15,7 +15,7 @@ from bot.observation.flink import JobRun
 from bot.observation.looked import NotSeen, Seen
 from bot.service.watching import look
 from bot.service.watching.look import Look, hidden_aside
-from bot.slack.commands import watched as listed
+from bot.slack.commands import watched
 from tests.tables import CONTRACT, ORDERS
 from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded
@@ -35,21 +35,20 @@ def hidden(world: Recorded, *sources: str) -> Recorded:
 def test_the_answer_says_until_when_a_table_can_be_recovered(
     over_recorded: OverRecorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`/waterline watch`, as the newest closer look told it."""
+    """`/waterline status TABLE`, as the newest closer look told it."""
     until = datetime(2030, 1, 1, tzinfo=UTC)
     limit = Limit(what="Kafka may delete orders/2", at=until, how="retention", after="Replay.")
     fixed = RecoveryDeadline(
         looked_at=until, recoverable_until=until, because=limit.what, restore_point=None, limits=(limit,)
     )
     monkeypatch.setattr(look, "deadline_of", lambda _case, _diagnosis: fixed)
-    watched = over_recorded(Recorded("planned-restart-v2"))
+    world = over_recorded(Recorded("planned-restart-v2"))
 
-    watched.looks(16, apart=timedelta(seconds=10))
+    world.looks(16, apart=timedelta(seconds=10))
 
-    services: Any = SimpleNamespace(sightings=watched.sightings, clock=watched.clock, watch=watched.watch)
-    nobody: Any = None
-    assert watched.watch.deadline(ORDERS) == fixed
-    assert limit.what in listed(services, nobody)
+    services: Any = SimpleNamespace(sightings=world.sightings, clock=world.clock, watch=world.watch)
+    assert world.watch.deadline(ORDERS) == fixed
+    assert limit.what in "\n".join(watched(services, ORDERS, world.clock.now()))
 
 
 @pytest.mark.parametrize("part", SOURCES)
@@ -96,14 +95,13 @@ def test_other_jobs_count_and_a_table_without_a_job_has_no_checkpoints(over_reco
 
 def test_the_list_says_what_the_newest_look_could_not_see_and_of_what_day_it_is(over_recorded: OverRecorded) -> None:
     """“Looked at” alone is an all-clear, and yesterday's time passes for today's."""
-    watched = over_recorded(hidden(Recorded("planned-restart-v2"), "checkpoints"))
-    services: Any = SimpleNamespace(sightings=watched.sightings, clock=watched.clock, watch=watched.watch)
-    nothing_typed: Any = None
-    watched.looks(2)
+    world = over_recorded(hidden(Recorded("planned-restart-v2"), "checkpoints"))
+    services: Any = SimpleNamespace(sightings=world.sightings, clock=world.clock, watch=world.watch)
+    world.looks(2)
 
-    now = listed(services, nothing_typed)
-    watched.clock.at += timedelta(days=1)
-    then = listed(services, nothing_typed)
+    now = "\n".join(watched(services, ORDERS, world.clock.now()))
+    world.clock.at += timedelta(days=1)
+    then = "\n".join(watched(services, ORDERS, world.clock.now()))
 
     assert "without the checkpoint storage, which could not be seen" in now
     assert "no look has come to its end" not in now

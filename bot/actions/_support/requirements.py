@@ -20,6 +20,7 @@ from bot.incident.proposal import (
     StartPossible,
     TableIs,
 )
+from bot.incident.savepoints import HOW_TO_PLAN
 from bot.observation.errors import NotThere, Superseded
 from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, short, short_job
@@ -42,7 +43,7 @@ def check_all(requirements: Sequence[Requirement], world: CurrentState, *, is_be
 def _consequence(requirement: Requirement, table: TableState) -> tuple[str, str]:
     """What a requirement that no longer holds means, and what to do then."""
     if isinstance(requirement, PlanCounts):
-        return "The day of the planned savepoint has passed.", f"Plan it again with /waterline savepoint {table.name}."
+        return "The day of the planned savepoint has passed.", f"To plan it again, {HOW_TO_PLAN}."
     if isinstance(requirement, SiblingSpared):
         return (
             f"A start of {requirement.job} would duplicate rows of {requirement.table}.",

@@ -244,7 +244,12 @@ class Posting:
             delivery = incident.notices[key].delivery("")
             if delivery is None or delivery.ended is not None or delivery.delayed is not None:
                 return []
-            return [DeliveryDelayed(key=key, to=delivery.address.key, number=1, problem=problem, again_at=again_at)]
+            return [
+                DeliveryDelayed(
+                    key=key, to=delivery.address.key, number=1, problem=problem, again_at=again_at,
+                    asks=incident.responder,
+                )
+            ]  # fmt: skip
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
 

@@ -22,10 +22,9 @@ from bot.incident.watch import (
     sighting_id,
     taken_over_by,
 )
-from bot.observation.errors import Refused, UnknownTable
+from bot.observation.errors import UnknownTable
 from bot.observation.ids import IncidentId, TableName, UserId
 from bot.observation.sentences import clock_time
-from bot.observation.sentences import span as span_in_words
 from bot.observation.table import TableState
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
@@ -49,8 +48,6 @@ class Sight:
         return self.ended is not None and now - self.ended.at >= _STILL_TOLD
 
 
-SHORTEST_MUTE, LONGEST_MUTE = timedelta(minutes=1), timedelta(days=7)
-"""Both are allowed."""
 _NOBODY = People()
 
 
@@ -144,16 +141,8 @@ class Sightings:
             self._put(f"{told.key}/over", told.channel, told.thread_of or told.key, told.incident, reply)
 
     def mute(self, table: TableName, span: timedelta, *, by: UserId) -> Muted:
-        """Post nothing about the table for a while. Raises UnknownTable, and Refused for a span that is too short or
-        too long."""
+        """Post nothing about the table for a while. Raises UnknownTable."""
         self.must_know(table)
-        if not SHORTEST_MUTE <= span <= LONGEST_MUTE:
-            raise Refused(
-                f"{table} was not muted.",
-                f"Expected a time from a minute to {LONGEST_MUTE.days} days; found "
-                f"{span_in_words(span) if span else 'none'}.",
-                f"Name a time such as 30m, 4h or 2d. To end a mute: /waterline unmute {table}.",
-            )
         return self._mute(table, span, by=by)
 
     def unmute(self, table: TableName, *, by: UserId) -> bool:
@@ -171,6 +160,10 @@ class Sightings:
         for sighted in self.memory(table).lasting:
             self._outbox.touch(post_key(sighted.id))
         return note
+
+    def shows_mute(self, sighting: str) -> None:
+        """Its message is made anew, also where it is over: there the mute is ended."""
+        self._outbox.touch(post_key(sighting))
 
     def must_know(self, table: TableName) -> None:
         """Raises UnknownTable where nothing can be told of it."""

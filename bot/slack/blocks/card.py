@@ -7,6 +7,7 @@ from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionB
 
 from bot.incident.diagnosis import Diagnosis, Remedy
 from bot.incident.doubt import beside_trusted
+from bot.incident.effects import KeepSavepoint
 from bot.incident.execution import UNFINISHED, ProposalState
 from bot.incident.incident import Incident
 from bot.incident.recovery_deadline import deadline_in_short, is_soon
@@ -65,7 +66,8 @@ def card_message(
         blocks.append(
             section(f":lock: *Closed* by {person(incident.closed_by)}: {mrkdwn(incident.closed_reason or '')}")
         )
-        blocks.append(actions([_export_button(incident)]))
+        review = button("Open the review", Click.REVIEW, incident.id, "")
+        blocks.append(actions([_export_button(incident), review]))
         return f"{incident.id} on {incident.opened.table} is closed", blocks
     asks = isinstance(current, ActionStep) and current.action == ASKED_FOR  # the step says what was named
     for why in (walk.stuck, passed[-1].reason if passed and not asks else None):
@@ -264,12 +266,21 @@ def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]
 def _standing_buttons(incident: Incident) -> list[ButtonElement]:
     warned = any(view.notice.kind == "warning" for view in incident.notices.values())
     warn = [] if warned else [button("Warn consumers…", Click.PREVIEW_NOTICE, incident.id, "warning", "")]
+    plan = [button("Plan a savepoint…", Click.SAVEPOINT, incident.id)] if _may_plan(incident) else []
     return [
         *warn,
+        *plan,
         button("Take it" if incident.responder is None else "Take over", Click.TAKE, incident.id),
         button("Add a note…", Click.NOTE, incident.id),
+        button("Change severity…", Click.SEVERITY, incident.id),
         _export_button(incident),
     ]
+
+
+def _may_plan(incident: Incident) -> bool:
+    """Whether a savepoint belongs to its work, or somebody has proposed one."""
+    effects = (effect for view in incident.proposals.values() for effect in view.proposal.effects)
+    return incident.runbook.is_planned or any(isinstance(effect, KeepSavepoint) for effect in effects)
 
 
 def _export_button(incident: Incident) -> ButtonElement:

@@ -11,7 +11,8 @@ from bot.incident.trust import Basis, Trust, TrustState
 from bot.observation.ids import short
 from bot.service.home import HomeFacts, Promise
 from bot.service.runbook_steps import current_step
-from bot.slack.blocks.parts import context, header, section
+from bot.slack.blocks.parts import actions, button, context, header, section
+from bot.slack.ids import Click
 from bot.slack.limits import SECTION_TEXT
 from bot.slack.text import clipped, code, mrkdwn, person, room
 
@@ -23,6 +24,7 @@ _SIGNS = {
 _LINES = 30
 """Of one part; the others are counted."""
 _LINE = 400
+_PLANNED = 5
 
 
 def home_view(facts: HomeFacts) -> View:
@@ -38,6 +40,10 @@ def home_view(facts: HomeFacts) -> View:
     blocks += _part(
         "Other open incidents" if facts.mine else "Open incidents", [_incident(i) for i in facts.other_open]
     )
+    planned = [each for each in (*facts.mine, *facts.other_open) if each.runbook.is_planned][:_PLANNED]
+    if planned:
+        plan = [button(f"Plan a savepoint in {each.id}…", Click.SAVEPOINT, each.id) for each in planned]
+        blocks.append(actions(plan))
     if not facts.mine and not facts.other_open:
         blocks.append(section("No incident is open."))
     blocks.append(DividerBlock())

@@ -238,7 +238,8 @@ def _delivery(delivery: DeliveryView) -> str:
             return f"{where} not sent: {mrkdwn(clipped(delivery.ended.detail, 300))}"
         return f"{where} *could not be reached, call them* ({mrkdwn(clipped(delivery.ended.detail, 160))})"
     if delivery.delayed is not None and delivery.address.by == "slack":
-        return f"{where} *takes no messages from the bot, so it waits*: {addressed(delivery.delayed.problem, ())}"
+        waits = "takes no messages from the bot: it waits, call them if they must know now"
+        return f"{where} *{waits}*. {addressed(delivery.delayed.problem, ())}"
     if delivery.delayed is not None:
         count = delivery.delayed.number - delivery.tries_before
         return f"{where} failed {count} times, next try at {clock(delivery.delayed.again_at)}"

@@ -3,17 +3,19 @@
 from slack_sdk.models.blocks import Block, DatePickerElement, InputBlock, PlainTextInputElement
 from slack_sdk.models.views import View
 
+from bot.incident.incident import Incident
 from bot.incident.savepoints import KeptSavepoint
 from bot.observation.ids import TableName, short
 from bot.service.savepoints import Catalogue, SavepointOffer
 from bot.slack.blocks.parts import context, section
+from bot.slack.forms import SAVEPOINT_TITLE
 from bot.slack.ids import Form
 from bot.slack.text import code, mrkdwn
 
 _SHOWN = 10
 
 
-def savepoint_form(offer: SavepointOffer, channel: str) -> View:
+def savepoint_form(incident: Incident, offer: SavepointOffer) -> View:
     """Why, for which code, until when; with what table and job say now."""
     blocks: list[Block] = [
         section(
@@ -40,10 +42,10 @@ def savepoint_form(offer: SavepointOffer, channel: str) -> View:
     return View(
         type="modal",
         callback_id=Form.SAVEPOINT,
-        title="Plan a savepoint",
+        title=SAVEPOINT_TITLE,
         submit="Plan it",
         close="Cancel",
-        private_metadata=f"{offer.table}/{channel}",
+        private_metadata=f"{incident.id}/{incident.opened.channel}",
         blocks=blocks,
     )
 
@@ -52,7 +54,7 @@ def catalogue_text(table: TableName, found: Catalogue) -> str:
     """One savepoint a paragraph, the newest first; which one counts is said before all."""
     kept, counts, left, hidden, not_now = found
     if not kept:
-        return f"No savepoint of the job of {table} is kept yet. Plan one with /waterline savepoint {table}."
+        return f"No savepoint of the job of {table} is kept."
     if counts is not None:
         first = f"Authoritative until {counts.until:%Y-%m-%d}: checkpoint {counts.checkpoint}."
     elif left is not None and kept[0].proposal in left:

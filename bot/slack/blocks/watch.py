@@ -35,13 +35,15 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
         blocks.append(section(f"*At the same time*\n{also}"))
     blocks.append(section("\n".join(_now(sight))))
     blocks.append(context(*_small_print(sight)))
-    if not is_over and sight.incident is None:
-        buttons = [button("Open incident", Click.OPEN, sighted.table, sighted.id, style="primary")]
-        buttons = buttons if sight.beside is None else []
-        if sight.mute is None:
-            buttons.append(button(f"Mute table for {MUTE_HOURS} hours", Click.MUTE, sighted.table))
-        blocks += [actions(buttons)] if buttons else []
-    return text, blocks
+    buttons = []
+    is_open = not is_over and sight.incident is None
+    if is_open and sight.beside is None:
+        buttons.append(button("Open incident", Click.OPEN, sighted.table, sighted.id, style="primary"))
+    if sight.mute is not None:
+        buttons.append(button("Unmute table", Click.UNMUTE, sighted.table, sighted.id))
+    elif is_open:
+        buttons.append(button(f"Mute table for {MUTE_HOURS} hours", Click.MUTE, sighted.table, sighted.id))
+    return text, [*blocks, *([actions(buttons)] if buttons else [])]
 
 
 def _now(sight: Sight) -> list[str]:
@@ -70,7 +72,7 @@ def _small_print(sight: Sight) -> list[str]:
     elif sight.beside is not None and sight.ended is None:
         what = "planned work" if sight.beside.runbook.is_planned else "its table was proven before this was seen"
         lines.append(_incident(sight.beside, "is open on this table", f" ({what}): diagnose it there."))
-    if sight.mute is not None and sight.ended is None:
+    if sight.mute is not None:
         lines.append(f":mute: Muted by {person(sight.mute.by)} until {sight.mute.until:%Y-%m-%d %H:%M} UTC.")
     return lines
 
