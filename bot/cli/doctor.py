@@ -53,6 +53,11 @@ def _without_two_teams(policy: ApprovalPolicy) -> str:
     return "only two people can approve, so each approves the other: it names no third and no group"
 
 
+_MARKS = {
+    "tag": ("the tag `waterline` and table properties", ""),
+    "property": ("table properties alone", "Readers pin to the snapshot in the property `waterline.snapshot`."),
+    "none": ("none on the table", "Readers ask the trust API which snapshot they can use."),
+}
 CannotTell = Literal["CANNOT TELL"]
 Line = tuple[str, bool | CannotTell, str, str]
 """(what, is it good, what was found, what to do)."""
@@ -70,6 +75,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     settings = Settings.load(config)
     lines: list[Line] = [("configuration", True, str(config), "")]
     lines += [(name, True, version(name), "") for name in ("pyspark", "pyiceberg", "slack-bolt")]
+    lines.append(("mark of the trusted snapshot", True, *_MARKS[settings.catalog.mark]))
     record, incident_channels = record_of_incidents(settings)
     lines.append(record)
     with build(settings, NobodyThere(), keep_record=False) as built:

@@ -66,15 +66,17 @@ def keys(name: str) -> dict[str, str]:
 
 @pytest.fixture
 def doctor(tmp_path: Path, slack: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> Doctor:
-    """`doctor(properties, …)`: exit code, and the lines that are not well, each in one piece."""
+    """`doctor(properties, …)`: exit code, and the lines that are not well or are of the mark, each in one piece."""
     monkeypatch.setenv("SLACK_BOT_TOKEN", slack[1])
 
-    def ask(properties: Settings, *, spark: Settings | None = None, job: Settings | None = None) -> Any:
+    def ask(
+        properties: Settings, *, spark: Settings | None = None, job: Settings | None = None, mark: str = "tag"
+    ) -> Any:
         table = {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002", "U0ANA00001"]}}}
         content = {
             "home": str(tmp_path / "home"),
             "slack": {"base_url": slack[0]},
-            "catalog": {"name": "lake", "properties": dict(properties)},
+            "catalog": {"name": "lake", "properties": dict(properties), "mark": mark},
             "spark": {"remote": "sc://127.0.0.1:1", **(spark or {})},
             "jobs": {} if job is None else {"orders": job},
             "tables": {"sales.orders": {**table, **({} if job is None else {"job": "orders"})}},
@@ -85,7 +87,7 @@ def doctor(tmp_path: Path, slack: tuple[str, str], monkeypatch: pytest.MonkeyPat
         assert time.monotonic() - began < SOON_S, result.stdout
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         rows = [" | ".join(cell.strip() for cell in line.strip("│").split("│")) for line in result.stdout.splitlines()]
-        return result.exit_code, [row for row in rows if row.startswith(("CANNOT TELL", "MISSING"))]
+        return result.exit_code, [row for row in rows if row.startswith(("CANNOT TELL", "MISSING", "ok | mark"))]
 
     return ask
 
@@ -101,9 +103,10 @@ REFUSES = Starlette(routes=[Route("/{path:path}", unauthorized, methods=["GET", 
 def test_a_token_of_the_catalog_that_has_expired(doctor: Doctor) -> None:
     """The login is to be renewed; that the catalog runs is plain."""
     with served(REFUSES) as address:
-        code, lines = doctor({"type": "rest", "uri": address, "token": "old"})
+        code, lines = doctor({"type": "rest", "uri": address, "token": "old"}, mark="property")
 
     assert COULD_NOT_TELL == code
+    assert says(lines, "mark of the trusted snapshot", "table properties alone", "waterline.snapshot")
     assert says(lines, "table sales.orders", "NotAuthorizedException", "Renew the login")
 
 
