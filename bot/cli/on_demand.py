@@ -95,7 +95,7 @@ LATE: Mapping[str, Late] = {
         "bot.cli.catalogue", "catalogue", "Print all failure modes, actions and evidence tasks as Markdown."
     ),
     "lint": Late(
-        "bot.cli.linting", "lint", "Check runbooks, messages and extensions. Exit code 1: there are problems."
+        "bot.cli.checking", "lint", "Check runbooks, messages and extensions. Exit code 1: there are problems."
     ),
 }
 """In the order of the help: for an incident, to run the bot, to try it, to read and check what is in it."""

@@ -2,19 +2,47 @@
 
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 from slack_sdk import WebClient
 
+from bot.bootstrap import build
+from bot.cli.options import NobodyThere
+from bot.settings import Settings
 from bot.slack.directory import SCOPES
 from bot.workspace import SeenMessage, Workspace
 from tests.bench.clicks import CLICKS, Waits, burst
-from tests.bench.evidence import warm_times
 from tests.bench.floor import floor_app
 from tests.bench.scene import CHANNEL, Scene, eventually, scene
+from tests.tables import ORDERS
+
+_BARE = 5
+
+
+def warm_times(config: Path) -> tuple[float, dict[str, float]]:
+    """(seconds of a bare `range(1).count()`, task -> seconds), each on its second run or later."""
+    with build(Settings.load(config), NobodyThere(), keep_record=False) as built:
+        built.runner.warm()
+        bare = min(_seconds(built.runner.warm) for _ in range(_BARE))
+        services = built.services
+        tasks: dict[str, float] = {}
+        for name in services.tasks:
+            ask = partial(services.examiner.collect, ORDERS, name)
+            ask()
+            tasks[name] = _seconds(ask)
+    return bare, tasks
+
+
+def _seconds(do: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    do()
+    return time.perf_counter() - began
+
 
 BUTTON = "Take over"
 ACK_AIM_MS, EVIDENCE_AIM_S = 50.0, 3.0

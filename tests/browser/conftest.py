@@ -11,15 +11,14 @@ from pathlib import Path
 from queue import Empty, Queue
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from bot.lab.home import Home
 from bot.lab.lab import proof
 from bot.lab.proof import Proof
 from tests.browser.slack_page import SlackPage
+from tests.chromium import chromium
 
-_CHROMIUM = Path("/usr/bin/chromium")
-_ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 _READY_S = 300.0
 _ADDRESS = re.compile(r"Open\s+(http://127\.0\.0\.1:\d+)")
 
@@ -55,17 +54,12 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
 @pytest.fixture
 def tab() -> Iterator[Page]:
     """A tab of the Debian chromium; whatever goes wrong in the page's scripts fails the test."""
-    if not _CHROMIUM.exists():
-        pytest.skip("needs chromium: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=list(_ARGUMENTS))
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 860})
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
 
         yield page
-
-        browser.close()
     assert errors == []
 
 

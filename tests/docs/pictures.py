@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from tests.docs.tutorial import ARGUMENTS, CHROMIUM, SIZE, Tutorial, tour
+from tests.chromium import chromium
+from tests.docs.tutorial import SIZE, Tutorial, tour
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 KEPT = {"card": (1100, 1240), "proven": (1320, 860), "notice": (1100, 1240)}
@@ -23,11 +24,9 @@ _SHORTEST_MS, _LONGEST_MS = 300, 2500
 
 def main() -> None:
     """Goes through the tutorial twice: for the pictures, which show a whole card, and for the film."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+    with chromium() as browser:
         _pictures(browser.new_page(viewport=SIZE))
         _film(browser.new_page(viewport=SIZE))
-        browser.close()
 
 
 def _pictures(page: Page) -> None:

@@ -13,8 +13,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.slack_page import SlackPage
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "first-incident.md"
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 SIZE = {"width": 1280, "height": 860}
 _SOON_MS = 120_000
 _SEND = re.compile("^Send")

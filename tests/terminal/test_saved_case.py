@@ -43,7 +43,15 @@ from tests import orders_table
 from tests.adapters.lake import Lake
 from tests.cases import Tale
 from tests.tables import CONTRACT, ORDERS
-from tests.terminal.real_cases import CASES, REAL, RUN, with_world
+
+RUN = CliRunner()
+CASES = Path(__file__).parents[1] / "data" / "cases"
+REAL = CASES / "restored-from-older-savepoint-v2.json.gz"
+
+
+def with_world(case: Case, **seen: object) -> Case:
+    """The same case over another look at the world."""
+    return case.model_copy(update={"observation": case.observation.model_copy(update=seen)})
 
 
 def saved_case() -> SavedCase:

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 from ruamel.yaml import YAML
 
 from bot.incident.entries import ProposalMade
 from bot.observation.findings import RecoveryDeadline
 from bot.service.record import Records
 from bot.workspace import Workspace
+from tests.chromium import chromium
 from tests.decisions import PROPOSAL, rewind
 from tests.patient_slack import PATIENT
 from tests.slack.people import eventually
@@ -47,19 +48,14 @@ def _parts(colour: str) -> list[float]:
     return [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
 
 
-_CHROMIUM = Path("/usr/bin/chromium")
 PAGES = ["/", f"/tables/{ORDERS}", "/incidents/wl-1", "/tables/sales.ordres"]
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """The Debian chromium, once for all tests here."""
-    if not _CHROMIUM.exists():
-        pytest.skip("needs chromium: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
+def browser() -> Iterator[Browser]:
+    """Once for all tests here."""
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.mark.smoke
@@ -188,13 +184,13 @@ def test_no_page_carries_a_script_or_fetches_anything(scene: Scene, web: httpx.C
 @pytest.mark.browser
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_fits_a_phone_and_can_be_read_in_the_dark(
-    scene: Scene, chromium: Browser, address: str, path: str
+    scene: Scene, browser: Browser, address: str, path: str
 ) -> None:
     """No sideways scrolling at 320 pixels; text stands out from what is behind it in both schemes."""
     scene.opens().diagnoses().proposes()
 
     for scheme in ("light", "dark"):
-        context = chromium.new_context(viewport={"width": 320, "height": 640}, color_scheme=scheme)  # type: ignore[arg-type]
+        context = browser.new_context(viewport={"width": 320, "height": 640}, color_scheme=scheme)  # type: ignore[arg-type]
         page = context.new_page()
         page.goto(f"{address}{path}")
         width, paper, ink = page.evaluate(

@@ -13,9 +13,36 @@ from bot.workspace import Actor, CannotDo, NotShown, Rules, Workspace
 from tests.workspace.asking import ONCALL
 from tests.workspace.blocks import Block, actions, button, confirm, modal, option, plain, section, select, text_field
 from tests.workspace.conftest import Connect, eventually
-from tests.workspace.triggered import code, triggers
 
-__all__ = ["triggers"]
+Opened = Callable[..., str]
+
+
+@pytest.fixture
+def triggers(app: App, connect: Connect, ana: Actor) -> Callable[[], str]:
+    """A fresh trigger of Ana's, each time it is called."""
+    seen: list[str] = []
+
+    @app.command("/waterline")
+    def command(ack: Any, body: Any) -> None:
+        ack()
+        seen.append(body["trigger_id"])
+
+    connect()
+
+    def fresh() -> str:
+        before = len(seen)
+        ana.types("/waterline open")
+        eventually(lambda: len(seen) > before)
+        return seen[-1]
+
+    return fresh
+
+
+def code(call: Any, **arguments: Any) -> str:
+    """The error code of a refused call."""
+    with pytest.raises(SlackApiError) as refused:
+        call(**arguments)
+    return str(refused.value.response["error"])
 
 
 def test_a_button_that_is_not_shown_lists_what_is(client: WebClient, ana: Actor) -> None:
