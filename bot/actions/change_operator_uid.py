@@ -152,7 +152,6 @@ ACTION = Action(
     title="Change the sink's uid",
     promise="People start the job without the state of its old sink; Waterline says from where.",
     needs=("checkpoint_pairing", "missing_positions"),
-    looks=("checkpoint_pairing", "missing_positions"),
     proofs=(),
 )
 

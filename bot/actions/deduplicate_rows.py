@@ -59,7 +59,6 @@ ACTION = Action(
     promise="The table has each key of the window once: its oldest copy, or the newest where that is declared. "
     "Every other row stays.",
     needs=("duplicate_rows", "extra_copies"),
-    looks=("extra_copies",),
     proofs=(
         ("duplicate_rows", "No duplicate rows"),
         ("missing_positions", "No missing rows"),

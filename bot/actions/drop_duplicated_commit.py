@@ -122,7 +122,6 @@ ACTION = Action(
     title="Drop the duplicated commit",
     promise="The table has each row of the repeated commit once; every other commit stays.",
     needs=("duplicate_commits", "duplicate_files"),
-    looks=("duplicate_commits", "duplicate_files"),
     proofs=(
         ("duplicate_files", "No duplicate files"),
         ("duplicate_rows", "No duplicate rows"),

@@ -22,7 +22,6 @@ ACTION = Action(
     title="Recover leaked manifests",
     promise="The table has the files that Flink wrote and never committed, each once.",
     needs=("leaked_manifests", "missing_positions"),
-    looks=("missing_positions",),
     proofs=(
         ("leaked_manifests", "No file that Flink wrote is left out"),
         ("duplicate_files", "No duplicate files"),

@@ -71,7 +71,6 @@ ACTION = Action(
     title="Repair unreadable files",
     promise="Every file that the table references exists, and the loss is stated.",
     needs=("unreadable_files", "missing_files"),
-    looks=("missing_files",),
     proofs=(
         ("unreadable_files", "Every file of the window exists with its recorded size"),
         ("missing_files", "No file that the table references is missing"),

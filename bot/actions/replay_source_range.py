@@ -18,7 +18,6 @@ ACTION = Action(
     title="Replay a source range",
     promise="The missing rows are in the table, replayed from the source. Every other row stays as it is.",
     needs=("replayable_rows",),
-    looks=("replayable_rows",),
     proofs=(
         ("replayable_rows", "The source has no row that the table lacks"),
         ("duplicate_rows", "No duplicate rows"),

@@ -17,7 +17,6 @@ ACTION = Action(
     title="Trust the table as it is",
     promise="The repair by hand is proven at the head, and the head becomes the trusted snapshot.",
     needs=("duplicate_rows", "missing_positions"),
-    looks=("duplicate_rows", "missing_positions"),
     proofs=(("duplicate_rows", "Each key occurs once"), ("missing_positions", "No source position is missing")),
     on_request=True,
     moves_waterline="trusted",

@@ -36,16 +36,15 @@ from bot.service.evidence_service import EvidenceService
 from bot.service.examining import Examiner
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
-from bot.service.notices.dispatcher import Posting
+from bot.service.notices.dispatcher import Deliveries
+from bot.service.notices.late_readers import LateReaders
 from bot.service.notices.notifying import Answering, Telling
 from bot.service.notices.promises import Promises
 from bot.service.observing import NewerCommits, Observer, Starts
 from bot.service.opening import Opening
-from bot.service.proposals.absent_approvers import who_is_gone
-from bot.service.proposals.approving import Approvals
+from bot.service.proposals.approving import Approvals, who_is_gone
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import Proposals
-from bot.service.proposals.retrying import Retrying
 from bot.service.proposals.verifying import Verifier
 from bot.service.reconciler import Reconciler
 from bot.service.record import Records
@@ -186,14 +185,13 @@ def assemble(
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
     evidence = EvidenceService(incidents, observer, collector, is_leader, cheap if look_first else ())
-    diagnostician = Diagnostician(incidents, observer, modes)
-    diagnostician.look_before(evidence.look_first)
-    diagnostician.collect_by(evidence.run_now)
+    diagnostician = Diagnostician(incidents, observer, modes, look_first=evidence.look_first, collect=evidence.run_now)
     recipes = find_actions(actions, own_actions)
     diagnoses = DiagnosisService(incidents, diagnostician, recipes)
-    proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
-    proposals.look_before(evidence.run_now)
-    proposals.ask_who_is_gone(partial(who_is_gone, directory))
+    proposals = Proposals(
+        incidents, observer, diagnostician, recipes, clock,
+        collect=evidence.run_now, who_is_gone=partial(who_is_gone, directory),
+    )  # fmt: skip
     books = read_all(CONTENT / "runbooks", collector.tasks)
     opening = Opening(incidents, observer, books, findings, runs_evidence=look_first)
     approvals = Approvals(incidents, proposals, directory, clock)
@@ -205,11 +203,10 @@ def assemble(
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others, directory)
     background = Background(incidents, is_leader, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
-    retrying = Retrying(incidents, others)
     promises = Promises(incidents, observer.tables, clock)
     reconciler = Reconciler(
         incidents, background, evidence, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
-        telling, tags, promises,
+        telling, tags, promises, LateReaders(incidents, observer, clock),
     )  # fmt: skip
     reviews = Reviews(incidents, observer, filed, clock)
     evidence.on_answer(reconciler.walk_on)
@@ -227,17 +224,13 @@ def assemble(
         proposals=proposals,
         approvals=approvals,
         executions=executions,
-        verifier=verifier,
         telling=telling,
         answering=Answering(incidents),
-        posting=Posting(incidents, others),
-        retrying=retrying,
+        deliveries=Deliveries(incidents, others),
         trust=TrustService(incidents, observer, clock, is_marked=mark != "none"),
-        waterline=waterline,
         maintenance=maintenance,
         reviews=reviews,
         closing=Closing(incidents, reviews, observer.tables),
-        promises=promises,
         reconciler=reconciler,
         background=background,
         tasks=collector.tasks,

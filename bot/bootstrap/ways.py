@@ -13,13 +13,11 @@ from bot.observation.readers import Consumer
 from bot.ports import Transport
 from bot.service.diagnosing import OtherDoubts
 from bot.service.notices.dispatcher import NotificationDispatcher
-from bot.service.notices.late_readers import LateReaders
 from bot.settings import NoticeSecrets, Settings
 
 
 def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
-    """Begins to bring notices, and to look again for readers that lineage shows late, until the stack is closed. Raises
-    BadConfiguration."""
+    """Begins to bring notices, until the stack is closed. Raises BadConfiguration."""
     services = built.services
     refuse_missing_ways(settings, services.observer.tables.values())
     others = OtherDoubts(services.store, findings_of(settings, built.store))
@@ -32,7 +30,6 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
     )
     stack.callback(dispatcher.close)
     dispatcher.start()
-    LateReaders(services.store, services.observer, services.background, services.clock, built.timers).start()
 
 
 def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Transport]:

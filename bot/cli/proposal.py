@@ -20,6 +20,11 @@ from bot.incident.approval import missing_in_words, whom_to_ask
 from bot.incident.asked import typed_proposal
 from bot.incident.decisions import (
     HOW_TO_SETTLE,
+    Approve,
+    BreakGlass,
+    Reject,
+    ResolveUnknown,
+    Veto,
     approval_counts,
     approved_by,
     last_approval_at,
@@ -287,8 +292,8 @@ def approve(incident: IncidentArgument, digest: DigestOption, config: ConfigOpti
     """Approve the newest proposal, as `show` printed it."""
     with _deciding(incident, config) as (approvals, view, by):
         must_be_meant(view, digest, incident)
-        meant = view.proposal
-        after = approvals.approve(IncidentId(incident), meant.id, digest=meant.digest, by=by, via="terminal")
+        act = Approve(digest=view.proposal.digest, via="terminal")
+        after = approvals.act(IncidentId(incident), view.proposal.id, act, by=by)
         say(approval_counts(after))
 
 
@@ -299,10 +304,8 @@ def break_glass(
     """Approve the newest proposal alone, in an emergency. The owners are notified at once."""
     with _deciding(incident, config) as (approvals, view, by):
         must_be_meant(view, digest, incident)
-        meant = view.proposal
-        after = approvals.break_glass(
-            IncidentId(incident), meant.id, reason, digest=meant.digest, by=by, via="terminal"
-        )
+        act = BreakGlass(digest=view.proposal.digest, reason=reason, via="terminal")
+        after = approvals.act(IncidentId(incident), view.proposal.id, act, by=by)
         say(approval_counts(after))
 
 
@@ -310,7 +313,7 @@ def break_glass(
 def reject(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Reject the newest proposal, or withdraw your own."""
     with _deciding(incident, config) as (approvals, view, by):
-        approvals.reject(IncidentId(incident), view.proposal.id, reason, by=by, via="terminal")
+        approvals.act(IncidentId(incident), view.proposal.id, Reject(reason=reason, via="terminal"), by=by)
         say(f"Rejected: {view.proposal.title}.")
 
 
@@ -318,7 +321,7 @@ def reject(incident: IncidentArgument, reason: ReasonOption, config: ConfigOptio
 def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Stop the newest proposal, although others approve it."""
     with _deciding(incident, config) as (approvals, view, by):
-        approvals.veto(IncidentId(incident), view.proposal.id, reason, by=by, via="terminal")
+        approvals.act(IncidentId(incident), view.proposal.id, Veto(reason=reason, via="terminal"), by=by)
         say(f"Vetoed: {view.proposal.title}.")
 
 
@@ -345,15 +348,8 @@ def settle(
     """Say whether a step of unknown result happened. The execution then continues or ends."""
     with _deciding(incident, config) as (approvals, view, by):
         index = unknown_effect(view)
-        after = approvals.settle_outcome(
-            IncidentId(incident),
-            view.proposal.id,
-            -1 if index is None else index,
-            reason,
-            happened=happened,
-            by=by,
-            via="terminal",
-        )
+        act = ResolveUnknown(index=-1 if index is None else index, happened=happened, reason=reason, via="terminal")
+        after = approvals.act(IncidentId(incident), view.proposal.id, act, by=by)
         say(settlement_counts(after))
 
 

@@ -29,10 +29,8 @@ class Action(Record):
     promise: str
     """What is true after it, one sentence."""
     needs: tuple[str, ...]
-    """Evidence tasks that must have answered, fresh, before it can be proposed."""
-    looks: tuple[str, ...] = ()
-    """Of these, what is collected by itself when the action is proposed and it has no answer yet; extra copies also
-    where further ones may have come since."""
+    """Evidence tasks that must have answered, fresh, before it can be proposed. What has no answer yet is collected
+    when the action is proposed; extra copies also where further ones may have come since."""
     is_destructive: bool = False
     """Whether it takes away what its undo does not bring back: then two different teams approve it. A proposal that
     does is refused without it. Which of the package are, and why each of the others is not, stands in

@@ -404,6 +404,8 @@ class Tick(Record):
     kind: Literal["tick"] = "tick"
 
 
+PersonsAct = Approve | BreakGlass | Reject | Veto | ResolveUnknown
+"""What a person can decide about a proposal, besides to have it carried out."""
 Act = Annotated[
     Approve | BreakGlass | Reject | Veto | Begin | ResolveUnknown | Supersede | Tick, Field(discriminator="kind")
 ]

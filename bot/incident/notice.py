@@ -45,14 +45,19 @@ class NoticeKind(NamedTuple):
     """It says nothing of the next update: what was promised before it still is."""
     is_of_rows: bool = True
     """It says something of the table's rows, so that another notice may be read in its place."""
+    overtakes: tuple[str, ...] = ()
+    """Earlier notices of these kinds need not be heard after it; those of its own kind never need to be."""
+    overtakes_all: bool = False
+    """The same of every kind of this table that is of rows: it says how the whole table stands, what was wrong and what
+    is to be done. A correction repeats the words of those before it that have not come."""
 
 
 KINDS: Mapping[str, NoticeKind] = {
-    "warning": NoticeKind(warns=True, is_once=True),
-    "update": NoticeKind(warns=True),
-    "recovered": NoticeKind(is_all_clear=True, is_once=True),
-    NO_ACTION: NoticeKind(is_all_clear=True, is_once=True),
-    "correction": NoticeKind(is_after_close=True),
+    "warning": NoticeKind(warns=True, is_once=True, overtakes=(PLANNED,)),
+    "update": NoticeKind(warns=True, overtakes=(PLANNED, "warning")),
+    "recovered": NoticeKind(is_all_clear=True, is_once=True, overtakes_all=True),
+    NO_ACTION: NoticeKind(is_all_clear=True, is_once=True, overtakes_all=True),
+    "correction": NoticeKind(is_after_close=True, overtakes_all=True),
     PLANNED: NoticeKind(is_after_close=True, is_beside=True),
     "review": NoticeKind(is_once=True, is_after_close=True, is_beside=True, is_of_rows=False),
 }

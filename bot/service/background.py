@@ -7,9 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
-from bot.incident.entries import Body, NoteAdded
-from bot.incident.incident import Incident
-from bot.incident.journal import WATERLINE
+from bot.incident.entries import NoteAdded
 from bot.observation.errors import CouldNotKeep, WaterlineError
 from bot.observation.ids import IncidentId
 from bot.service.incident_store import IncidentStore
@@ -85,11 +83,7 @@ class Background:
     def _note(self, incident_id: IncidentId, text: str) -> None:
         """Said once, at most once more after a restart: what is tried again every few seconds would otherwise fill the
         timeline."""
-
-        def decide(incident: Incident) -> list[Body]:
-            said = any(isinstance(entry.body, NoteAdded) and entry.body.text == text for entry in incident.entries)
-            return [] if said else [NoteAdded(text=text)]
-
+        note = NoteAdded(text=text)
         if (incident_id, text) not in self._noted:
-            self._store.write(incident_id, by=WATERLINE, decide=decide)
+            self._store.append_if(incident_id, [note], lambda now: all(each.body != note for each in now.entries))
             self._noted.add((incident_id, text))

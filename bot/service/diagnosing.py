@@ -62,21 +62,22 @@ _LOOKS_AGAIN = 5
 class Diagnostician:
     """Builds the case and asks every mode."""
 
-    def __init__(self, store: IncidentStore, observer: Observer, modes: Mapping[str, ModeModule]) -> None:
+    def __init__(
+        self,
+        store: IncidentStore,
+        observer: Observer,
+        modes: Mapping[str, ModeModule],
+        *,
+        look_first: Callable[[IncidentId], None] = lambda _incident: None,
+        collect: Callable[[IncidentId, str], Evidence] | None = None,
+    ) -> None:
+        """`look_first` sees anew, before each diagnosis, what is cheap to see. `collect`: for what a mode asks for
+        because all that it needs left a doubt; it raises Refused where there is no answer."""
         self._store = store
         self._observer = observer
         self._modes = modes
-        self._look: Callable[[IncidentId], None] = lambda _incident: None
-        self._collect: Callable[[IncidentId, str], Evidence] | None = None
-
-    def collect_by(self, collect: Callable[[IncidentId, str], Evidence]) -> None:
-        """Call `collect` for what a mode asks for because all that it needs left a doubt; it raises Refused where
-        there is no answer."""
+        self._look_first = look_first
         self._collect = collect
-
-    def look_before(self, look: Callable[[IncidentId], None]) -> None:
-        """Call `look` before each diagnosis: what is cheap to see is seen anew."""
-        self._look = look
 
     def diagnose(self, incident_id: IncidentId) -> Diagnosis:
         """Diagnose from the newest evidence and a fresh look at the world; what a mode asks for then is collected,
@@ -87,7 +88,7 @@ class Diagnostician:
         see a job run that was left down is an entry all the same.
         """
         was_stopped = self._store.get(incident_id).is_stopped
-        self._look(incident_id)
+        self._look_first(incident_id)
         told, read = self._now(incident_id)
         tried = self._failed(incident_id)
         while asked := [task for task in told.diagnosis.asks if task not in tried]:

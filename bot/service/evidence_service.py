@@ -269,7 +269,7 @@ class EvidenceService:
             try:
                 return EvidenceRecorded(run=run, evidence=collected())
             except EngineEnded as error:
-                if self._is_closing or not may_run_again(self._store, incident_id, run, error):
+                if self._is_closing or not self._may_run_again(incident_id, run, error):
                     raise
             return EvidenceRecorded(run=run, evidence=collected())
         except EvidenceCancelled as error:
@@ -279,6 +279,16 @@ class EvidenceService:
         except Exception:
             log.exception("evidence failed", run=run, task=view.task)
             return EvidenceEnded(run=run, how="failed", message=f"A defect of ours (reference {run[-8:]} in the log).")
+
+    def _may_run_again(self, incident_id: IncidentId, run: EvidenceId, ended: EngineEnded) -> bool:
+        """True the first time, which is noted before anything is begun; False for a run that has ended meanwhile,
+        too."""
+        again = EvidenceRunAgain(run=run, message=str(ended))
+
+        def is_first(now: Incident) -> bool:
+            return now.runs[run].is_running and not now.runs[run].is_again
+
+        return self._store.append_if(incident_id, [again], is_first)
 
     def _end(self, incident_id: IncidentId, body: EvidenceRecorded | EvidenceEnded) -> None:
         """The answer and the end of the step that asked for it, in one append: nothing can come between them."""
@@ -329,17 +339,3 @@ def ask_of(
         replay=setup.replay,
         copies=setup.copies,
     )
-
-
-def may_run_again(store: IncidentStore, incident_id: IncidentId, run: EvidenceId, ended: EngineEnded) -> bool:
-    """True the first time, which is noted before anything is begun; False for a run that has ended meanwhile, too."""
-    again = EvidenceRunAgain(run=run, message=str(ended))
-    is_first = False
-
-    def decide(incident: Incident) -> list[Body]:
-        nonlocal is_first
-        is_first = incident.runs[run].is_running and not incident.runs[run].is_again
-        return [again] if is_first else []
-
-    store.write(incident_id, by=WATERLINE, decide=decide)
-    return is_first

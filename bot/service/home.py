@@ -1,11 +1,11 @@
 """What one person should see first: what waits for them, their incidents, their tables, what was promised next."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
 from bot.incident.approval import ApprovalPolicy
-from bot.incident.decisions import last_approval_at
+from bot.incident.decisions import is_one_of, last_approval_at
 from bot.incident.delivery import HeldView
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import Incident
@@ -14,41 +14,10 @@ from bot.incident.promises import next_word_due, planned_end_due
 from bot.incident.review import open_items
 from bot.incident.setup import TableSetup
 from bot.incident.trust import Trust, TrustState
-from bot.observation.errors import CouldNotLook
 from bot.observation.ids import TableName, UserId
+from bot.service.proposals.approving import Members, membership_of
 
-Members = Callable[[Sequence[str]], frozenset[UserId]]
-"""Everyone in some user groups; raises CouldNotLook."""
 _WORST_FIRST = (TrustState.UNDER_REVIEW, TrustState.UNKNOWN, TrustState.TRUSTED)
-
-
-class Groups:
-    """Whether one person is in any of some user groups; each group is asked once."""
-
-    def __init__(self, members: Members, user: UserId) -> None:
-        self._members = members
-        self._user = user
-        self._known: dict[str, bool] = {}
-        self.could_not_look = False
-
-    def has_person(self, groups: Iterable[str]) -> bool:
-        """A group that cannot be read has nobody, and is remembered as not looked at."""
-        return any(self._is_in(group) for group in groups)
-
-    def _is_in(self, group: str) -> bool:
-        if group not in self._known:
-            try:
-                self._known[group] = self._user in self._members([group])
-            except CouldNotLook:
-                self._known[group] = False
-                self.could_not_look = True
-        return self._known[group]
-
-
-def may_approve(policy: ApprovalPolicy, user: UserId, groups: Groups) -> bool:
-    """Whether the policy names this person, or a group of theirs."""
-    named = any(user in people.users for people in policy.approvers)
-    return named or groups.has_person(group for people in policy.approvers for group in people.groups)
 
 
 @dataclass(frozen=True)
@@ -89,17 +58,20 @@ def home_facts(
     """`visible`: the incidents that this person may know of."""
     known_ones = tuple(visible)
     open_ones = [incident for incident in known_ones if incident.is_open]
-    groups = Groups(members, user)
     mine = tuple(i for i in open_ones if user in (i.responder, i.opened_by))
-    waiting = tuple(
-        (i, view) for i in open_ones if (view := i.current_proposal) is not None and _waits(view, user, groups, now)
-    )
-    held = tuple((i, view) for i in known_ones for view in _unsent(i) if _is_held_for(view, user, groups))
+    proposed = [(i, view) for i in open_ones if (view := i.current_proposal) is not None and _waits(view, user, now)]
+    unsent = [(i, view) for i in known_ones for view in _unsent(i) if user != view.asked_by]
+    policies = [*(view.proposal.policy for _, view in proposed), *(view.held.policy for _, view in unsent)]
+    membership = membership_of(members, (people for policy in policies for people in policy.approvers), user)
+
+    def is_named(policy: ApprovalPolicy) -> bool:
+        return any(is_one_of(people, user, membership) for people in policy.approvers)
+
     tables = tuple(sorted(trusts, key=lambda trust: (_WORST_FIRST.index(trust.state), trust.table)))
     return HomeFacts(
-        waiting=waiting,
-        held=held,
-        groups_unknown=groups.could_not_look,
+        waiting=tuple((i, view) for i, view in proposed if is_named(view.proposal.policy)),
+        held=tuple((i, view) for i, view in unsent if is_named(view.held.policy)),
+        groups_unknown=bool(membership.unread),
         mine=mine,
         other_open=tuple(i for i in open_ones if i not in mine),
         own=frozenset(setup.name for setup in setups.values() if _is_own(setup, user, now.date())),
@@ -114,11 +86,11 @@ def _is_own(setup: TableSetup, user: UserId, today: date) -> bool:
     return is_of_team or any(consumer.owner == user for consumer in setup.consumers)
 
 
-def _waits(view: ProposalView, user: UserId, groups: Groups, now: datetime) -> bool:
+def _waits(view: ProposalView, user: UserId, now: datetime) -> bool:
     proposal = view.proposal
     is_open = view.state is ProposalState.PROPOSED and now < last_approval_at(view)
     has_said = user == proposal.proposed_by or any(approval.by == user for approval in view.approvals)
-    return is_open and not has_said and may_approve(proposal.policy, user, groups)
+    return is_open and not has_said
 
 
 def _unsent(incident: Incident) -> list[HeldView]:
@@ -128,11 +100,6 @@ def _unsent(incident: Incident) -> list[HeldView]:
         for view in incident.held.values()
         if view.is_waiting and (incident.is_open or incident.previews[view.name][0].kind in AFTER_CLOSE)
     ]
-
-
-def _is_held_for(view: HeldView, user: UserId, groups: Groups) -> bool:
-    """Whether this person may send them: whoever asked may not."""
-    return user != view.asked_by and may_approve(view.held.policy, user, groups)
 
 
 def _to_mend(incidents: Iterable[Incident], user: UserId) -> Iterator[Promise]:

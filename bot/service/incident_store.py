@@ -178,6 +178,18 @@ class IncidentStore:
             return self.get(incident_id)
         raise AssertionError("unreachable")
 
+    def append_if(self, incident_id: IncidentId, bodies: Sequence[Body], when: Callable[[Incident], bool]) -> bool:
+        """Append on the bot's own account, where `when` holds for the present state; returns whether it did."""
+        is_so = False
+
+        def decide(now: Incident) -> Sequence[Body]:
+            nonlocal is_so
+            is_so = when(now)
+            return bodies if is_so else []
+
+        self.write(incident_id, by=WATERLINE, decide=decide)
+        return is_so
+
     def _veiled(self, body: Body, table: TableName) -> Body:
         setup = self._tables.get(table)
         return body if setup is None else veiled_body(body, setup.contract)

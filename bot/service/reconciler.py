@@ -22,6 +22,7 @@ from bot.service.diagnosis_service import DiagnosisService
 from bot.service.evidence_service import EvidenceService
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
+from bot.service.notices.late_readers import LateReaders
 from bot.service.notices.notifying import Telling
 from bot.service.notices.promises import PROMISED, Promises
 from bot.service.proposals.approving import Approvals
@@ -35,6 +36,7 @@ _RECOVERY = "The recovery"
 _TAGS = "Removing the tag of an expired savepoint"
 _UNFREEZE = "Resuming the table's maintenance"
 _RUNBOOK = "Checking the table and the job for the diagnosis"
+_LATE_READERS = "Checking lineage for late reader events"
 _APPROVAL = "Reminding approvers and ending expired proposals"
 
 
@@ -55,6 +57,7 @@ class Reconciler:
     _telling: Telling
     _tags: SavepointTags
     _promises: Promises
+    _late_readers: LateReaders
 
     def __post_init__(self) -> None:
         self._by_time: dict[str, Approvals | Promises] = {
@@ -98,6 +101,8 @@ class Reconciler:
                 self._background.submit(incident.id, _UNFREEZE, partial(self._maintenance.settle, incident.id))
             if self._tags.are_due(incident):
                 self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
+            if self._late_readers.is_due(incident):
+                self._background.submit(incident.id, _LATE_READERS, partial(self._late_readers.look, incident.id))
 
     def walk_on(self, incident_id: IncidentId) -> None:
         """A step has ended, or a diagnosis is asked for, or evidence may go on."""

@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from html import escape
 from importlib.metadata import version
 from itertools import zip_longest
@@ -48,6 +48,7 @@ from bot.incident.proposal import requirement_sentence
 from bot.incident.review import metrics, review_items
 from bot.incident.setup import TableSetup
 from bot.notices.forms import as_markdown
+from bot.notices.template import day, moment
 from bot.observation.contract import TableContract
 from bot.observation.errors import BadConfiguration
 from bot.observation.ids import IncidentId, TableName, short, short_job, short_operator
@@ -74,7 +75,7 @@ def environment(folder: Path, kind: Kind) -> Environment:
     )
     made.filters |= {
         "moment": moment,
-        "date": lambda value: f"{value.astimezone(UTC).day} {value.astimezone(UTC):%b %Y}",
+        "date": day,
         "day": lambda value: f"{value.astimezone(UTC):%Y-%m-%d}",
         "clock": lambda value: f"{value.astimezone(UTC):%H:%M:%S}",  # only under a day of its own
         "time": lambda value, beside: clock_time(value, beside, seconds=True),
@@ -144,12 +145,6 @@ def sections_of(markdown: str) -> tuple[Section, ...]:
             body = pattern.sub(shown, body)
         found.append(Section(_IDS.get(title, title.lower()), title, Markup(body)))  # noqa: S704 - values are escaped
     return tuple(each for each in found if each.id != "summary")
-
-
-def moment(value: datetime) -> str:
-    """`3 Nov 2026, 09:12 UTC`."""
-    utc = value.astimezone(UTC)
-    return f"{utc.day} {utc:%b %Y, %H:%M} UTC"
 
 
 def _readers(row: LedgerRow, readers_known: bool) -> str:

@@ -5,7 +5,6 @@ from typing import cast, get_args
 
 from bot.incident.entries import Body, NoteAdded, ResponderAssigned, SeverityChanged, StepDone, StepSkipped
 from bot.incident.incident import Incident
-from bot.incident.journal import WATERLINE
 from bot.incident.runbook import (
     NOT_POSSIBLE,
     ActionStep,
@@ -39,11 +38,7 @@ def not_possible(store: IncidentStore, incident_id: IncidentId, step: StepId | N
     if step is None or isinstance(why, NotYet):
         return
     done = StepDone(step=step, key=NOT_POSSIBLE, why=str(why))
-
-    def decide(now: Incident) -> list[Body]:
-        return [done] if now.is_open and walk_of(now).current == step else []
-
-    store.write(incident_id, by=WATERLINE, decide=decide)
+    store.append_if(incident_id, [done], lambda now: now.is_open and walk_of(now).current == step)
 
 
 class RunbookSteps:

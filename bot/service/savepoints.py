@@ -14,7 +14,6 @@ from bot.incident.effects import KeepSavepoint
 from bot.incident.entries import Body, SavepointPlanned, SavepointReleased, SavepointReleasing
 from bot.incident.execution import AT_WORK, UNFINISHED
 from bot.incident.incident import Incident
-from bot.incident.journal import WATERLINE
 from bot.incident.savepoints import (
     UNPLANNED,
     KeptSavepoint,
@@ -210,19 +209,11 @@ class SavepointTags:
 
     def _intend(self, incident_id: IncidentId, kept: KeptSavepoint) -> None:
         body = SavepointReleasing(proposal=kept.proposal, tag=kept.tag, snapshot=kept.snapshot)
-
-        def decide(now: Incident) -> list[Body]:
-            return [] if kept.proposal in now.releasing else [body]
-
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+        self._store.append_if(incident_id, [body], lambda now: kept.proposal not in now.releasing)
 
     def _note(self, incident_id: IncidentId, kept: KeptSavepoint, how: _How) -> None:
         body = SavepointReleased(proposal=kept.proposal, tag=kept.tag, snapshot=kept.snapshot, how=how)
-
-        def decide(now: Incident) -> list[Body]:
-            return [] if kept.proposal in now.released else [body]
-
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+        self._store.append_if(incident_id, [body], lambda now: kept.proposal not in now.released)
 
 
 def _past(incident: Incident, now: datetime) -> tuple[KeptSavepoint, ...]:

@@ -13,16 +13,13 @@ from bot.service.evidence_service import EvidenceService
 from bot.service.examining import Examiner
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
-from bot.service.notices.dispatcher import Posting
+from bot.service.notices.dispatcher import Deliveries
 from bot.service.notices.notifying import Answering, Telling
-from bot.service.notices.promises import Promises
 from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.proposals.approving import Approvals
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import Proposals
-from bot.service.proposals.retrying import Retrying
-from bot.service.proposals.verifying import Verifier
 from bot.service.reconciler import Reconciler
 from bot.service.record import Records
 from bot.service.reviewing import Reviews
@@ -31,7 +28,6 @@ from bot.service.savepoints import Savepoints
 from bot.service.trust import TrustService
 from bot.service.watching.sightings import Sightings
 from bot.service.watching.watch import Watch
-from bot.service.waterline import Waterline
 
 
 @dataclass(frozen=True)
@@ -48,18 +44,14 @@ class Services:
     proposals: Proposals
     approvals: Approvals
     executions: Executions
-    verifier: Verifier
     telling: Telling
     answering: Answering
-    posting: Posting
-    retrying: Retrying
+    deliveries: Deliveries
     trust: TrustService
-    waterline: Waterline
     maintenance: Maintenance
     reviews: Reviews
     savepoints: Savepoints
     closing: Closing
-    promises: Promises
     reconciler: Reconciler
     background: Background
     tasks: Mapping[str, Task]

@@ -3,10 +3,8 @@
 from typing import assert_never
 
 from bot.incident import entries as e
-from bot.incident import notice as n
 from bot.incident.approval import ids_mentioned
 from bot.incident.effects import savepoint_sentence
-from bot.incident.entries import PromiseReminded
 from bot.incident.journal import Entry
 from bot.observation.ids import short, short_job
 from bot.observation.readers import WAYS, shown_of
@@ -15,168 +13,12 @@ from bot.observation.sentences import counted, full_stop, visible
 _SAID = {"acknowledged": "has seen it", "re-ran": "has run again", "needs-help": "asks for help"}
 
 
-def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind, nothing nested
-    """What the entry says; who and when stand beside it."""
-    match body:
-        case n.NoticeQueued():
-            return f"Notice “{_kind_in_words(body.notice.kind)}” for {body.notice.consumer} is on its way."
-        case n.DeliveryTried():
-            again = "" if body.number == 1 else f", try {body.number}"
-            return f"{_notice(body.key)} is being sent {_way(body.to)}{again}."
-        case n.DeliveryDelayed() if _is_slack(body.to):
-            asked = f" <@{body.asks}>, please call them if they must know now." if body.asks else ""
-            return f"{_notice(body.key)} waits until the bot may post it. {full_stop(body.problem)}{asked}"
-        case n.DeliveryDelayed():
-            return (
-                f"{_notice(body.key)} did not arrive {_way(body.to)}: {full_stop(body.problem)} "
-                f"Next try at {body.again_at:%H:%M} UTC."
-            )
-        case n.NoticeEnded(how="delivered"):
-            return f"{_notice(body.key)} was delivered{'' if _is_slack(body.to) else f' {_way(body.to)}'}."
-        case n.NoticeEnded(how="overtaken"):
-            asked = f" <@{body.asks}>, please look." if body.asks else ""
-            return f"{_notice(body.key)} is not sent {_way(body.to)}: {full_stop(body.detail)}{asked}"
-        case n.NoticeEnded():
-            asked = f" <@{body.asks}>, please call them." if body.asks else " Somebody must call them."
-            return f"{_notice(body.key)} could not be delivered {_way(body.to)}: {full_stop(body.detail)}{asked}"
-        case n.NoticeRetried():
-            return f"{_notice(body.key)} is sent again {_way(body.to)}, with the same text."
-        case n.NoticeAnswered():
-            asked = f" <@{body.asks}>, please look." if body.asks else ""
-            said = f": {full_stop(body.text)}" if body.text else "."
-            return f"Consumer {_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
-        case n.LateRunsSeen():
-            asked = f" <@{body.asks}>, please send a correction from the card." if body.asks else ""
-            runs = ", ".join(body.runs)
-            return f"Lineage now shows that {body.consumer} read wrong rows: {full_stop(runs)}{asked}"
-        case n.CorrectionDeclined():
-            return f"No correction is sent to {', '.join(body.consumers)}: {full_stop(body.reason)}"
-        case n.ReadersNoted():
-            return _readers(body)
-        case n.SeverityChanged():
-            return f"The severity changed from {body.before} to {body.severity}. {full_stop(body.reason)}".strip()
-        case n.NoticesHeld():
-            return f"Asked for a second person to send the notices {body.name}."
-        case _:
-            assert_never(body)
-
-
-def _readers(body: n.ReadersNoted) -> str:
-    strangers = [each.consumer for each in body.observed if not each.is_declared]
-    seen = f"Seen reading the affected rows: {counted(len(body.observed), 'consumer')}"
-    told = f", of them not declared: {', '.join(strangers)}" if strangers else ""
-    rest = f" Others may have read it unobserved: {full_stop(body.unknown)}" if body.unknown else ""
-    names = ", ".join(f"{each.name} ({each.why})" for each in body.untold)
-    untold = f" Cannot be notified: {names}." if names else ""
-    return f"{seen}{told}.{rest}{untold}"
-
-
-def _notice(key: str) -> str:
-    _incident, kind, *consumer, _revision = key.split("/")
-    return f"Notice “{_kind_in_words(kind)}” for {'/'.join(consumer)}"
-
-
-def _consumer(key: str) -> str:
-    return key.split("/", 2)[2].rsplit("/", 1)[0]
-
-
-def _is_slack(to: str) -> bool:
-    return not to or to.startswith("slack:")
-
-
-def _way(to: str) -> str:
-    by, _, address = to.partition(":")
-    return f"{WAYS[by]} ({shown_of(by, address)})" if by in WAYS else "in Slack"
-
-
-def _kind_in_words(kind: str) -> str:
-    return kind.replace("_", " ")
-
-
-def promise_sentence(body: PromiseReminded) -> str:
-    """For a reader who was not there; who and when stand beside it."""
-    match body:
-        case PromiseReminded(what="review"):
-            return f"{_people(body)} reminded: {len(body.terms)} review items are due on {body.due:%Y-%m-%d}."
-        case PromiseReminded(what="unfreeze"):
-            return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can resume."
-        case PromiseReminded(what="planned-end"):
-            return f"{_people(body)} asked whether planned work is over: consumers wait for its end."
-        case PromiseReminded(what="standing-job"):
-            return f"{_people(body)} asked how to continue the repair; its job is stopped since {body.due:%H:%M} UTC."
-        case _:
-            return f"{_people(body)} reminded: the next update to consumers is due at {body.due:%H:%M} UTC."
-
-
-def _people(body: PromiseReminded) -> str:
-    named = ", ".join(f"<@{user}>" for user in body.people)
-    return f"{named} {'was' if len(body.people) == 1 else 'were'}"
-
-
 def sentence(entry: Entry) -> str:
     """What this entry says, for a reader who was not there, on one line. Who and when stand beside it."""
     return visible(_sentence(entry.body))
 
 
-def _sentence(body: e.Body) -> str:
-    if isinstance(body, e.NoticeEntry):
-        return notice_sentence(body)
-    match body:
-        case (
-            e.ProposalMade()
-            | e.ExecutionStarted()
-            | e.EffectStarted()
-            | e.EffectEnded()
-            | e.ExecutionEnded()
-            | e.VerificationRequested()
-            | e.Verified()
-        ):
-            return _carried_out(body)
-        case (
-            e.ProposalApproved()
-            | e.GlassBroken()
-            | e.VetoTimeEnded()
-            | e.ApprovalReminded()
-            | e.ProposalEnded()
-            | e.OutcomeSettled()
-        ):
-            return _decided(body)
-        case (
-            e.EvidenceRequested()
-            | e.EvidenceRecorded()
-            | e.EvidenceEnded()
-            | e.EvidenceRunAgain()
-            | e.DiagnosisRequested()
-            | e.DiagnosisEnded()
-            | e.Diagnosed()
-            | e.PlanDeclared()
-            | e.PlanWithdrawn()
-            | e.StepDone()
-            | e.StepSkipped()
-        ):
-            return _found(body)
-        case e.RunbookChanged():
-            return f"The runbook is now “{body.runbook.title}”."
-        case e.EvidenceStopped():
-            return "The runbook's evidence was stopped." if body.stopped else "The runbook's evidence was run."
-        case _:
-            return _told(body)
-
-
-def _told(  # noqa: C901 - one case a kind, nothing nested
-    body: e.IncidentOpened
-    | e.ResponderAssigned
-    | e.NoteAdded
-    | e.PromiseReminded
-    | e.WaterlineMoved
-    | e.MaintenanceMarked
-    | e.NoticesPreviewed
-    | e.ReviewOpened
-    | e.FindingAssigned
-    | e.FindingSettled
-    | e.SavepointEntry
-    | e.IncidentClosed,
-) -> str:
+def _sentence(body: e.Body) -> str:  # noqa: C901 - one case a kind, nothing nested
     match body:
         case e.IncidentOpened():
             noticed = f" Noticed: {full_stop(body.summary)}" if body.summary else ""
@@ -190,7 +32,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
         case e.NoteAdded():
             return full_stop(body.text)
         case e.PromiseReminded():
-            return promise_sentence(body)
+            return _reminded(body)
         case e.WaterlineMoved(status="under-review", snapshot=None):
             return "The table is marked as under review; no snapshot is known to be right."
         case e.WaterlineMoved(status="under-review"):
@@ -213,23 +55,10 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return savepoint_sentence(body)
         case e.IncidentClosed():
             return f"Closed: {full_stop(body.reason)}"
-        case _:
-            assert_never(body)
-
-
-def _found(  # noqa: C901 - one case a kind, nothing nested
-    body: e.EvidenceRequested
-    | e.EvidenceRecorded
-    | e.EvidenceEnded
-    | e.EvidenceRunAgain
-    | e.DiagnosisEntry
-    | e.Diagnosed
-    | e.PlanDeclared
-    | e.PlanWithdrawn
-    | e.StepDone
-    | e.StepSkipped,
-) -> str:
-    match body:
+        case e.RunbookChanged():
+            return f"The runbook is now “{body.runbook.title}”."
+        case e.EvidenceStopped():
+            return "The runbook's evidence was stopped." if body.stopped else "The runbook's evidence was run."
         case e.EvidenceRequested():
             return f"Evidence requested: {_words(body.task)}."
         case e.EvidenceRecorded():
@@ -254,38 +83,23 @@ def _found(  # noqa: C901 - one case a kind, nothing nested
             return f"Step “{body.step}” is done ({body.key}): {full_stop(body.why)}"
         case e.StepSkipped():
             return f"Step “{body.step}” was skipped: {full_stop(body.reason)}"
-        case _:
-            assert_never(body)
-
-
-def _looked_again(body: e.DiagnosisEnded) -> str:
-    match body.how:
-        case "new":
-            return "Checked again: the diagnosis is new."
-        case "same":
-            return "Checked again: the diagnosis is unchanged."
-        case "failed":
-            return f"No diagnosis could be made: {full_stop(body.message)}"
-
-
-def _diagnosed(body: e.Diagnosed) -> str:
-    diagnosis = body.diagnosis
-    matches = "; ".join(f"{mode.code}, {_bare(match.headline)}" for mode, match in diagnosis.matches)
-    undecided = ", ".join(mode.code for mode, _ in diagnosis.undecided)
-    parts = [f"Diagnosis: {matches or 'no failure mode matches'}", f"{len(diagnosis.excluded)} excluded"]
-    return "; ".join([*parts, *([f"cannot tell: {undecided}"] if undecided else [])]) + "."
-
-
-def _carried_out(
-    body: e.ProposalMade
-    | e.ExecutionStarted
-    | e.EffectStarted
-    | e.EffectEnded
-    | e.ExecutionEnded
-    | e.VerificationRequested
-    | e.Verified,
-) -> str:
-    match body:
+        case e.ProposalApproved():
+            more = "The proposal is approved." if body.complete else "Another approval is needed."
+            if body.held_until is not None:
+                more = f"The proposal is approved; the veto window ends at {body.held_until:%H:%M} UTC."
+            return f"Approved{body.approval.where}, as shown under digest {body.approval.digest[:12]}. {more}"
+        case e.GlassBroken():
+            alone = f"Emergency approval{body.approval.where}: approved alone."
+            return f"{alone} {full_stop(body.reason)} Owners: {ids_mentioned(body.owners)}."
+        case e.VetoTimeEnded():
+            return "Nobody vetoed the proposal in time. It can run now."
+        case e.ApprovalReminded():
+            return f"No decision yet: approvers were reminded for the {_ordinal(body.number)} time."
+        case e.OutcomeSettled():
+            said = "happened; the execution continues" if body.happened else "did not happen; the execution ends"
+            return f"Settled{body.where}: step {body.index + 1} of the execution {said}. {full_stop(body.reason)}"
+        case e.ProposalEnded():
+            return f"The proposal is {body.how}{body.where}: {full_stop(body.reason)}"
         case e.ProposalMade():
             return f"Proposed: {body.proposal.title} (digest {body.proposal.digest[:12]}). {body.gone}".rstrip()
         case e.ExecutionStarted():
@@ -304,31 +118,113 @@ def _carried_out(
             passed = sum(1 for check in body.checks if check.passed)
             found = "passed" if body.passed else "did not pass"
             return f"Verification {found}: {passed} of {len(body.checks)} checks hold at head {short(body.head)}."
+        case e.NoticeQueued():
+            return f"Notice “{_words(body.notice.kind)}” for {body.notice.consumer} is on its way."
+        case e.DeliveryTried():
+            again = "" if body.number == 1 else f", try {body.number}"
+            return f"{_notice(body.key)} is being sent {_way(body.to)}{again}."
+        case e.DeliveryDelayed() if _is_slack(body.to):
+            asked = f" <@{body.asks}>, please call them if they must know now." if body.asks else ""
+            return f"{_notice(body.key)} waits until the bot may post it. {full_stop(body.problem)}{asked}"
+        case e.DeliveryDelayed():
+            return (
+                f"{_notice(body.key)} did not arrive {_way(body.to)}: {full_stop(body.problem)} "
+                f"Next try at {body.again_at:%H:%M} UTC."
+            )
+        case e.NoticeEnded(how="delivered"):
+            return f"{_notice(body.key)} was delivered{'' if _is_slack(body.to) else f' {_way(body.to)}'}."
+        case e.NoticeEnded(how="overtaken"):
+            asked = f" <@{body.asks}>, please look." if body.asks else ""
+            return f"{_notice(body.key)} is not sent {_way(body.to)}: {full_stop(body.detail)}{asked}"
+        case e.NoticeEnded():
+            asked = f" <@{body.asks}>, please call them." if body.asks else " Somebody must call them."
+            return f"{_notice(body.key)} could not be delivered {_way(body.to)}: {full_stop(body.detail)}{asked}"
+        case e.NoticeRetried():
+            return f"{_notice(body.key)} is sent again {_way(body.to)}, with the same text."
+        case e.NoticeAnswered():
+            asked = f" <@{body.asks}>, please look." if body.asks else ""
+            said = f": {full_stop(body.text)}" if body.text else "."
+            return f"Consumer {_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
+        case e.LateRunsSeen():
+            asked = f" <@{body.asks}>, please send a correction from the card." if body.asks else ""
+            runs = ", ".join(body.runs)
+            return f"Lineage now shows that {body.consumer} read wrong rows: {full_stop(runs)}{asked}"
+        case e.CorrectionDeclined():
+            return f"No correction is sent to {', '.join(body.consumers)}: {full_stop(body.reason)}"
+        case e.ReadersNoted():
+            return _readers(body)
+        case e.SeverityChanged():
+            return f"The severity changed from {body.before} to {body.severity}. {full_stop(body.reason)}".strip()
+        case e.NoticesHeld():
+            return f"Asked for a second person to send the notices {body.name}."
         case _:
             assert_never(body)
 
 
-def _decided(body: e.ApprovalEntry) -> str:
+def _readers(body: e.ReadersNoted) -> str:
+    strangers = [each.consumer for each in body.observed if not each.is_declared]
+    seen = f"Seen reading the affected rows: {counted(len(body.observed), 'consumer')}"
+    told = f", of them not declared: {', '.join(strangers)}" if strangers else ""
+    rest = f" Others may have read it unobserved: {full_stop(body.unknown)}" if body.unknown else ""
+    names = ", ".join(f"{each.name} ({each.why})" for each in body.untold)
+    untold = f" Cannot be notified: {names}." if names else ""
+    return f"{seen}{told}.{rest}{untold}"
+
+
+def _notice(key: str) -> str:
+    _incident, kind, *consumer, _revision = key.split("/")
+    return f"Notice “{_words(kind)}” for {'/'.join(consumer)}"
+
+
+def _consumer(key: str) -> str:
+    return key.split("/", 2)[2].rsplit("/", 1)[0]
+
+
+def _is_slack(to: str) -> bool:
+    return not to or to.startswith("slack:")
+
+
+def _way(to: str) -> str:
+    by, _, address = to.partition(":")
+    return f"{WAYS[by]} ({shown_of(by, address)})" if by in WAYS else "in Slack"
+
+
+def _reminded(body: e.PromiseReminded) -> str:
+    """For a reader who was not there; who and when stand beside it."""
     match body:
-        case e.ProposalApproved():
-            more = "The proposal is approved." if body.complete else "Another approval is needed."
-            if body.held_until is not None:
-                more = f"The proposal is approved; the veto window ends at {body.held_until:%H:%M} UTC."
-            return f"Approved{body.approval.where}, as shown under digest {body.approval.digest[:12]}. {more}"
-        case e.GlassBroken():
-            alone = f"Emergency approval{body.approval.where}: approved alone."
-            return f"{alone} {full_stop(body.reason)} Owners: {ids_mentioned(body.owners)}."
-        case e.VetoTimeEnded():
-            return "Nobody vetoed the proposal in time. It can run now."
-        case e.ApprovalReminded():
-            return f"No decision yet: approvers were reminded for the {_ordinal(body.number)} time."
-        case e.OutcomeSettled():
-            said = "happened; the execution continues" if body.happened else "did not happen; the execution ends"
-            return f"Settled{body.where}: step {body.index + 1} of the execution {said}. {full_stop(body.reason)}"
-        case e.ProposalEnded():
-            return f"The proposal is {body.how}{body.where}: {full_stop(body.reason)}"
+        case e.PromiseReminded(what="review"):
+            return f"{_people(body)} reminded: {len(body.terms)} review items are due on {body.due:%Y-%m-%d}."
+        case e.PromiseReminded(what="unfreeze"):
+            return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can resume."
+        case e.PromiseReminded(what="planned-end"):
+            return f"{_people(body)} asked whether planned work is over: consumers wait for its end."
+        case e.PromiseReminded(what="standing-job"):
+            return f"{_people(body)} asked how to continue the repair; its job is stopped since {body.due:%H:%M} UTC."
         case _:
-            assert_never(body)
+            return f"{_people(body)} reminded: the next update to consumers is due at {body.due:%H:%M} UTC."
+
+
+def _people(body: e.PromiseReminded) -> str:
+    named = ", ".join(f"<@{user}>" for user in body.people)
+    return f"{named} {'was' if len(body.people) == 1 else 'were'}"
+
+
+def _looked_again(body: e.DiagnosisEnded) -> str:
+    match body.how:
+        case "new":
+            return "Checked again: the diagnosis is new."
+        case "same":
+            return "Checked again: the diagnosis is unchanged."
+        case "failed":
+            return f"No diagnosis could be made: {full_stop(body.message)}"
+
+
+def _diagnosed(body: e.Diagnosed) -> str:
+    diagnosis = body.diagnosis
+    matches = "; ".join(f"{mode.code}, {_bare(match.headline)}" for mode, match in diagnosis.matches)
+    undecided = ", ".join(mode.code for mode, _ in diagnosis.undecided)
+    parts = [f"Diagnosis: {matches or 'no failure mode matches'}", f"{len(diagnosis.excluded)} excluded"]
+    return "; ".join([*parts, *([f"cannot tell: {undecided}"] if undecided else [])]) + "."
 
 
 def _ordinal(number: int) -> str:

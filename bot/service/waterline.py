@@ -3,7 +3,7 @@
 from typing import Literal
 
 from bot.actions._support.maintenance import commit_marks
-from bot.incident.entries import Body, NoteAdded, WaterlineMoved
+from bot.incident.entries import NoteAdded, WaterlineMoved
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.lowering import lowered, owed_mark
@@ -58,11 +58,7 @@ class Waterline:
         if incident.waterline == body:
             return
         self._commit(incident, body.snapshot, body.status)
-
-        def decide(now: Incident) -> list[Body]:
-            return [] if now.waterline == body else [body]
-
-        self._store.write(incident.id, by=WATERLINE, decide=decide)
+        self._store.append_if(incident.id, [body], lambda now: now.waterline != body)
 
     def keep(self, incident_id: IncidentId) -> None:
         """Put back what somebody took off the table while the incident is open, and note it. Never beside `move`."""

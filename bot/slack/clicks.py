@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from bot.incident.decisions import approval_counts
+from bot.incident.decisions import Approve, approval_counts
 from bot.incident.notice import Answer
 from bot.observation.errors import Refused, WaterlineError
 from bot.observation.ids import IncidentId, ProposalId, StepId, TableName
@@ -69,9 +69,8 @@ class Clicks:
         self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)
 
     def _approve(self, click: Clicked, incident: str, proposal: str, digest: str) -> str:
-        view = self._services.approvals.approve(
-            IncidentId(incident), ProposalId(proposal), digest=digest, by=click.user
-        )
+        act = Approve(digest=digest)
+        view = self._services.approvals.act(IncidentId(incident), ProposalId(proposal), act, by=click.user)
         return approval_counts(view)
 
     def _execute(self, click: Clicked, incident: str, proposal: str) -> str:
@@ -109,7 +108,7 @@ class Clicks:
         self._views.turn(click.view, view)
 
     def _tell_again(self, click: Clicked, incident: str, seq: str, way: str) -> str:
-        address = self._services.retrying.retry(IncidentId(incident), int(seq), int(way), by=click.user)
+        address = self._services.deliveries.retry(IncidentId(incident), int(seq), int(way), by=click.user)
         return f"Sending it again {address}, with the same text. The card shows the delivery."
 
     def _review(self, click: Clicked, incident: str, step: str) -> None:

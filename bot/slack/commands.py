@@ -183,7 +183,7 @@ def notify(services: Services, views: Views, command: Command) -> str | None:
 def notify_again(services: Services, command: Command, consumer: str) -> str:
     """Send what did not arrive once more, to one consumer or to all whom nothing has reached."""
     incident = services.store.newest_in(command.channel)
-    found, refused = services.retrying.retry_all(incident.id, consumer, by=command.user)
+    found, refused = services.deliveries.retry_all(incident.id, consumer, by=command.user)
     sent = [f"“{view.notice.title or view.notice.kind}” for {view.notice.consumer}" for view in found]
     lines = [f"Sending again, with the same text: {', '.join(sent)}. The card shows the delivery."] if sent else []
     return "\n".join([*lines, *(f"{name}: {error}" for name, error in refused.items())])

@@ -264,7 +264,7 @@ def _channel(client: WebClient, channel: str) -> Iterator[Told]:
 
 def _approvers(directory: SlackDirectory, setups: Sequence[TableSetup]) -> Iterator[Told]:
     """Each group, then each policy that names somebody who is gone, or that too few people can fulfil."""
-    from bot.service.proposals.absent_approvers import who_is_gone
+    from bot.service.proposals.approving import who_is_gone
 
     policies = {f"{key} of {setup.name}": policy for setup in setups for key, policy in setup.policies.items()}
     for group in sorted({group for policy in policies.values() for group in policy.all_groups}):

@@ -305,7 +305,7 @@ class Sender:
         notice = notice_key(post)
         if notice is not None:
             problem = how_to_mend(code, f"<#{post.channel}>")
-            self._services.posting.waits(post.incident, notice, problem=problem, again_at=again_at)
+            self._services.deliveries.waits(post.incident, notice, problem=problem, again_at=again_at)
 
     def _end(self, post: Post, problem: str) -> None:
         """Said first where it matters, then marked: a crash between the two says it again, and it counts once."""

@@ -2,7 +2,16 @@
 
 from bot.incident.approval import mentions
 from bot.incident.asked import end_of_day, said_moment
-from bot.incident.decisions import approval_counts, settlement_counts
+from bot.incident.decisions import (
+    BreakGlass,
+    PersonsAct,
+    Reject,
+    ResolveUnknown,
+    Veto,
+    approval_counts,
+    settlement_counts,
+)
+from bot.incident.execution import ProposalView
 from bot.observation.errors import Refused
 from bot.observation.ids import IncidentId, ProposalId, StepId, UserId
 from bot.service.reviewing import Reviews
@@ -46,16 +55,16 @@ class Submits:
                 self._services.diagnoses.withdraw_plan(IncidentId(ids[0]), ids[1], reason, by=form.user)
                 self._services.reconciler.walk_on(IncidentId(ids[0]))
             case Form.REJECT:
-                self._services.approvals.reject(IncidentId(ids[0]), ProposalId(ids[1]), reason, by=form.user)
+                self._decide(form, Reject(reason=reason), *ids)
             case Form.VETO:
-                self._services.approvals.veto(IncidentId(ids[0]), ProposalId(ids[1]), reason, by=form.user)
+                self._decide(form, Veto(reason=reason), *ids)
             case Form.BREAK_GLASS:
-                view = self._services.approvals.break_glass(
-                    IncidentId(ids[0]), ProposalId(ids[1]), reason, digest=ids[2], by=form.user
-                )
-                return approval_counts(view)
+                return approval_counts(self._decide(form, BreakGlass(digest=ids[2], reason=reason), *ids))
             case Form.SETTLE_HAPPENED | Form.SETTLE_NOT:
-                return self._settle(form, *ids)
+                act = ResolveUnknown(index=int(ids[2]), happened=form.form == Form.SETTLE_HAPPENED, reason=reason)
+                view = self._decide(form, act, *ids)
+                self._services.reconciler.settle(IncidentId(ids[0]))
+                return settlement_counts(view)
             case Form.CLOSE:
                 return closed(self._services, IncidentId(ids[0]), reason, form.user)
             case Form.SAVEPOINT:
@@ -79,17 +88,8 @@ class Submits:
                 return "This form is out of date. Start again from the newest card."
         return None
 
-    def _settle(self, form: Submitted, incident: str, proposal: str, index: str, _channel: str) -> str:
-        view = self._services.approvals.settle_outcome(
-            IncidentId(incident),
-            ProposalId(proposal),
-            int(index),
-            form.values.get("reason", ""),
-            happened=form.form == Form.SETTLE_HAPPENED,
-            by=form.user,
-        )
-        self._services.reconciler.settle(IncidentId(incident))
-        return settlement_counts(view)
+    def _decide(self, form: Submitted, act: PersonsAct, incident: str, proposal: str, *_more: str) -> ProposalView:
+        return self._services.approvals.act(IncidentId(incident), ProposalId(proposal), act, by=form.user)
 
     def _change_severity(self, form: Submitted, incident: IncidentId) -> str:
         to = form.values["severity"]

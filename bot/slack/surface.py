@@ -143,7 +143,7 @@ class SlackSurface:
         if notice is None:
             return None
         with suppress(UnknownIncident):
-            return self._services.posting.overtaken(post.incident, notice)
+            return self._services.deliveries.overtaken(post.incident, notice)
         return None
 
     def _long_over(self, post: Post) -> str | None:
@@ -163,4 +163,4 @@ class SlackSurface:
             return
         how: Literal["failed", "delivered"] = "failed" if problem else "delivered"
         with suppress(UnknownIncident):
-            self._services.posting.ended(post.incident, notice, how=how, detail=problem or f"in {post.channel}")
+            self._services.deliveries.ended(post.incident, notice, how=how, detail=problem or f"in {post.channel}")

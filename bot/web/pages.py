@@ -10,13 +10,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.incident.incident import Incident
+from bot.notices.template import moment
 from bot.observation.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
 from bot.observation.ids import IncidentId, SnapshotId, TableName, short, short_job
 from bot.observation.ledger import recent_ledger
 from bot.observation.sentences import counted, users_in
 from bot.observation.table import TableState
 from bot.service.ledger_picture import Picture, picture
-from bot.service.record import Records, moment
+from bot.service.record import Records
 from bot.service.trust import TrustService
 from bot.web.responses import file, page
 

@@ -9,6 +9,7 @@ from bot.actions import restart_from_stop_savepoint, take_savepoint
 from bot.actions._support import foreseen as _foreseen
 from bot.actions._support.current_state import CurrentState
 from bot.adapters.clock import SystemClock
+from bot.incident.decisions import ResolveUnknown
 from bot.incident.entries import IncidentClosed, NoteAdded, WaterlineMoved
 from bot.incident.execution import ProposalState
 from bot.incident.journal import WATERLINE
@@ -27,7 +28,7 @@ from tests.actions.scene import Scene
 from tests.cases import OPERATOR, Tale, job_id
 from tests.execution.away import Later
 from tests.little_flink import JOB, open_catalog
-from tests.rewound import ANA, BEN
+from tests.rewound import ANA, BEN, Nobody
 from tests.tables import ORDERS, job
 
 
@@ -73,9 +74,7 @@ def recovering(scene: Scene, executions: Executions) -> Reconciler:
     background.close()
     waterline = Waterline(scene.store, scene.catalog, SystemClock())
     still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, owes_warning=None, owes_severity=None)
-    return Reconciler(
-        scene.store, background, still, still, still, still, executions, still, waterline, still, still, still, still,
-    )  # fmt: skip
+    return Reconciler(scene.store, background, *[still] * 4, executions, still, waterline, *[still] * 5)
 
 
 def notes(scene: Scene) -> list[str]:
@@ -86,10 +85,11 @@ def notes(scene: Scene) -> list[str]:
 def settles(scene: Scene, made: ProposalId, *, happened: bool) -> None:
     """Ben says what became of the step that is open."""
     proposals = Proposals(scene.store, scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
-    approvals = Approvals(scene.store, proposals, None, SystemClock())  # type: ignore[arg-type]
+    approvals = Approvals(scene.store, proposals, Nobody(), SystemClock())
     index = scene.view(made).next_effect
     assert index is not None
-    approvals.settle_outcome(scene.incident, made, index, "I have looked.", happened=happened, by=BEN)
+    act = ResolveUnknown(index=index, happened=happened, reason="I have looked.")
+    approvals.act(scene.incident, made, act, by=BEN)
 
 
 def test_a_table_that_is_dropped_is_waited_for_an_hour(scene: Scene) -> None:

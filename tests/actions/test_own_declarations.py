@@ -54,7 +54,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             'proofs=(("ledger", "Told"),), no_more_than_before=("ledger",)',
             "missing_positions; found ledger.",
         ),
-        ("proofs=()", 'proofs=(), looks=("late_rows",)', "found late_rows only in `looks`."),
         ("proofs=()", 'proofs=(), moves_waterline="trusted"', "no proof of it checks the rows"),
         ("proofs=()", 'proofs=(("ledger", "Told"),), moves_waterline="trusted"', "found ledger."),
     ],

@@ -420,7 +420,6 @@ def test_beside_one_that_came_again_the_others_can_be_had() -> None:
 def test_it_is_proposed_on_a_fresh_count_of_positions() -> None:
     """Else rows that came after the count would be there twice."""
     assert "missing_positions" in ACTION.needs
-    assert "missing_positions" in ACTION.looks
 
 
 LATER = timedelta(hours=1)

@@ -129,11 +129,6 @@ def test_without_the_older_files_nothing_is_proven(uid_after_expiry_expired: Sce
         change_operator_uid.propose(plan)
 
 
-def test_it_collects_by_itself_what_it_needs() -> None:
-    """The runbook of a job that will not restore does not count missing positions before the proposal."""
-    assert set(change_operator_uid.ACTION.looks) == set(change_operator_uid.ACTION.needs)
-
-
 def refused_uid(plan: Plan) -> str:
     """What is said to who wants another uid."""
     return str(refusal(change_operator_uid, plan))

@@ -8,6 +8,7 @@ import pytest
 
 from bot.adapters.journal_sql.store import Store
 from bot.incident.approval import ApprovalPolicy
+from bot.incident.decisions import Approve
 from bot.incident.entries import ProposalMade
 from bot.incident.execution import ProposalState
 from bot.observation.errors import Refused, Superseded
@@ -69,7 +70,7 @@ class Scene:
     def approve(self, by: UserId) -> str:
         """`counted`, or why not."""
         try:
-            self.replica()[1].approve(self.id, PROPOSAL, digest=self.digest, by=by)
+            self.replica()[1].act(self.id, PROPOSAL, Approve(digest=self.digest), by=by)
         except Refused as refused:
             return refused.happened
         return "counted"

@@ -9,6 +9,7 @@ import pytest
 
 from bot.adapters.journal_sql.store import Store
 from bot.incident.approval import VetoRule
+from bot.incident.decisions import Approve, Veto
 from bot.incident.entries import NoteAdded, ProposalMade
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.journal import WATERLINE
@@ -40,7 +41,7 @@ class Replica:
 
     def yes(self) -> None:
         view = self.view
-        self.approvals.approve(IncidentId("wl-1"), PROPOSAL, digest=view.proposal.digest, by=CROWD[0])
+        self.approvals.act(IncidentId("wl-1"), PROPOSAL, Approve(digest=view.proposal.digest), by=CROWD[0])
 
     @property
     def view(self) -> ProposalView:
@@ -102,7 +103,7 @@ def test_a_hold_that_one_behind_begins_is_not_over_for_the_other(pair: Pair) -> 
     pair.right.approvals.settle(IncidentId("wl-1"))
 
     assert pair.right.view.state is ProposalState.HELD
-    pair.right.approvals.veto(IncidentId("wl-1"), PROPOSAL, "Not now.", by=DANA)
+    pair.right.approvals.act(IncidentId("wl-1"), PROPOSAL, Veto(reason="Not now."), by=DANA)
     assert pair.behind.view.state is ProposalState.VETOED
 
 
@@ -113,16 +114,6 @@ def test_times_of_the_record_never_run_back(pair: Pair) -> None:
 
     times = [entry.at for entry in pair.right.store.get(IncidentId("wl-1")).entries]
     assert sorted(times) == times
-
-
-def test_two_with_differing_clocks_remind_once(pair: Pair) -> None:
-    """The one ahead reminds; the other counts the next from there."""
-    pair.clock.time += timedelta(minutes=1)
-
-    for replica in (pair.ahead, pair.right, pair.behind, pair.ahead):
-        replica.approvals.settle(IncidentId("wl-1"))
-
-    assert 1 == pair.right.view.reminders
 
 
 def _note() -> NoteAdded:

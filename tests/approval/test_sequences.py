@@ -38,6 +38,7 @@ from bot.incident.execution import AT_WORK, ProposalState
 from bot.incident.incident import Incident, fold
 from bot.incident.journal import WATERLINE
 from bot.observation.ids import IncidentId, UserId
+from bot.service.incident_store import IncidentStore
 from bot.service.proposals.executing import EffectExecution, ExecutionRecord
 from tests.approval.desk import ANA, BEN, EVERYONE, ID, MOVES, OWNERS, POLICY, Desk
 
@@ -225,6 +226,8 @@ class DeskStore:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+
+    append_if = IncidentStore.append_if
 
     def write(self, _incident: IncidentId, *, by: str, decide: Callable[[Incident], Sequence[Body]]) -> Incident:
         for body in decide(fold(self._desk.entries)):

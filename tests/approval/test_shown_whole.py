@@ -45,8 +45,8 @@ def test_the_door_decides_and_not_the_click(scene: Scene) -> None:
     scene.approvals.seen_in_slack(lambda _incident, _view: False)
 
     with pytest.raises(Refused, match="too long for one Slack message"):
-        scene.approvals.approve(scene.id, PROPOSAL, digest=scene.digest, by=CROWD[0])
-    scene.approvals.approve(scene.id, PROPOSAL, digest=scene.digest, by=CROWD[0], via="terminal")
+        scene.approvals.act(scene.id, PROPOSAL, Approve(digest=scene.digest), by=CROWD[0])
+    scene.approvals.act(scene.id, PROPOSAL, Approve(digest=scene.digest, via="terminal"), by=CROWD[0])
 
     [given] = scene.store.get(scene.id).proposals[PROPOSAL].approvals
     assert ("terminal", CROWD[0]) == (given.via, given.by)

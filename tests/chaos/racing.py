@@ -25,6 +25,7 @@ from pyiceberg.exceptions import CommitFailedException
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
+from bot.incident.decisions import Approve
 from bot.incident.effects import MoveTable
 from bot.incident.entries import IncidentOpened, ProposalMade
 from bot.incident.execution import ProposalState, ProposalView
@@ -36,7 +37,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.proposals.approving import Approvals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, ROWS_A_CHECKPOINT, LittleFlink, open_catalog
-from tests.rewound import ANA, BEN, PROPOSAL, WRONG_RUN, Damaged
+from tests.rewound import ANA, BEN, PROPOSAL, WRONG_RUN, Damaged, Nobody
 from tests.tables import ORDERS, rows
 
 _STRANGER_AT = 1_000_000
@@ -172,10 +173,10 @@ def _proposed(damaged: Damaged, store: IncidentStore) -> IncidentId:
 
 def _approve_and_carry_out(damaged: Damaged, store: IncidentStore, incident: IncidentId) -> None:
     executions, proposals = damaged.executions(store)
-    approvals = Approvals(store, proposals, None, SystemClock())  # type: ignore[arg-type]  # its policy names people
+    approvals = Approvals(store, proposals, Nobody(), SystemClock())
     digest = store.get(incident).proposals[PROPOSAL].proposal.digest
     try:
-        approvals.approve(incident, PROPOSAL, digest=digest, by=BEN)
+        approvals.act(incident, PROPOSAL, Approve(digest=digest), by=BEN)
         executions.begin(incident, PROPOSAL, by=ANA)
     except (Refused, Superseded):
         return

@@ -180,8 +180,7 @@ def examined(world: Asked, *, without_rows: bool = False) -> Diagnosis:
 
 
 def diagnosed(world: Asked) -> Diagnosis:
-    diagnostician = Diagnostician(cast(Any, world), cast(Any, world), MODES)
-    diagnostician.collect_by(world.collected)
+    diagnostician = Diagnostician(cast(Any, world), cast(Any, world), MODES, collect=world.collected)
     return diagnostician.diagnose(WL_1)
 
 

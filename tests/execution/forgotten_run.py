@@ -7,14 +7,14 @@ import pytest
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store
-from bot.incident.execution import ProposalView
+from bot.incident.decisions import ResolveUnknown
 from bot.observation.errors import OutcomeUnknown
 from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, UserId
 from bot.ports import Stopped
-from bot.service.incident_store import IncidentStore
 from bot.service.proposals.approving import Approvals
-from tests.rewound import ANA, BEN, PROPOSAL, Damaged, Nobody
+from tests.execution.scene import Scene as Approved
+from tests.rewound import BEN, PROPOSAL, Nobody
 
 EVE = UserId("U0EVE00009")
 
@@ -32,14 +32,11 @@ class Archive:
         return self._runs.get(job_id)
 
 
-class Scene:
+class Scene(Approved):
     """An approved rewind that was begun; the answer to its stop is lost, and the run is forgotten."""
 
     def __init__(self, folder: Path, record: Store) -> None:
-        self.damaged = Damaged.made_in(folder)
-        self.store = IncidentStore(record.journal, SystemClock())
-        self.incident = self.damaged.approved(self.store)
-        self.before = len(self.damaged.flink.calls)
+        super().__init__(folder, record)
         self.gone: JobRun | None = None
         stop = self.damaged.flink.stop
 
@@ -49,25 +46,15 @@ class Scene:
             raise OutcomeUnknown("Flink did not answer.", "Expected an answer; the connection was cut.", "Look.")
 
         self.damaged.flink.stop = lost  # type: ignore[method-assign]
-        self.damaged.executions(self.store)[0].begin(self.incident, PROPOSAL, by=ANA)
-
-    @property
-    def view(self) -> ProposalView:
-        return self.store.get(self.incident).proposals[PROPOSAL]
-
-    @property
-    def calls(self) -> list[str]:
-        return [call.split()[0] for call in self.damaged.flink.calls[self.before :]]
-
-    def carries_on(self) -> None:
-        self.damaged.executions(self.store)[0].carry_on(self.incident, PROPOSAL)
+        self.begins()
 
     def settles(
         self, *, happened: bool, by: UserId = BEN, reason: str = "Nothing of it runs on any host.", index: int = 0
     ) -> None:
         proposals = self.damaged.executions(self.store)[1]
         approvals = Approvals(self.store, proposals, Nobody(), SystemClock())
-        approvals.settle_outcome(self.incident, PROPOSAL, index, reason, happened=happened, by=by)
+        act = ResolveUnknown(index=index, happened=happened, reason=reason)
+        approvals.act(self.incident, PROPOSAL, act, by=by)
 
 
 @pytest.fixture

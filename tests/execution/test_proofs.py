@@ -299,8 +299,9 @@ def test_of_a_branch_nothing_more_is_asked_than_the_repair_declares(story: Story
     """Nobody reads it, and a gap that its repair leaves is told when it is published."""
     rehearsal: Any = SimpleNamespace(proposal=SimpleNamespace(rehearses_on=PUBLISH.branch))
     none: Any = None
+    moves = Verifier(none, none, none, scan(actions), none)._moves_waterline(rehearsal, None)
 
-    assert Verifier(none, none, none, scan(actions), none)._proofs_on_main(story.incident, rehearsal, "trusted") == {}
+    assert asked(story, moves, contract=WITH) == []
 
 
 @pytest.mark.parametrize(("snapshot", "is_read"), [(orders.HEAD, True), (OLDER, False)], ids=["the head's", "older"])

@@ -162,15 +162,6 @@ def test_what_may_exist_once_is_refused_within_one_append(store: Store) -> None:
     assert len(store.journal.entries(story.id)) == 3
 
 
-def test_notes_may_repeat(store: Store) -> None:
-    """Saying the same thing twice is two entries."""
-    story = Story(store.journal).opens()
-
-    story.says(NoteAdded(text="again"), NoteAdded(text="again"))
-
-    assert len(store.journal.entries(story.id)) == 5
-
-
 @pytest.mark.parametrize("after", [0, 2, 4])
 def test_an_append_after_another_entry_than_the_last_says_what_it_found(store: Store, after: int) -> None:
     """A request that decided on an old (or imagined) state is told where the record stands."""
@@ -254,15 +245,6 @@ class Hand:
         row = self._connection.execute(wanted, {"incident": incident, "seq": seq}).one()
         self._connection.commit()
         return Line(**row._mapping)
-
-
-def test_an_untouched_record_has_no_fault(store: Store) -> None:
-    """Whole incidents verify, twice."""
-    Story(store.journal).whole()
-    Story(store.journal).opens()
-
-    assert store.journal.verify() == ()
-    assert store.journal.verify() == ()
 
 
 @pytest.mark.parametrize("column", COLUMNS)

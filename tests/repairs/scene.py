@@ -17,6 +17,7 @@ from bot.bootstrap import assemble
 from bot.evidence import Collector, find_tasks
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.asked import typed_proposal
+from bot.incident.decisions import Approve
 from bot.incident.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
 from bot.incident.entries import Body, Diagnosed, Verified
 from bot.incident.execution import ProposalState, ProposalView
@@ -124,7 +125,7 @@ class RepairScene:
     def carries_out(self, view: ProposalView) -> ProposalView:
         """Ben approves what is shown, and executes it to its end."""
         proposal = view.proposal
-        self.services.approvals.approve(self.incident, proposal.id, digest=proposal.digest, by=BEN)
+        self.services.approvals.act(self.incident, proposal.id, Approve(digest=proposal.digest), by=BEN)
         self.services.executions.begin(self.incident, proposal.id, by=BEN)
         self.services.executions.carry_on(self.incident, proposal.id)
         return self.view(proposal.id)
@@ -132,7 +133,7 @@ class RepairScene:
     def proves(self, view: ProposalView) -> Verified:
         """The verification of what was carried out."""
         assert view.state is ProposalState.APPLIED, view.result
-        proof = self.services.verifier.verify(self.incident, view.proposal.id)
+        proof = self.services.reconciler._verifier.verify(self.incident, view.proposal.id)
         assert proof is not None
         return proof
 

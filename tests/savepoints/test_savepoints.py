@@ -11,6 +11,7 @@ from bot.adapters.journal_sql import Store
 from bot.bootstrap.content import CONTENT
 from bot.incident.approval import Approval
 from bot.incident.asked import said_moment
+from bot.incident.decisions import Reject
 from bot.incident.effects import KeepSavepoint, StartJob
 from bot.incident.entries import NoticeQueued, PromiseReminded, ProposalApproved
 from bot.incident.execution import ProposalState, ProposalView
@@ -184,7 +185,7 @@ def test_a_plan_is_not_changed_under_its_proposal(world: World) -> None:
         world.plans(reason="Another.")
     with pytest.raises(Refused, match="A savepoint is already proposed"):
         world.savepoints.offer(world.scene.incident)
-    world.approvals.reject(world.scene.incident, made.id, "Not today.", by=BEN)
+    world.approvals.act(world.scene.incident, made.id, Reject(reason="Not today."), by=BEN)
     world.plans(reason="Another.")
 
     plan = world.scene.store.get(world.scene.incident).plan

@@ -12,6 +12,7 @@ from bot.bootstrap import assemble
 from bot.cli.options import NobodyThere
 from bot.evidence import Collector, find_tasks
 from bot.incident.action import Plan
+from bot.incident.decisions import Approve
 from bot.incident.entries import Body, ExecutionEnded, ExecutionStarted, IncidentClosed, ProposalMade
 from bot.incident.execution import ProposalState
 from bot.incident.proposal import Proposal
@@ -111,7 +112,7 @@ class World:
 
     def ben_approves(self, proposal: Proposal) -> None:
         """Ben says yes to what he was shown."""
-        self.approvals.approve(self.scene.incident, proposal.id, digest=proposal.digest, by=BEN)
+        self.approvals.act(self.scene.incident, proposal.id, Approve(digest=proposal.digest), by=BEN)
 
     def closes(self) -> None:
         self.scene.store.write(self.scene.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="done")])

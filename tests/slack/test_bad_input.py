@@ -493,7 +493,7 @@ def test_nothing_is_put_back_while_a_recovery_takes_the_trust_away(
     ben.clicks("Approve", ana.proposes())
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
     ana.sees_on_card("(trusted)")
-    services, commit = bot.services, bot.services.waterline._commit
+    services, commit = bot.services, bot.services.reconciler._waterline._commit
     seen: list[str | None] = []
 
     def looked_at_meanwhile(incident: Incident, *what: object) -> bool:
@@ -504,7 +504,7 @@ def test_nothing_is_put_back_while_a_recovery_takes_the_trust_away(
             seen.append(orders.status)
         return done
 
-    monkeypatch.setattr(services.waterline, "_commit", looked_at_meanwhile)
+    monkeypatch.setattr(services.reconciler._waterline, "_commit", looked_at_meanwhile)
     ana.clicks("Propose to undo it", ana.sees_on_proposal("Propose to undo it"))
     ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))

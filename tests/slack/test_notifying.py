@@ -26,7 +26,7 @@ from bot.observation.ids import IncidentId
 from bot.observation.readers import Consumer
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.notices.dispatcher import Posting
+from bot.service.notices.dispatcher import Deliveries
 from bot.service.timeline import sentence
 from bot.slack import sender
 from bot.slack.projection import Projection
@@ -366,7 +366,7 @@ def gives_up(store: Store, story: Story, consumer: str) -> NoticeEnded:
     """Its turn in Slack comes while the table is in doubt."""
     kept = IncidentStore(story.journal, SystemClock())
     key = notice(consumer).key(story.id)
-    Posting(kept, OtherDoubts(kept, None)).overtaken(story.id, key)
+    Deliveries(kept, OtherDoubts(kept, None)).overtaken(story.id, key)
     [way] = story.incident.notices[key].deliveries.values()
     assert way.ended is not None
     return way.ended

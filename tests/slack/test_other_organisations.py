@@ -11,7 +11,7 @@ from bot.incident.journal import WATERLINE, Entry
 from bot.incident.setup import TableSetup
 from bot.observation.errors import CouldNotLook, Refused
 from bot.observation.ids import UserId
-from bot.service.proposals.absent_approvers import who_is_gone
+from bot.service.proposals.approving import who_is_gone
 from bot.slack.directory import OwnTeam, SlackDirectory, slack_findings
 from bot.slack.requests import HomeOpened
 from bot.workspace import SeenMessage, Workspace

@@ -14,7 +14,6 @@ import pytest
 import spark_tasks
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.lineage import OpenLineageFile
-from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
 from bot.cli.options import NobodyThere
@@ -55,7 +54,6 @@ class World:
         lineage = Counted(OpenLineageFile(self.file, "lake"), self)
         catalog = PyIcebergCatalog("lake", scene.catalog_properties, scene.clock)
         self.observer = Observer(catalog, {ORDERS: setup}, {}, lineage, FolderOfTable())
-        self.timers = SchedulerTimers(scene.clock)
         self.background = Background(scene.incidents, lambda: True, workers=1)
 
     def reads(self, snapshot: SnapshotId, run_id: str = "r-1") -> None:
@@ -76,7 +74,6 @@ class World:
             file.write(json.dumps(event) + "\n")
 
     def close(self) -> None:
-        self.timers.close()
         self.background.close()
 
 
@@ -115,7 +112,7 @@ class Cleared(World):
 
     def starts(self) -> LateReaders:
         """What a process looks with that has only the record."""
-        return LateReaders(self.scene.incidents, self.observer, self.background, self.scene.clock, self.timers)
+        return LateReaders(self.scene.incidents, self.observer, self.scene.clock)
 
     def tells_recovered(self) -> None:
         """The closing message, as it is made now."""

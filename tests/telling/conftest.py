@@ -14,8 +14,7 @@ from bot.observation.readers import Address
 from bot.ports import Journal
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.notices.dispatcher import NotificationDispatcher
-from bot.service.proposals.retrying import Retrying
+from bot.service.notices.dispatcher import Deliveries, NotificationDispatcher
 from tests import orders_table as orders
 from tests.incidents import Story
 from tests.telling.killed_dispatcher import deliver_due
@@ -97,7 +96,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     store.close()
 
 
-def retrying_of(scene: Scene) -> Retrying:
+def deliveries_of(scene: Scene) -> Deliveries:
     """One process's; nothing is watched."""
     store = IncidentStore(scene.story.journal, scene.clock)
-    return Retrying(store, OtherDoubts(store, None))
+    return Deliveries(store, OtherDoubts(store, None))

@@ -14,10 +14,10 @@ from bot.incident.entries import IncidentClosed, NoticeEnded, NoticeQueued, Noti
 from bot.incident.notice import Notice, sending_key
 from bot.observation.errors import Refused
 from bot.observation.readers import Address
-from bot.service.proposals.retrying import Retrying
+from bot.service.notices.dispatcher import Deliveries
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
-from tests.telling.conftest import SECRETS, Scene, retrying_of
+from tests.telling.conftest import SECRETS, Scene, deliveries_of
 from tests.telling.killed_dispatcher import deliver_due, is_killed_while_it_delivers
 from tests.telling.receivers import mail_server
 
@@ -194,7 +194,7 @@ def test_what_is_tried_again_is_as_safe_as_the_first_time(scene: Scene, cut: int
     scene.hook.answers = [(410, {})]
     scene.delivers()
     scene.hook.answers, refused = [(200, {})], len(scene.hook.requests)
-    retrying = retrying_of(scene)
+    retrying = deliveries_of(scene)
     retrying.retry(scene.story.id, scene.story.incident.notices[key].seq, 0, by=ANA)
     dies(scene, cut)
 
@@ -220,10 +220,10 @@ def test_of_several_ways_those_that_were_told_are_not_told_again(scene: Scene) -
 
 
 @pytest.fixture
-def retrying(scene: Scene) -> Retrying:
+def retrying(scene: Scene) -> Deliveries:
     """Over the scene's record; the table was proven, or nobody could have been told that it recovered."""
     scene.story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
-    return retrying_of(scene)
+    return deliveries_of(scene)
 
 
 def failing(scene: Scene, kind: str = "recovered", revision: int = 1) -> int:
@@ -242,7 +242,7 @@ def delivery(scene: Scene, key: str) -> DeliveryView:
     return scene.story.incident.notices[key].deliveries[scene.mail().key]
 
 
-def test_a_mended_mailbox_gets_the_same_mail_once(scene: Scene, retrying: Retrying) -> None:
+def test_a_mended_mailbox_gets_the_same_mail_once(scene: Scene, retrying: Deliveries) -> None:
     """After a refusal for good somebody mends the address' mailbox and says so; the record has who asked."""
     key = scene.queues(scene.mail(), Address(by="webhook", to=scene.hook.url))
     scene.box.refuses = "550 no such mailbox"
@@ -264,7 +264,7 @@ def test_a_mended_mailbox_gets_the_same_mail_once(scene: Scene, retrying: Retryi
     assert (ended.how if ended else None, len(scene.hook.requests)) == ("delivered", 1)
 
 
-def test_what_may_have_arrived_before_it_failed_says_so(scene: Scene, retrying: Retrying) -> None:
+def test_what_may_have_arrived_before_it_failed_says_so(scene: Scene, retrying: Deliveries) -> None:
     """An answer was lost, then it was refused: the receiver may have it."""
     key = scene.queues(scene.mail())
     lost = NoticeEnded(key=key, how="failed", detail="Gone.", to=scene.mail().key, may_be_there=True)
@@ -277,7 +277,7 @@ def test_what_may_have_arrived_before_it_failed_says_so(scene: Scene, retrying: 
     assert "may have come twice" in str(mail)
 
 
-def test_a_second_click_and_a_late_one_change_nothing(scene: Scene, retrying: Retrying) -> None:
+def test_a_second_click_and_a_late_one_change_nothing(scene: Scene, retrying: Deliveries) -> None:
     """While it is on its way, and when it has arrived."""
     seq = failing(scene)
     retrying.retry(scene.story.id, seq, 0, by=ANA)
@@ -309,7 +309,7 @@ def test_a_second_click_and_a_late_one_change_nothing(scene: Scene, retrying: Re
     ],
 )
 def test_what_was_overtaken_is_not_sent(
-    scene: Scene, retrying: Retrying, older: str, newer: str, is_refused: bool
+    scene: Scene, retrying: Deliveries, older: str, newer: str, is_refused: bool
 ) -> None:
     """Nobody hears of a warning after the all-clear; the review does not take the place of an all-clear."""
     seq = failing(scene, older)
@@ -322,7 +322,7 @@ def test_what_was_overtaken_is_not_sent(
         retrying.retry(scene.story.id, seq, 0, by=ANA)
 
 
-def test_an_all_clear_that_was_taken_back_is_not_sent(scene: Scene, retrying: Retrying) -> None:
+def test_an_all_clear_that_was_taken_back_is_not_sent(scene: Scene, retrying: Deliveries) -> None:
     """Neither while the table is under review again, nor after the next proof: it names what is trusted no more."""
     trusted = WaterlineMoved(snapshot=orders.GOOD, status="trusted")
     scene.story.says(trusted)
@@ -337,7 +337,7 @@ def test_an_all_clear_that_was_taken_back_is_not_sent(scene: Scene, retrying: Re
 
 
 def test_an_all_clear_is_sent_also_when_the_incident_has_ended_and_a_warning_is_not(
-    scene: Scene, retrying: Retrying
+    scene: Scene, retrying: Deliveries
 ) -> None:
     """Who could not be reached has to know that it is over, and not how it stood."""
     warning = failing(scene, "warning")
@@ -346,7 +346,7 @@ def test_an_all_clear_is_sent_also_when_the_incident_has_ended_and_a_warning_is_
         retrying.retry(scene.story.id, warning, 0, by=ANA)
 
 
-def test_everybody_is_tried_at_once_and_who_is_left_out_is_named(scene: Scene, retrying: Retrying) -> None:
+def test_everybody_is_tried_at_once_and_who_is_left_out_is_named(scene: Scene, retrying: Deliveries) -> None:
     """By command, where the cause was the same for all."""
     failing(scene, "warning")
     seq = failing(scene)
@@ -359,7 +359,7 @@ def test_everybody_is_tried_at_once_and_who_is_left_out_is_named(scene: Scene, r
     assert refused == {}
 
 
-def test_the_only_notice_that_failed_and_holds_no_more_says_why(scene: Scene, retrying: Retrying) -> None:
+def test_the_only_notice_that_failed_and_holds_no_more_says_why(scene: Scene, retrying: Deliveries) -> None:
     """Nothing is sent, and the consumer is named."""
     failing(scene, "warning")
     scene.story.says(IncidentClosed(reason="done"))

@@ -24,14 +24,14 @@ from bot.observation.ids import IncidentId, StepId
 from bot.ports import Post
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.notices.dispatcher import Posting
+from bot.service.notices.dispatcher import Deliveries
 from bot.service.notices.sending import queued, refuse_overdue, sent_or_held
 from bot.slack.blocks.notices import told_blocks
 from bot.slack.sent_before import answer_was_lost, not_asked
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, EVE
 from tests.incidents import Story
-from tests.telling.conftest import Scene, retrying_of
+from tests.telling.conftest import Scene, deliveries_of
 
 IN_DOUBT = "incident wl-2 questions the table"
 
@@ -73,7 +73,7 @@ def test_once_the_table_is_proven_again_a_responder_may_send_it(scene: Scene) ->
     key = scene.queues(scene.mail())
     second = doubted(scene)
     scene.delivers()
-    retrying = retrying_of(scene)
+    retrying = deliveries_of(scene)
     with pytest.raises(Refused, match="Nothing to send again"):
         retrying.retry_all(scene.story.id, "", by=ANA)
     _, refused = retrying.retry_all(scene.story.id, "revenue_daily", by=ANA)
@@ -97,14 +97,14 @@ def test_what_had_failed_is_not_taken_up_in_doubt(scene: Scene) -> None:
     doubted(scene)
 
     with pytest.raises(Refused, match=IN_DOUBT):
-        retrying_of(scene).retry(scene.story.id, scene.story.incident.notices[key].seq, 0, by=ANA)
+        deliveries_of(scene).retry(scene.story.id, scene.story.incident.notices[key].seq, 0, by=ANA)
 
 
 def test_a_post_that_slack_has_not_taken_yet_is_not_posted(scene: Scene) -> None:
     """The same holds for what waits in Slack's outbox."""
     key = scene.queues(channel="C0REVENUE1")
     store = IncidentStore(scene.story.journal, scene.clock)
-    posting = Posting(store, OtherDoubts(store, None))
+    posting = Deliveries(store, OtherDoubts(store, None))
     holds = posting.overtaken(scene.story.id, key)
     doubted(scene)
 

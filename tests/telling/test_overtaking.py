@@ -12,13 +12,13 @@ from bot.incident.notice import Notice, NoticeData
 from bot.notices.gather import earlier_of
 from bot.observation.errors import Refused
 from bot.service.incident_store import IncidentStore
-from bot.service.proposals.outdated import overtakes
-from bot.service.timeline import notice_sentence
+from bot.service.notices.rules import overtakes
+from bot.service.timeline import _sentence
 from bot.slack.blocks.notices import told_blocks
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story
-from tests.telling.conftest import Scene, retrying_of
+from tests.telling.conftest import Scene, deliveries_of
 
 WARNED, UPDATE, PLANNED = "warning", "update", "planned_work"
 RECOVERED, NOTHING, CORRECTION, REVIEW = "recovered", "no_action", "correction", "review"
@@ -165,10 +165,10 @@ def test_people_see_that_it_was_not_sent_and_are_not_asked_to_call(scene: Scene)
     assert body is not None
 
     card = str([block.to_dict() for block in told_blocks(scene.story.incident, None)])
-    retrying = retrying_of(scene)
+    retrying = deliveries_of(scene)
     with pytest.raises(Refused, match="This notice is out of date"):
         retrying.retry(scene.story.id, view.seq, 0, by=ANA)
 
     assert "by e-mail not sent: You cannot send an all-clear." in card
     assert ":white_check_mark:" not in card
-    assert "is not sent by e-mail (revenue@acme.example): You cannot send" in notice_sentence(body)
+    assert "is not sent by e-mail (revenue@acme.example): You cannot send" in _sentence(body)

@@ -28,9 +28,8 @@ from bot.observation.readers import Consumer
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.promises import Promises
-from bot.service.notices.rules import refuse_after_close, refuse_false_comfort
+from bot.service.notices.rules import refuse_after_close, refuse_false_comfort, refuse_outdated
 from bot.service.notices.sending import left_to_tell, owes_severity, owes_warning
-from bot.service.proposals.outdated import refuse_outdated
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story, healthy

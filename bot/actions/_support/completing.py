@@ -150,7 +150,7 @@ def _faults(action: Action) -> Iterator[tuple[str, str, str]]:
         )
     proofs = {task for task, _ in action.proofs}
     starts = {task for task, _ in action.proofs_of_start}
-    named = {"needs": action.needs, "looks": action.looks, "proofs": proofs, "proofs_of_start": starts}
+    named = {"needs": action.needs, "proofs": proofs, "proofs_of_start": starts}
     for where, tasks in named.items():
         if unknown := sorted({*tasks} - {*TASKS}):
             yield (
@@ -164,12 +164,6 @@ def _faults(action: Action) -> Iterator[tuple[str, str, str]]:
             f"Expected in its no_more_than_before only proofs of it that are among {', '.join(sorted(COMPARED))}; "
             f"found {', '.join(others)}.",
             "Name only such tasks there, and name them in proofs as well.",
-        )
-    if missing := sorted({*action.looks} - {*action.needs}):
-        yield (
-            "collects evidence that it does not need.",
-            f"Expected every task of `looks` in `needs` as well; found {', '.join(missing)} only in `looks`.",
-            "Add it to `needs`, or remove it from `looks`.",
         )
     if action.moves_waterline == "trusted" and not proofs & OF_ROWS:
         yield (

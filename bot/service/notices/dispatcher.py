@@ -4,6 +4,8 @@ A thread of its own: a mail server that does not answer must hold up nothing els
 again under the same key, and says of itself that it may be there twice. What holds no more by its turn is not sent.
 
 What becomes of a notice in Slack: posted, refused, or not posted any more. For other ways the dispatcher does so.
+
+What had failed is taken up when a person asks for it: exactly that way of exactly that notice.
 """
 
 import threading
@@ -14,16 +16,18 @@ from typing import Literal
 import structlog
 
 from bot.incident.delivery import DeliveryView, NoticeView, again_after
-from bot.incident.entries import Body, DeliveryDelayed, NoticeEnded
+from bot.incident.entries import Body, DeliveryDelayed, NoticeEnded, NoticeRetried
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.notice import sending_key
 from bot.observation.errors import CouldNotKeep, CouldNotLook, JournalMoved, NotDelivered, Refused, UnknownIncident
-from bot.observation.ids import IncidentId
+from bot.observation.ids import IncidentId, UserId
+from bot.observation.readers import Address
 from bot.ports import Clock, DeliveryResult, NoticeDelivery, Transport
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.proposals.outdated import overtaken, tried_or_ended
+from bot.service.notices.notifying import notice_of
+from bot.service.notices.rules import overtaken, refuse_now, tried_or_ended
 
 log = structlog.get_logger(__name__)
 _LOOK_EVERY = timedelta(seconds=20)
@@ -119,9 +123,7 @@ class NotificationDispatcher:
         return self._clock.now() + _LOOK_EVERY
 
     def _try(self, incident: Incident, view: NoticeView, delivery: DeliveryView) -> None:
-        number = delivery.tries + 1
-        may_be_there = delivery.may_be_there
-        if not self._begun(incident.id, view, delivery, number):
+        if not self._begun(incident.id, view, delivery):
             return
         outgoing = NoticeDelivery(
             key=sending_key(view.key, delivery.address.key),
@@ -130,19 +132,19 @@ class NotificationDispatcher:
             incident=incident.id,
             table=incident.opened.table,
             private=incident.is_private,
-            number=number,
-            may_be_there=may_be_there,
+            number=delivery.tries + 1,
+            may_be_there=delivery.may_be_there,
             at=self._clock.now(),
         )
         try:
             receipt = self._carry(outgoing)
         except NotDelivered as problem:
-            self._failed(incident.id, view, delivery, number, problem, may_be_there)
+            self._failed(incident.id, view, delivery, problem)
             return
-        again = "It may have arrived twice." if may_be_there else ""
+        again = "It may have arrived twice." if delivery.may_be_there else ""
         detail = " ".join(each for each in (receipt.detail, again) if each)
         ended = NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key)
-        self._end(incident.id, view, delivery, ended)
+        _end(self._store, incident.id, ended)
 
     def _carry(self, outgoing: NoticeDelivery) -> DeliveryResult:
         carrier = self._carriers.get(outgoing.address.by)
@@ -156,9 +158,9 @@ class NotificationDispatcher:
             log.exception("notice not brought", notice=outgoing.notice.key(outgoing.incident), to=outgoing.address.key)
             raise NotDelivered(f"A defect of ours: {type(error).__name__}.", may_be_there=True) from error
 
-    def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:
-        """Whether to make this try. The intent is unique in the database: of two replicas one goes on."""
-        key, to = view.key, delivery.address.key
+    def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView) -> bool:
+        """Whether to make this try. The intent is unique in the database: of two processes one goes on."""
+        key, to, number = view.key, delivery.address.key, delivery.tries + 1
         around = self._others.of(self._store.get(incident_id))
         try:
             after = self._store.write(
@@ -168,42 +170,37 @@ class NotificationDispatcher:
             return False
         return after.notices[key].deliveries[to].ended is None
 
-    def _failed(
-        self,
-        incident_id: IncidentId,
-        view: NoticeView,
-        delivery: DeliveryView,
-        number: int,
-        problem: NotDelivered,
-        may_be_there: bool,
-    ) -> None:
+    def _failed(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, problem: NotDelivered) -> None:
+        number, to = delivery.tries + 1, delivery.address.key
+        may_be_there = problem.may_be_there or delivery.may_be_there
         count = number - delivery.tries_before
         wait = None if problem.is_final else again_after(count)
-        to = delivery.address.key
         if wait is not None:
             delayed = DeliveryDelayed(
                 key=view.key, to=to, number=number, problem=problem.happened, again_at=self._clock.now() + wait,
-                may_be_there=problem.may_be_there or may_be_there,
+                may_be_there=may_be_there,
             )  # fmt: skip
             self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [delayed])
             return
         log.warning("notice not delivered", notice=view.key, to=to, tries=number, problem=problem.happened)
         tried = "" if count == 1 else f" Tried {count} times."
-        ended = NoticeEnded(
-            key=view.key, how="failed", detail=f"{problem.happened}{tried}", to=to,
-            may_be_there=problem.may_be_there or may_be_there,
-        )  # fmt: skip
-        self._end(incident_id, view, delivery, ended)
+        detail = f"{problem.happened}{tried}"
+        ended = NoticeEnded(key=view.key, how="failed", detail=detail, to=to, may_be_there=may_be_there)
+        _end(self._store, incident_id, ended)
 
-    def _end(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, ended: NoticeEnded) -> None:
-        def decide(now: Incident) -> list[Body]:
-            known = now.notices[view.key].delivery(delivery.address.key)
-            if known is None or known.ended is not None:
-                return []
-            asks = now.responder if ended.how == "failed" else None
-            return [ended.model_copy(update={"asks": asks})]
 
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+def _end(store: IncidentStore, incident_id: IncidentId, ended: NoticeEnded) -> None:
+    """Put the end of one way on record, once; the responder is asked about what could not be delivered."""
+
+    def decide(now: Incident) -> list[Body]:
+        view = now.notices.get(ended.key)
+        delivery = view.delivery(ended.to) if view is not None else None
+        if delivery is None or delivery.ended is not None:
+            return []
+        asks = now.responder if ended.how == "failed" else None
+        return [ended.model_copy(update={"to": delivery.address.key, "asks": asks})]
+
+    store.write(incident_id, by=WATERLINE, decide=decide)
 
 
 def _waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryView]]:
@@ -217,8 +214,9 @@ def _waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryVie
     return sorted(found, key=lambda each: each[0])
 
 
-class Posting:
-    """Puts the end of what is sent to Slack on record; Slack's outbox sends it."""
+class Deliveries:
+    """Puts the end of what is sent to Slack on record, and arms what has failed anew; Slack's outbox and the dispatcher
+    send it, at most once for each time."""
 
     def __init__(self, store: IncidentStore, others: OtherDoubts) -> None:
         self._store = store
@@ -226,16 +224,7 @@ class Posting:
 
     def ended(self, incident_id: IncidentId, key: str, *, how: Literal["delivered", "failed"], detail: str) -> None:
         """Note that Slack took a notice, or refuses it."""
-
-        def decide(incident: Incident) -> list[Body]:
-            view = incident.notices.get(key)
-            delivery = view.delivery("") if view is not None else None
-            if delivery is None or delivery.ended is not None:
-                return []
-            asks = incident.responder if how == "failed" else None
-            return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks)]
-
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+        _end(self._store, incident_id, NoticeEnded(key=key, how=how, detail=detail))
 
     def waits(self, incident_id: IncidentId, key: str, *, problem: str, again_at: datetime) -> None:
         """Note once that Slack does not let the bot post a notice yet; it is tried again until it may."""
@@ -269,3 +258,84 @@ class Posting:
         view = self._store.write(incident_id, by=WATERLINE, decide=decide).notices.get(key)
         way = view.delivery("") if view is not None else None
         return way.ended.detail if way is not None and way.ended is not None and way.ended.how == "overtaken" else None
+
+    def retry(self, incident_id: IncidentId, seq: int, way: int, *, by: UserId) -> Address:
+        """Send the notice that entry `seq` queued once more by its way number `way`; returns that way. Raises Refused
+        when it arrived, is on its way, or does not hold (any more)."""
+        to = ""
+        around = self._others.of(self._store.get(incident_id))
+
+        def decide(incident: Incident) -> list[Body]:
+            nonlocal to
+            view = notice_of(incident, seq)
+            delivery = _way(view, way)
+            to = delivery.address.key
+            _refuse_done(view, delivery)
+            refuse_now(incident, view, around)
+            return [_retried(view, delivery)]
+
+        after = self._store.write(incident_id, by=by, decide=decide)
+        return notice_of(after, seq).deliveries[to].address
+
+    def retry_all(
+        self, incident_id: IncidentId, consumer: str, *, by: UserId
+    ) -> tuple[list[NoticeView], dict[str, Refused]]:
+        """(notices that are sent once more by each way that had failed; consumer -> why it is not told): of `consumer`,
+        or of everybody where it is empty. What was not sent while the table was in doubt, and holds again, is among
+        them. Raises Refused where nothing had failed."""
+        found: list[NoticeView] = []
+        refused: dict[str, Refused] = {}
+        around = self._others.of(self._store.get(incident_id))
+
+        def decide(incident: Incident) -> list[Body]:
+            found.clear()
+            refused.clear()
+            bodies: list[Body] = []
+            for view in incident.notices.values():
+                ways = view.unreached + view.given_up
+                if not ways or (consumer and view.notice.consumer != consumer):
+                    continue
+                try:
+                    refuse_now(incident, view, around)
+                except Refused as error:
+                    if view.unreached or consumer:
+                        refused[view.notice.consumer] = error
+                    continue
+                found.append(view)
+                bodies += [_retried(view, delivery) for delivery in ways]
+            if not found and not refused:
+                raise Refused(
+                    "Nothing to send again.",
+                    "No notice has failed" + (f" to reach {consumer}" if consumer else "") + ", or it is under way.",
+                    "The card shows who was notified.",
+                )
+            return bodies
+
+        self._store.write(incident_id, by=by, decide=decide)
+        told = {view.notice.consumer for view in found}
+        return found, {name: error for name, error in refused.items() if name not in told}
+
+
+def _way(view: NoticeView, way: int) -> DeliveryView:
+    ways = list(view.deliveries.values())
+    if not 0 <= way < len(ways):
+        raise Refused("This notice has no such way.", "", "Use the buttons of the newest card.")
+    return ways[way]
+
+
+def _refuse_done(view: NoticeView, delivery: DeliveryView) -> None:
+    if delivery.has_failed:
+        return
+    if delivery.ended is not None and delivery.ended.how == "overtaken":
+        raise Refused("This notice is out of date.", delivery.ended.detail, "Nothing was sent.")
+    if delivery.ended is not None:
+        raise Refused(f"{view.notice.consumer} has this notice already.", "It was delivered.", "Nothing was sent.")
+    who = delivery.retried[-1] if delivery.retried else WATERLINE
+    asked = "Waterline tries it" if who == WATERLINE else f"<@{who}> asked for it"
+    raise Refused(
+        "This notice is already on its way.", f"{asked}.", "The card shows the delivery. Nothing else is needed."
+    )
+
+
+def _retried(view: NoticeView, delivery: DeliveryView) -> NoticeRetried:
+    return NoticeRetried(key=view.key, to=delivery.address.key, number=len(delivery.retried) + 1)

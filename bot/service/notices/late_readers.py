@@ -4,7 +4,6 @@ that no notice named is due for a correction; a person sends it."""
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 
 from bot.incident.delivery import asks_to_run_again
 from bot.incident.entries import Body, LateRunsSeen, NoticeQueued, NoticesHeld, NoticesPreviewed, ReadersNoted
@@ -17,12 +16,10 @@ from bot.notices.reading import ManyReaders, ReadAbove, Reading, ReadThrough, re
 from bot.observation.errors import CouldNotLook
 from bot.observation.ids import IncidentId
 from bot.observation.looked import NotSeen
-from bot.ports import Clock, Timers
-from bot.service.background import Background
+from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer, readers_since
 
-_WORK = "Checking lineage for late reader events"
 _EVERY = timedelta(minutes=15)
 _FOR = timedelta(days=2)
 """After the closing message."""
@@ -31,26 +28,12 @@ _FOR = timedelta(days=2)
 class LateReaders:
     """Puts on record whose runs were seen late. It sends nothing."""
 
-    def __init__(
-        self, store: IncidentStore, observer: Observer, background: Background, clock: Clock, timers: Timers
-    ) -> None:
+    def __init__(self, store: IncidentStore, observer: Observer, clock: Clock) -> None:
         self._store = store
         self._observer = observer
-        self._background = background
         self._clock = clock
-        self._timers = timers
         self._looked: dict[IncidentId, datetime] = {}
         """When this process looked last; of looks before its start nothing is known."""
-
-    def start(self) -> None:
-        """Look whenever it is due."""
-        self._timers.every("late-readers", 60.0, self.look_where_due)
-
-    def look_where_due(self) -> None:
-        """In the background, one look an incident."""
-        for incident in self._store.all():
-            if self.is_due(incident):
-                self._background.submit(incident.id, _WORK, partial(self.look, incident.id))
 
     def is_due(self, incident: Incident) -> bool:
         """Whether a closing message is new enough, and the last look here old enough. Old incidents are not walked."""
@@ -127,7 +110,7 @@ class RunsTold:
 
 def runs_told(incident: Incident) -> dict[str, RunsTold]:
     """Consumer -> what it was told, where its closing message, or the newest correction of it, says which runs were
-    seen, or that none was: not of whom lineage could not tell, nor while a correction waits for its approval.
+    seen, or that none was: not of whom lineage could not tell. A correction that waits for a second person counts.
 
     Not where nothing was affected, for no run can have read it.
     """
@@ -143,14 +126,7 @@ def runs_told(incident: Incident) -> dict[str, RunsTold]:
                 closed[notice.consumer] = entry.at
             if notice.consumer in closed:
                 last[notice.consumer] = entry, notice
-    waiting = {
-        notice.consumer
-        for view in incident.held.values()
-        if view.is_waiting
-        for notice in incident.previews[view.name]
-        if notice.kind == "correction"
-    }
-    found = {name: _told(incident, closed[name], *told) for name, told in last.items() if name not in waiting}
+    found = {name: _told(incident, closed[name], *told) for name, told in last.items()}
     return {name: told for name, told in found.items() if told is not None}
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.incident.approval import ApprovalPolicy
-from bot.incident.decisions import NO_GROUPS
 from bot.incident.delivery import NoticeView
 from bot.incident.entries import Body, CorrectionDeclined, NoticeAnswered, NoticesPreviewed, ReadersNoted
 from bot.incident.incident import Incident
@@ -197,7 +196,8 @@ class Telling:
         known = self._store.get(incident_id)
         before, around, policy = set(known.notices), self._others.of(known), self._policy(incident_id, notices)
         held = known.held.get(name)
-        membership = membership_of(self._directory, held.held.policy.approvers, by) if held is not None else NO_GROUPS
+        asked = held.held.policy.approvers if held is not None else ()
+        membership = membership_of(self._directory.members, asked, by)
 
         def decide(incident: Incident) -> list[Body]:
             if not if_still(incident):

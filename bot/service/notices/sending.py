@@ -4,7 +4,7 @@ happened since they were previewed, and what they promise by the clock. Pure.
 Which notices are sent by themselves, and who is left to be told.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from bot.incident.approval import ApprovalPolicy, mentions
@@ -14,7 +14,7 @@ from bot.incident.doubt import doubted_since
 from bot.incident.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed, StepDone
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
-from bot.incident.notice import ALL_CLEAR, HOW_TO_CORRECT, WARNS, Notice, NoticeData
+from bot.incident.notice import ALL_CLEAR, HOW_TO_CORRECT, WARNS, Notice
 from bot.incident.savepoints import refuse_untimely
 from bot.incident.setup import TableSetup
 from bot.incident.waterline import last_taken_back
@@ -22,8 +22,7 @@ from bot.observation.errors import Refused
 from bot.observation.ids import StepId, UserId
 from bot.observation.readers import Consumer
 from bot.observation.sentences import clock_time
-from bot.service.notices.rules import asked_to_send, refuse_after_close, refuse_false_comfort
-from bot.service.proposals.outdated import cleared, said_better
+from bot.service.notices.rules import asked_to_send, cleared, refuse_after_close, refuse_false_comfort, said_better
 
 
 def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> None:
@@ -143,15 +142,9 @@ def refuse_overdue(incident: Incident, name: str, notices: Sequence[Notice], now
     if word_by is not None and (word_by <= now or (shown_at and _promises_until(shown_at, word_by) <= now)):
         is_over = "over" if word_by <= now else "nearly due"
         raise _too_old(f"It promises the next update by {clock_time(word_by, now)}, which is {is_over}.")
-    past = next((said for notice in new if notice.data is not None for said in _past(notice.data, now)), None)
-    if past is not None:
-        raise _too_old(past)
-
-
-def _past(data: NoticeData, now: datetime) -> Iterator[str]:
-    """What it says of times that have come, a sentence each."""
-    if data.over_by is not None and data.over_by <= now:
-        yield f"It says that the work is over by {clock_time(data.over_by, now)}, which has passed."
+    for over_by in (notice.data.over_by for notice in new if notice.data is not None):
+        if over_by is not None and over_by <= now:
+            raise _too_old(f"It says that the work is over by {clock_time(over_by, now)}, which has passed.")
 
 
 def _too_old(found: str) -> Refused:

@@ -1,12 +1,9 @@
-"""What people decide about a proposal, from wherever they do it; and what time alone does to it.
+"""What people decide about a proposal, from wherever they do it; and what time alone does to it."""
 
-Of two writers, the other one is to stay: the no to a proposal, and the proposal that stops the other run.
-"""
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from bot.incident.approval import People, Via
+from bot.incident.approval import ApprovalPolicy, People, can_be_met, ids_mentioned
 from bot.incident.decisions import (
     ALLOWED,
     NO_GROUPS,
@@ -16,7 +13,7 @@ from bot.incident.decisions import (
     BreakGlass,
     Membership,
     NotAllowed,
-    Reject,
+    PersonsAct,
     ResolveUnknown,
     Tick,
     Veto,
@@ -28,6 +25,7 @@ from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.observation.errors import CouldNotLook, Refused
 from bot.observation.ids import IncidentId, ProposalId, UserId
+from bot.observation.sentences import counted
 from bot.ports import Clock, Directory
 from bot.service.incident_store import IncidentStore
 from bot.service.proposals.executing import as_far_as
@@ -54,55 +52,28 @@ class Approvals:
         """Take no yes from Slack where its message does not show all that is approved; a terminal does."""
         self._shows_whole = shows_whole
 
-    def approve(
-        self, incident_id: IncidentId, proposal_id: ProposalId, *, digest: str, by: UserId, via: Via = "slack"
-    ) -> ProposalView:
-        """One person's yes for what they were shown; returns the proposal after it.
+    def act(self, incident_id: IncidentId, proposal_id: ProposalId, act: PersonsAct, *, by: UserId) -> ProposalView:
+        """What one person decides about what they were shown; returns the proposal after it.
 
-        Raises Refused (with whom to ask), Superseded (and then the proposal is), CouldNotLook.
+        First the rule, then (for a yes) a look at the world, then the rule again where it is written. Raises Refused
+        (with whom to ask; of an unknown outcome also where the world tells by now), Superseded (and then the proposal
+        is), CouldNotLook.
         """
-        return self._do(incident_id, proposal_id, Approve(digest=digest, via=via), by)
+        incident, view = self._seen(incident_id, proposal_id)
+        membership = self._membership(view, act, by)
+        self._decide(incident, view, act, by, membership)
+        if isinstance(act, Approve | BreakGlass):
+            self._proposals.must_still_hold(incident_id, proposal_id)
+        if isinstance(act, ResolveUnknown):
+            self._proposals.must_be_unknown(incident_id, proposal_id, act.index)
 
-    def break_glass(
-        self,
-        incident_id: IncidentId,
-        proposal_id: ProposalId,
-        reason: str,
-        *,
-        digest: str,
-        by: UserId,
-        via: Via = "slack",
-    ) -> ProposalView:
-        """One person's yes that is enough alone; the channel mentions the owners. Raises as `approve` does."""
-        return self._do(incident_id, proposal_id, BreakGlass(digest=digest, reason=reason, via=via), by)
+        def written(now: Incident) -> list[Body]:
+            decided = self._decide(now, now.proposals[proposal_id], act, by, membership)
+            if isinstance(decided, OutcomeSettled) and not decided.happened:
+                return [decided, _ended_by_word(now.proposals[proposal_id], decided)]
+            return [decided]
 
-    def reject(
-        self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId, via: Via | None = None
-    ) -> ProposalView:
-        """An approver's no, or the proposer's withdrawal; until execution begins. Raises Refused."""
-        return self._do(incident_id, proposal_id, Reject(reason=reason, via=via), by)
-
-    def veto(
-        self, incident_id: IncidentId, proposal_id: ProposalId, reason: str, *, by: UserId, via: Via | None = None
-    ) -> ProposalView:
-        """A no by those who may stop what others approved; until execution begins. Raises Refused."""
-        return self._do(incident_id, proposal_id, Veto(reason=reason, via=via), by)
-
-    def settle_outcome(
-        self,
-        incident_id: IncidentId,
-        proposal_id: ProposalId,
-        index: int,
-        reason: str,
-        *,
-        happened: bool,
-        by: UserId,
-        via: Via = "slack",
-    ) -> ProposalView:
-        """An approver's word on a step whose outcome is not known: the execution goes on, or ends. Raises Refused, also
-        where the world tells by now."""
-        act = ResolveUnknown(index=index, happened=happened, reason=reason, via=via)
-        return self._do(incident_id, proposal_id, act, by)
+        return self._store.write(incident_id, by=by, decide=written).proposals[proposal_id]
 
     def may_begin(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
@@ -121,24 +92,6 @@ class Approvals:
             with suppress(NotAllowed):
                 decided.append(self._decide(incident, view, Tick(), WATERLINE, NO_GROUPS))
         return decided
-
-    def _do(self, incident_id: IncidentId, proposal_id: ProposalId, act: Act, by: UserId) -> ProposalView:
-        """First the rule, then (for a yes) a look at the world, then the rule again where it is written."""
-        incident, view = self._seen(incident_id, proposal_id)
-        membership = self._membership(view, act, by)
-        self._decide(incident, view, act, by, membership)
-        if isinstance(act, Approve | BreakGlass):
-            self._proposals.must_still_hold(incident_id, proposal_id)
-        if isinstance(act, ResolveUnknown):
-            self._proposals.must_be_unknown(incident_id, proposal_id, act.index)
-
-        def written(now: Incident) -> list[Body]:
-            decided = self._decide(now, now.proposals[proposal_id], act, by, membership)
-            if isinstance(decided, OutcomeSettled) and not decided.happened:
-                return [decided, _ended_by_word(now.proposals[proposal_id], decided)]
-            return [decided]
-
-        return self._store.write(incident_id, by=by, decide=written).proposals[proposal_id]
 
     def _decide(self, incident: Incident, view: ProposalView, act: Act, by: str, membership: Membership) -> Body:
         at = incident.no_earlier(self._clock.now())
@@ -159,19 +112,51 @@ class Approvals:
         """Which of the groups that matter hold this person, asked of Slack now. Nothing is asked where it is over."""
         if view.state not in ALLOWED[act.kind]:
             return NO_GROUPS
-        return membership_of(self._directory, _who(view, act), by)
+        return membership_of(self._directory.members, _who(view, act), by)
 
 
-def membership_of(directory: Directory, named: Iterable[People], by: str) -> Membership:
+Members = Callable[[Sequence[str]], frozenset[UserId]]
+"""Everyone in some user groups; raises CouldNotLook."""
+
+
+def membership_of(members: Members, named: Iterable[People], by: str) -> Membership:
     """Which of the groups that are named hold this person, asked of Slack now."""
     within, unread = set(), set()
     for group in dict.fromkeys(group for people in named for group in people.groups):
         try:
-            if by in directory.members((group,)):
+            if by in members((group,)):
                 within.add(group)
         except CouldNotLook:
             unread.add(group)
     return Membership(within=frozenset(within), unread=frozenset(unread))
+
+
+def who_is_gone(directory: Directory, policy: ApprovalPolicy, proposer: UserId | None = None) -> str:
+    """Sentences that mention them (Slack mention syntax); empty where everybody is there and enough are left, and where
+    Slack does not say: nobody is reported as gone who may be there. `proposer`: cannot approve. One call a name."""
+    named = tuple(dict.fromkeys(user for people in policy.approvers for user in people.users))
+    try:
+        gone = directory.absent(named)
+    except CouldNotLook:
+        return ""
+    members, unread = {}, []
+    for group in dict.fromkeys(group for people in policy.approvers for group in people.groups):
+        try:
+            members[group] = directory.members((group,))
+        except CouldNotLook:
+            unread.append(group)
+    is_enough = can_be_met(policy, proposer, members, gone)
+    if unread and not (gone and is_enough):
+        left = f"Could not read {ids_mentioned(unread)}, so it is not known whether enough others are left."
+    else:
+        left = "Enough others are left." if is_enough else "Too few are left: change the policy, or nobody can approve."
+    if not gone:
+        return "" if is_enough or unread else "Too few people can approve this: change the policy."
+    whom = ids_mentioned(user for user in named if user in gone)
+    verb = "is" if len(gone) == 1 else "are"
+    return (
+        f"{len(gone)} of {counted(len(named), 'named approver')} {verb} deactivated or unknown in Slack: {whom}. {left}"
+    )
 
 
 def _who(view: ProposalView, act: Act) -> tuple[People, ...]:

@@ -116,7 +116,7 @@ class ExecutionRecord:
         )
         started = turn.view.execution_started_at
 
-        def decide(now: Incident) -> list[Body]:
+        def is_new(now: Incident) -> bool:
             is_noted = False
             for entry in now.entries:
                 match entry.body:
@@ -126,9 +126,9 @@ class ExecutionRecord:
                         is_noted = True
                     case _:
                         pass
-            return [] if is_noted else [NoteAdded(text=text)]
+            return not is_noted
 
-        self._store.write(turn.incident, by=WATERLINE, decide=decide)
+        self._store.append_if(turn.incident, [NoteAdded(text=text)], is_new)
 
     def contradicts(self, turn: EffectExecution, detail: str) -> None:
         """People are told, once, that a step happened though they had settled, or were told, that it did not."""
@@ -148,15 +148,8 @@ class ExecutionRecord:
         self._store.write(turn.incident, by=WATERLINE, decide=decide)
 
     def _writes(self, turn: EffectExecution, bodies: Sequence[Body], if_so: Callable[[ProposalView], bool]) -> bool:
-        is_written = False
-
-        def decide(now: Incident) -> Sequence[Body]:
-            nonlocal is_written
-            is_written = if_so(now.proposals[turn.view.proposal.id])
-            return bodies if is_written else []
-
-        self._store.write(turn.incident, by=WATERLINE, decide=decide)
-        return is_written
+        proposal = turn.view.proposal.id
+        return self._store.append_if(turn.incident, bodies, lambda now: if_so(now.proposals[proposal]))
 
 
 def as_far_as(view: ProposalView, index: int) -> str:

@@ -6,7 +6,7 @@ Where an incident's rehearsal stands: a repair on a branch waits to be proven, p
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from ulid import ULID
@@ -139,22 +139,19 @@ class Proposals:
         diagnostician: Diagnostician,
         actions: Mapping[str, ActionModule],
         clock: Clock,
+        *,
+        collect: Callable[[IncidentId, str], object] = lambda _incident, _task: None,
+        who_is_gone: Callable[[ApprovalPolicy, UserId], str] = lambda _policy, _proposer: "",
     ) -> None:
+        """`collect`: for evidence that an action needs and nobody has asked for; it returns when the answer is in the
+        journal. `who_is_gone`: sentences about approvers who are not there any more, or nothing."""
         self._store = store
         self._observer = observer
         self._diagnostician = diagnostician
         self._actions = actions
         self._clock = clock
-        self._look: Callable[[IncidentId, str], object] = lambda _incident, _task: None
-        self._who_is_gone: Callable[[ApprovalPolicy, UserId], str] = lambda _policy, _proposer: ""
-
-    def look_before(self, look: Callable[[IncidentId, str], object]) -> None:
-        """Call `look` for evidence that an action collects by itself: it returns when the answer is in the journal."""
-        self._look = look
-
-    def ask_who_is_gone(self, ask: Callable[[ApprovalPolicy, UserId], str]) -> None:
-        """Call `ask` at each proposal: sentences about approvers who are not there any more, or nothing."""
-        self._who_is_gone = ask
+        self._collect = collect
+        self._who_is_gone = who_is_gone
 
     def undo(self, incident_id: IncidentId, proposal: ProposalId | None, reason: str, *, by: UserId) -> ProposalId:
         """Propose to undo what a proposal has done; the newest that did anything where none is named."""
@@ -178,110 +175,91 @@ class Proposals:
         proposed, the step is done with that. `keeps`: the first digits of the run that is to stay; `bounds`: within
         which a replay stays, as they were typed; `drops_others`: rows of other writers may go. Raises Refused (with
         what is missing), Superseded, CouldNotLook; what they say shows no value of a hidden column."""
-        try:
-            return self._propose(
-                incident_id,
-                action,
-                step=step,
+        with self._veiled(incident_id):
+            incident = self._store.get(incident_id)
+            must_be_free(incident)
+            try:
+                module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
+                may_say(module, keeps=keeps, bounds=bounds or {}, drops_others=drops_others)
+                incident = self._with_needed(incident, module)
+            except Refused as error:
+                not_possible(self._store, incident_id, step, error)
+                raise
+            observation = self._observer.observe(incident.opened.table, window=incident.window)
+            case = self._diagnostician.case(incident, observation)
+            evidence_is_fresh(incident, case, module)
+            mode, match = why_it_is_proposed(incident, module, reason, observation.table)
+            setup = self._observer.setup(incident.opened.table)
+            past = past_of(incident, undoes, self._observer.jobs) if undoes else None
+            rehearsed = past_of_rehearsal(incident)
+            follows = actions_behind(rehearsed if module.action.name == PUBLISH else past)
+            policy = setup.policy_for(
+                module.action.name,
+                incident.severity,
+                is_destructive=module.action.is_destructive,
+                proposer=by,
+                follows=follows,
+            )
+            plan = Plan(
+                incident=incident_id,
+                proposal=ProposalId(str(ULID())),
+                case=case,
+                mode=mode,
+                match=match,
+                evidence=tuple(item.id for item in case.evidence),
+                policy=policy,
                 by=by,
-                reason=reason,
-                undoes=undoes,
+                at=self._clock.now(),
+                undoes=past,
+                rehearsed=rehearsed,
+                stood_still=left_by_stop(incident, setup.job),
+                branches=branches_begun(incident),
+                survey=partial(survey_of_files, self._observer, setup),
+                keeps_branch=setup.keep_repair_branch,
+                planned=incident.plan,
                 keeps=keeps,
+                replay=setup.replay,
                 bounds=bounds or {},
                 drops_others=drops_others,
+                source=partial(survey_of_source, self._observer, setup, observation.table),
+                expired=self._observer.catalog.expired,
+                declaration=partial(declaration_of, self._observer),
+                siblings=partial(siblings_of, self._observer, setup, observation),
             )
+            try:
+                proposal = told_what_comes_first(completed(module.propose(plan), plan), incident, match, self._actions)
+                proposal = proposal.model_copy(update={"follows": follows})
+                proposal = beside_the_authoritative(proposal, self._store.all(), observation.table, plan.at)
+                must_be_destructive(proposal, module.action)
+                must_end_no_repair(proposal, incident_id, self._store.every())
+            except Refused as error:
+                not_possible(self._store, incident_id, step, error)
+                raise
+            self._check(proposal, incident)
+            gone = self._who_is_gone(policy, by)
+
+            def made(now: Incident) -> list[Body]:
+                must_be_free(now)
+                return [ProposalMade(step=step, proposal=proposal, gone=gone)]
+
+            self._store.write(incident_id, by=by, decide=made)
+            return proposal.id
+
+    @contextmanager
+    def _veiled(self, incident_id: IncidentId) -> Iterator[None]:
+        """What is raised within shows no value of a hidden column."""
+        try:
+            yield
         except WaterlineError as error:
             setup = self._observer.tables.get(self._store.get(incident_id).opened.table)
             if setup is not None:
                 error.veil(setup.contract.veiled)
             raise
 
-    def _propose(
-        self,
-        incident_id: IncidentId,
-        action: str,
-        *,
-        step: StepId | None,
-        by: UserId,
-        reason: str,
-        undoes: ProposalId | None,
-        keeps: str,
-        bounds: Mapping[str, str],
-        drops_others: bool,
-    ) -> ProposalId:
-        incident = self._store.get(incident_id)
-        must_be_free(incident)
-        try:
-            module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
-            may_say(module, keeps=keeps, bounds=bounds, drops_others=drops_others)
-            incident = self._looked(incident, module)
-        except Refused as error:
-            not_possible(self._store, incident_id, step, error)
-            raise
-        observation = self._observer.observe(incident.opened.table, window=incident.window)
-        case = self._diagnostician.case(incident, observation)
-        evidence_is_fresh(incident, case, module)
-        mode, match = why_it_is_proposed(incident, module, reason, observation.table)
-        setup = self._observer.setup(incident.opened.table)
-        past = past_of(incident, undoes, self._observer.jobs) if undoes else None
-        rehearsed = past_of_rehearsal(incident)
-        follows = actions_behind(rehearsed if module.action.name == PUBLISH else past)
-        policy = setup.policy_for(
-            module.action.name,
-            incident.severity,
-            is_destructive=module.action.is_destructive,
-            proposer=by,
-            follows=follows,
-        )
-        plan = Plan(
-            incident=incident_id,
-            proposal=ProposalId(str(ULID())),
-            case=case,
-            mode=mode,
-            match=match,
-            evidence=tuple(item.id for item in case.evidence),
-            policy=policy,
-            by=by,
-            at=self._clock.now(),
-            undoes=past,
-            rehearsed=rehearsed,
-            stood_still=left_by_stop(incident, setup.job),
-            branches=branches_begun(incident),
-            survey=partial(survey_of_files, self._observer, setup),
-            keeps_branch=setup.keep_repair_branch,
-            planned=incident.plan,
-            keeps=keeps,
-            replay=setup.replay,
-            bounds=bounds,
-            drops_others=drops_others,
-            source=partial(survey_of_source, self._observer, setup, observation.table),
-            expired=self._observer.catalog.expired,
-            declaration=partial(declaration_of, self._observer),
-            siblings=partial(siblings_of, self._observer, setup, observation),
-        )
-        try:
-            proposal = told_what_comes_first(completed(module.propose(plan), plan), incident, match, self._actions)
-            proposal = proposal.model_copy(update={"follows": follows})
-            proposal = beside_the_authoritative(proposal, self._store.all(), observation.table, plan.at)
-            must_be_destructive(proposal, module.action)
-            must_end_no_repair(proposal, incident_id, self._store.every())
-        except Refused as error:
-            not_possible(self._store, incident_id, step, error)
-            raise
-        self._check(proposal, incident)
-        gone = self._who_is_gone(policy, by)
-
-        def made(now: Incident) -> list[Body]:
-            must_be_free(now)
-            return [ProposalMade(step=step, proposal=proposal, gone=gone)]
-
-        self._store.write(incident_id, by=by, decide=made)
-        return proposal.id
-
-    def _looked(self, incident: Incident, module: ActionModule) -> Incident:
-        """The incident with the evidence that the action collects by itself. Raises Refused where it gave no answer."""
-        for task in to_look_at(incident, module.action.looks, self._observer, self._diagnostician):
-            self._look(incident.id, task)
+    def _with_needed(self, incident: Incident, module: ActionModule) -> Incident:
+        """The incident with the evidence that the action needs. Raises Refused where it gave no answer."""
+        for task in to_look_at(incident, module.action.needs, self._observer, self._diagnostician):
+            self._collect(incident.id, task)
         return self._store.get(incident.id)
 
     def supersede_if_moved(self, incident_id: IncidentId) -> None:
@@ -329,13 +307,14 @@ class Proposals:
 def to_look_at(
     incident: Incident, tasks: Sequence[str], observer: Observer, diagnostician: Diagnostician
 ) -> Iterator[str]:
-    """Those of `tasks` that have no answer, and extra copies where the job may have brought further ones since: that
-    costs one more look at the world. Raises CouldNotLook."""
+    """Those of `tasks` that have no answer and do not run, and extra copies where the job may have brought further ones
+    since: that costs one more look at the world. Raises CouldNotLook."""
+    running = {run.task for run in incident.runs.values() if run.is_running and run.branch is None}
     for task in tasks:
         run = incident.latest.get(task)
         known = run.evidence if run is not None else None
         if known is None:
-            yield task
+            yield from [task] if task not in running else []
         elif isinstance(known.finding, ExtraCopiesFinding):
             world = observer.observe(incident.opened.table, window=incident.window)
             if may_have_come_since(diagnostician.case(incident, world), known.head):

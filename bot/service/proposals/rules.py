@@ -45,11 +45,13 @@ def match_for(incident: Incident, action: str) -> tuple[Mode, Matches]:
 
 
 def evidence_is_fresh(incident: Incident, case: Case, module: ActionModule) -> None:
-    """Raises Refused when evidence that the action needs is missing or stale, with the reason."""
+    """Raises Refused when evidence that the action needs is still running or stale, with the reason."""
     for task in module.action.needs:
         run = incident.latest.get(task)
         if run is None or run.evidence is None:
-            raise Refused(f"{module.action.title} needs the evidence “{task}”.", "It has no answer yet.", "Run it.")
+            raise Refused(
+                f"{module.action.title} needs the evidence “{task}”.", "It has no answer yet.", "Wait for it."
+            )
         reason = stale_reason(run.evidence, case)
         if reason is not None:
             raise Refused(f"The evidence “{task}” is stale.", reason, "Run it again, then propose.")

@@ -72,7 +72,7 @@ def proofs_on_main(
 ) -> dict[str, str]:
     """Evidence task -> what it proves. `repair`: the action whose branch is published, which is asked of main what its
     branch was asked. Where the table is to be trusted, also whether rows are missing, if the contract says how to tell;
-    and whatever accuses main."""
+    and whatever accuses main. Of a branch nothing: it publishes none, and moves no mark."""
     found = dict(repair.proofs) if repair is not None else {}
     if moves == "trusted":
         asked = {*accusations(incident), *(("missing_positions",) if contract.position is not None else ())}
@@ -329,15 +329,19 @@ class Verifier:
         proofs: list[Evidence] = []
         action = self._actions[view.proposal.action].action
         branch = view.proposal.rehearses_on
-        moves = self._moves_waterline(incident, view)
-        own = dict(action.proofs)  # these come first, and under their own names
-        made, repair = _published_by(view, incident), self._repair(incident, view)
+        made = _published_by(view, incident)
         published = made.proposal if made is not None else None
+        module = self._actions.get(published.action) if published is not None else None
+        repair = module.action if module is not None else None
+        moves = self._moves_waterline(view, published)
+        contract = self._observer.setup(incident.opened.table).contract
+        of_main = proofs_on_main(incident, moves, repair, contract)
+        own = dict(action.proofs)  # these come first, and under their own names
         beside = repair.no_more_than_before if repair is not None else ()
         declared = {**own, **(dict(repair.proofs) if repair is not None else {})}
         open_beside: list[Check] = []
         held_against: list[Evidence] = []  # of main: what is proven is the branch
-        for task, name in (own | self._proofs_on_main(incident, view, moves) | own).items():
+        for task, name in (own | of_main | own).items():
             check, evidence = self._proof(incident_id, task, name, branch)
             proofs += [evidence] if evidence else []
             if branch is not None and task in action.no_more_than_before and check.passed is False and evidence:
@@ -377,29 +381,16 @@ class Verifier:
         after = self._store.write(incident_id, by=WATERLINE, decide=lambda now: self._once(now, verified))
         return after.proposals[proposal_id].verified
 
-    def _moves_waterline(self, incident: Incident, view: ProposalView) -> MovesWaterline:
-        """What its proof says of the table. Of a rehearsal, nothing; of a repair that is published, what the action
+    def _moves_waterline(self, view: ProposalView, published: Proposal | None) -> MovesWaterline:
+        """What its proof says of the table. Of a rehearsal, nothing; of a repair that is `published`, what the action
         that made it says: one which proves no more than its bounds does not make the table trusted; nor does one
         that left rows of others out."""
         if view.proposal.rehearses_on is not None:
             return "no"
         if view.proposal.preview.others:
             return "under-review"
-        action = self._actions.get((_published_by(view, incident) or view).proposal.action)
+        action = self._actions.get((published or view.proposal).action)
         return action.action.moves_waterline if action is not None else "no"
-
-    def _proofs_on_main(self, incident: Incident, view: ProposalView, moves: MovesWaterline) -> dict[str, str]:
-        """Nothing of a branch: nobody reads it."""
-        if view.proposal.rehearses_on is not None:
-            return {}
-        contract = self._observer.setup(incident.opened.table).contract
-        return proofs_on_main(incident, moves, self._repair(incident, view), contract)
-
-    def _repair(self, incident: Incident, view: ProposalView) -> Action | None:
-        """The action whose branch it publishes; None where it publishes none."""
-        made = _published_by(view, incident)
-        module = self._actions.get(made.proposal.action) if made is not None else None
-        return module.action if module is not None else None
 
     def _once(self, incident: Incident, verified: Verified) -> list[Body]:
         known = incident.proposals[verified.proposal].verified
@@ -436,11 +427,11 @@ class Verifier:
             f"possible, at {clock_time(until)} at the latest."
         )
 
-        def decide(now: Incident) -> list[Body]:
+        def is_new(now: Incident) -> bool:
             notes = (entry.body.text for entry in now.entries if isinstance(entry.body, NoteAdded))
-            return [] if any(note.startswith(began) for note in notes) else [NoteAdded(text=text)]
+            return not any(note.startswith(began) for note in notes)
 
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+        self._store.append_if(incident_id, [NoteAdded(text=text)], is_new)
 
     def _proof(
         self, incident_id: IncidentId, task: str, name: str, branch: str | None

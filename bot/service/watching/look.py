@@ -10,7 +10,7 @@ from bot.history.suspicion import propose_window
 from bot.incident.recovery_deadline import deadline_of
 from bot.incident.setup import TableSetup
 from bot.incident.watch import Sign
-from bot.observation.errors import CouldNotLook, UnknownTable, WaterlineError
+from bot.observation.errors import CouldNotLook, UnknownTable
 from bot.observation.evidence import Observation
 from bot.observation.findings import RecoveryDeadline
 from bot.observation.flink import JobRun, StoredCheckpoint
@@ -40,24 +40,6 @@ def hidden_aside(setup: TableSetup, seen: Observation) -> dict[str, NotSeen]:
     if setup.job is not None:
         asked |= {_POINTS: seen.checkpoints, _MANIFESTS: seen.flink_manifests}
     return {source: told for source, told in asked.items() if isinstance(told, NotSeen)}
-
-
-def blind_to(
-    unseen: dict[str, datetime], source: str, missing: NotSeen | None, now: datetime, grace_period: timedelta
-) -> tuple[Sign, ...]:
-    """Keep in `unseen` since when this source is missing (None: it is not); the sign of it, once that is long."""
-    if missing is None:
-        unseen.pop(source, None)
-        return ()
-    since = unseen.setdefault(source, now)
-    if now - since < grace_period:
-        return ()
-    told = missing if source == FLINK else missing.model_copy(update={"source": source})
-    return (blind(told, since),)
-
-
-def why_not(source: str, error: WaterlineError) -> NotSeen:
-    return NotSeen(source=source, reason=f"{error.happened} {error.found}".strip(), remedy=error.remedy)
 
 
 _SHARE = 20
@@ -137,7 +119,9 @@ class Eye:
         try:
             state = self._state(table, seen)
         except (CouldNotLook, UnknownTable) as error:
-            return Look(signs=self._blind_to(seen, CATALOG, why_not(CATALOG, error)), unseen=frozenset(seen.unseen))
+            reason = f"{error.happened} {error.found}".strip()
+            missing = NotSeen(source=CATALOG, reason=reason, remedy=error.remedy)
+            return Look(signs=self._blind_to(seen, CATALOG, missing), unseen=frozenset(seen.unseen))
         self._blind_to(seen, CATALOG, None)
         if state is None or state.head is None:
             return None
@@ -145,8 +129,8 @@ class Eye:
         jobs, began = self._observer.runs(setup), self._clock.now()
         case = _quick(setup, state, jobs)
         found = signs_in(case, diagnose(case, self._modes), grace_period=self._terms.grace_period)
-        is_missing = isinstance(jobs, NotSeen) and setup.job is not None
-        missing = self._blind_to(seen, FLINK, jobs if isinstance(jobs, NotSeen) and is_missing else None)
+        no_flink = jobs if isinstance(jobs, NotSeen) and setup.job is not None else None
+        without_flink = self._blind_to(seen, FLINK, no_flink)
         told = suspicion(case)
         seen.judge_again_at = began + _SHARE * (self._clock.now() - began)
         is_due = seen.closer_at is None or self._clock.now() >= seen.closer_at or self._may_be_stale(case, seen)
@@ -160,7 +144,7 @@ class Eye:
             beside |= {sign.code for sign in more}
             more = ()
         return Look(
-            signs=(*seen.closer, *more, *missing),
+            signs=(*seen.closer, *more, *without_flink),
             beside=beside,
             unseen=frozenset(seen.unseen),
         )
@@ -216,7 +200,16 @@ class Eye:
         seen.closer_at = now + (self._terms.again if is_new else max(wait, _SHARE * (now - began)))
 
     def _blind_to(self, seen: TableSeen, source: str, missing: NotSeen | None) -> tuple[Sign, ...]:
-        return blind_to(seen.unseen, source, missing, self._clock.now(), self._terms.grace_period)
+        """Keep since when this source is missing (None: it is not); the sign of it, once that is long."""
+        if missing is None:
+            seen.unseen.pop(source, None)
+            return ()
+        now = self._clock.now()
+        since = seen.unseen.setdefault(source, now)
+        if now - since < self._terms.grace_period:
+            return ()
+        told = missing if source == FLINK else missing.model_copy(update={"source": source})
+        return (blind(told, since),)
 
 
 def _quick(setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen) -> Case:

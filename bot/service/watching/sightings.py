@@ -1,6 +1,5 @@
 """What the watch and the alerts have seen: kept once, told once, muted, and known to be over."""
 
-import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -70,9 +69,6 @@ class Sightings:
         self._store = store
         self._clock = clock
         self._channels = channels
-        self._lock = threading.Lock()
-        self._posted: set[str] = set()
-        """Sightings that this process knows to be in the outbox."""
 
     @property
     def tables(self) -> tuple[TableName, ...]:
@@ -211,14 +207,7 @@ class Sightings:
 
     def is_told(self, sighting: str) -> bool:
         """Whether its message is in the outbox; else its table is muted."""
-        with self._lock:
-            if sighting in self._posted:
-                return True
-        found = self._outbox.find(post_key(sighting)) is not None
-        if found:
-            with self._lock:
-                self._posted.add(sighting)
-        return found
+        return self._outbox.find(post_key(sighting)) is not None
 
     def _incident_of(self, sighted: Sighted) -> Incident | None:
         return taken_over_by(sighted, self._store.all())
