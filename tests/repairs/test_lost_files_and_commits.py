@@ -1,7 +1,5 @@
 """Files that are gone from storage, and commits that were taken off main."""
 
-import os
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -175,13 +173,6 @@ def test_main_goes_forward_to_lost_commits_where_nothing_came_on_top(scene: Repa
     assert proof.passed, proof.checks
     assert leaf in scene.table.chain_ids
     assert positions(scene, "main") == list(range(60))
-
-
-def _stray(path: Path, age: timedelta) -> Path:
-    path.write_bytes(b"PAR1")
-    then = (datetime.now(UTC) - age).timestamp()
-    os.utime(path, (then, then))
-    return path
 
 
 def test_older_files_are_repaired_with_the_windows(scene: RepairScene, positions: Positions) -> None:

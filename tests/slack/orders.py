@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pyiceberg.table import StaticTable, Table
-from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
 
 from bot.observation.ids import SnapshotId
 from tests.little_flink import open_catalog
@@ -86,18 +85,6 @@ class Orders:
         places = {position: place for place, position in enumerate(found["source_position"].to_pylist())}
         self.table.overwrite(found.take(sorted(places.values())), snapshot_properties={"engine-name": "spark"})
         return self.head
-
-    def somebody_rolls_back(self) -> None:
-        """Main goes back by one commit, without a new one."""
-        table = self.table
-        now = table.current_snapshot()
-        assert now is not None
-        assert now.parent_snapshot_id is not None
-        self._catalog.commit_table(
-            table,
-            (AssertRefSnapshotId(ref="main", snapshot_id=now.snapshot_id),),
-            (SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=now.parent_snapshot_id),),
-        )
 
     def loses_its_metadata(self) -> None:
         """The storage is gone: what the catalog points to cannot be read."""

@@ -1,8 +1,7 @@
 """What does not arrive is tried again by rule; channels that nothing reaches; webhooks kept quiet."""
 
 import time
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,13 +14,9 @@ from bot.bootstrap import setups_of
 from bot.bootstrap.content import CONTENT
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.delivery import MOST_TRIES
-from bot.incident.entries import Body, DeliveryTried, NoticesHeld, NoticesPreviewed, ReadersNoted
-from bot.incident.journal import Entry
+from bot.incident.entries import DeliveryTried, NoticesHeld, NoticesPreviewed, ReadersNoted
 from bot.incident.notice import Notice
-from bot.observation.errors import CouldNotKeep
-from bot.observation.ids import IncidentId
 from bot.observation.readers import Address, Consumer, Untold
-from bot.ports import Journal
 from bot.service.record import Records
 from bot.service.timeline import sentence
 from bot.settings import Settings
@@ -31,25 +26,6 @@ from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene
 from tests.telling.killed_dispatcher import deliver_due
 from tests.telling.receivers import dripping, mail_server
-
-
-class Leaving:
-    """A record that is away from its N-th append on."""
-
-    def __init__(self, journal: Journal, at: int) -> None:
-        self._journal = journal
-        self._left = at - 1
-
-    def append(
-        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
-    ) -> tuple[Entry, ...]:
-        if self._left == 0:
-            raise CouldNotKeep("The record is away.", "", "Try again.")
-        self._left -= 1
-        return self._journal.append(incident, after_seq, bodies, by=by, at=at)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._journal, name)
 
 
 def test_what_does_not_arrive_is_tried_again_later_under_the_same_id(scene: Scene) -> None:

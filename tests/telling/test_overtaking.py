@@ -49,12 +49,6 @@ def queues(story: Story, kind: str, stage: str = "proposed", revision: int = 1) 
     story.says(NoticeQueued(notice=notice))
 
 
-def is_ended(story: Story) -> bool:
-    """Whether the first one that was queued ends by the last one."""
-    views = list(story.incident.notices.values())
-    return overtakes(views[-1], views[0])
-
-
 @pytest.mark.parametrize("older", KINDS)
 def test_each_ends_by_what_says_it_anew_and_by_nothing_else(story: Story, older: str) -> None:
     """Every kind after this one."""
