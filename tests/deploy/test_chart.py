@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from bot.settings import Settings
 from tests.adapters.kubernetes import ADMIN, Kubernetes, kubernetes
 from tests.deploy.charts import CHART, definitions, helm_program
 from tests.deploy.image import PROJECT
+from tests.docs.blocks import blocks, commands
 
 by_helm = pytest.mark.slow
 pytestmark = pytest.mark.timeout(1800)
@@ -251,13 +253,7 @@ def applied(cluster: Kubernetes, told: dict[str, Any]) -> Any:
 @by_helm
 def test_it_is_installed_upgraded_and_rolled_back(tmp_path: Path, cluster: Kubernetes) -> None:
     """By Helm itself; the old version never runs beside the new one, and the claim of the record stays at the end."""
-    login = {"clusters": [{"name": "it", "cluster": {
-        "server": cluster.address, "certificate-authority": str(cluster.authority)}}],
-        "users": [{"name": "it", "user": {"token": ADMIN}}],
-        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-        "apiVersion": "v1", "kind": "Config", "current-context": "it"}  # fmt: skip
-    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(login))
-    within = ("--namespace", NAMESPACE, "--kubeconfig", str(tmp_path / "kubeconfig"))
+    within = ("--namespace", NAMESPACE, *logged_in(tmp_path, cluster))
     deployment = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{RELEASE}"
 
     def ran(*arguments: str, values: dict[str, Any] | None = None) -> tuple[str, int]:
@@ -282,3 +278,40 @@ def test_it_is_installed_upgraded_and_rolled_back(tmp_path: Path, cluster: Kuber
     assert removed.returncode == 0, removed.stderr
     assert cluster.admin.get(deployment).status_code == 404
     assert cluster.admin.get(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims/{RELEASE}").is_success
+
+
+def logged_in(folder: Path, cluster: Kubernetes) -> tuple[str, str]:
+    """Helm's option for this cluster."""
+    login = {"clusters": [{"name": "it", "cluster": {
+        "server": cluster.address, "certificate-authority": str(cluster.authority)}}],
+        "users": [{"name": "it", "user": {"token": ADMIN}}],
+        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+        "apiVersion": "v1", "kind": "Config", "current-context": "it"}  # fmt: skip
+    (folder / "kubeconfig").write_text(yaml.safe_dump(login))
+    return "--kubeconfig", str(folder / "kubeconfig")
+
+
+@by_helm
+def test_the_lines_of_the_pages_install_it_upgrade_it_and_go_back(
+    tmp_path: Path, cluster: Kubernetes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they stand there, with the values of the page. `helm test` needs a node, so only its options are read."""
+    typed = [line for block in blocks("console") for line in commands(block) if line.startswith("helm ")]
+    typed.sort(key=lambda line: not line.startswith("helm install"))
+    (values,) = [block.text for block in blocks("yaml", under="deploy/README.md") if "config:" in block.text]
+    (tmp_path / "values.yaml").write_text(values)
+    (tmp_path / "deploy").symlink_to(PROJECT / "deploy")
+    cluster.asked("POST", "/api/v1/namespaces", {"metadata": {"name": "waterline"}})
+    monkeypatch.chdir(tmp_path)
+
+    told = {}
+    for line in typed:
+        more = ("--help",) if line.startswith("helm test") else logged_in(tmp_path, cluster)
+        told[line] = helm(tmp_path, *shlex.split(line)[1:], *more)
+
+    spec = cluster.asked("GET", "/apis/apps/v1/namespaces/waterline/deployments/waterline")["spec"]
+    assert {"install", "upgrade", "test", "history", "rollback"} == {line.split()[1] for line in typed}
+    assert {line: each.stderr for line, each in told.items() if each.returncode} == {}
+    assert "STATUS" in told["helm history waterline --namespace waterline"].stdout
+    assert spec["replicas"] == 2
+    assert spec["template"]["spec"]["containers"][0]["image"] == "registry.example.com/waterline:0.1.0"

@@ -1,13 +1,17 @@
 """Every example of the pages does what the page says: configurations load, commands run, messages exist."""
 
+import ast
+import configparser
 import json
 import os
 import re
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,7 @@ from bot.cli import app
 from bot.cli.on_demand import LATE
 from bot.history.prediction import RestoreCheck
 from bot.settings import Settings
+from bot.settings.secrets import Secrets
 from bot.slack.commands import VERBS
 from bot.web.alerts import SHAPES
 from bot.web.trust_api import openapi_json
@@ -54,7 +59,14 @@ ELSEWHERE = {
     "commits": "test_what_reads_rows_runs_on_spark",
 }
 """Commands that end only when somebody stops them, or need more than a table: where they are run."""
+HELM = {"install", "upgrade", "rollback", "history", "test"}
+"""Commands of Helm on the pages."""
+IMAGE = "registry.example.com/waterline:0.1.0"
+RESTORE = "docs/how-to/back-up.md"
 OF_OTHERS = {
+    "mv home/journal.db journal.old",
+    "systemctl stop waterline",
+    "systemctl start waterline",
     "pip install .",
     "make install",
     "python3 -m venv .venv",
@@ -83,7 +95,10 @@ def test_an_example_of_yaml_is_understood(block: Block, tmp_path: Path) -> None:
     example = YAML(typ="safe").load(block.text)
     example = example.get("config", example)  # of the chart's values
 
-    if "receivers" in example:
+    if "on" in example:
+        (job,) = example["jobs"].values()
+        _is_understood(next(step["run"] for step in job["steps"] if "run" in step), tmp_path)
+    elif "receivers" in example:
         (url,) = [each["url"] for receiver in example["receivers"] for each in receiver["webhook_configs"]]
         assert url.removeprefix("https://waterline.acme.example") in json.loads(openapi_json(SHAPES))["paths"]
     elif "spec" in example:
@@ -94,6 +109,51 @@ def test_an_example_of_yaml_is_understood(block: Block, tmp_path: Path) -> None:
         with file.open("w", encoding="utf-8") as output:
             YAML().dump(_configured(example), output)
         Settings.load(file)
+
+
+def test_the_first_line_for_editors_names_the_schema_that_the_page_has_people_write() -> None:
+    """Beside the configuration."""
+    page = "docs/how-to/check-the-configuration.md"
+    (named,) = re.findall(r"\$schema=(\S+)", "".join(block.text for block in blocks("yaml", under=page)))
+
+    lines = [line for block in blocks("console", under=page) for line in commands(block)]
+
+    assert f"waterline check-config --schema > {named}" in lines
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.place)
+def test_an_example_of_python_is_understood(block: Block) -> None:
+    """A function of the reader's own, with the session and the bounds that Waterline hands in."""
+    (function,) = ast.parse(block.text).body
+
+    assert isinstance(function, ast.FunctionDef)
+    assert [each.arg for each in function.args.args] == ["spark", "bounds"]
+    compile(block.text, block.place, "exec")
+
+
+@pytest.mark.parametrize("block", blocks("ini"), ids=lambda block: block.place)
+def test_a_unit_of_systemd_starts_a_command_that_there_is(block: Block) -> None:
+    """Where the page has people install it."""
+    unit = configparser.ConfigParser()
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read_string(block.text)
+
+    start = _waterline(unit["Service"]["ExecStart"])
+
+    assert start is not None
+    _has_options(start)
+    assert f"python3 -m venv {Path(unit['Service']['ExecStart'].split()[0]).parents[1]}" in {
+        line for _place, line in _asked()
+    }
+
+
+@pytest.mark.parametrize("block", blocks("properties"), ids=lambda block: block.place)
+def test_properties_of_spark_have_a_name_and_a_value(block: Block) -> None:
+    """One a line, as spark-defaults.conf has them."""
+    for line in block.text.splitlines():
+        name, value = line.split(None, 1)
+        assert name.startswith("spark.")
+        assert value == value.strip()
 
 
 @pytest.mark.parametrize("block", blocks("json"), ids=lambda block: block.place)
@@ -115,8 +175,12 @@ def _asked() -> Iterator[tuple[str, str]]:
 
 
 def _waterline(line: str) -> list[str] | None:
-    """Its arguments; None for a command of others."""
-    words = shlex.split(line)
+    """Its arguments, also of one that runs in a container; None for a command of others."""
+    words = shlex.split(line.partition(" > ")[0])
+    if words[0] == "kubectl" and "--" in words:
+        words = words[words.index("--") + 1 :]
+    elif words[:2] == ["podman", "compose"] and "exec" in words:
+        words = words[words.index("exec") + 2 :]
     return words[1:] if Path(words[0]).name == "waterline" else None
 
 
@@ -126,17 +190,64 @@ def test_a_command_is_one_that_there_is(line: str, place: str) -> None:
     arguments = _waterline(line)
 
     if arguments is not None:
-        told = CliRunner().invoke(app, [*arguments, "--help"])
-        shown = CliRunner().invoke(app, [arguments[0], "--help"]).stdout
-        assert told.exit_code == 0
-        assert [each for each in arguments if each.startswith("--") and each.partition("=")[0] not in shown
-                and each.partition("=")[0] not in told.stdout] == []  # fmt: skip
+        _has_options(arguments)
     elif line.startswith("make "):
         assert f"\n{line.split()[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
     elif line.startswith("echo "):
         assert subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout.strip()
     else:
-        assert line in OF_OTHERS or place.startswith("deploy/")
+        assert line in OF_OTHERS or _is_of_an_operator(line)
+
+
+def _has_options(arguments: list[str]) -> None:
+    told = CliRunner().invoke(app, [*arguments, "--help"])
+    shown = CliRunner().invoke(app, [arguments[0], "--help"]).stdout
+    assert told.exit_code == 0
+    assert [each for each in arguments if each.startswith("--") and each.partition("=")[0] not in shown
+            and each.partition("=")[0] not in told.stdout] == []  # fmt: skip
+
+
+def _is_of_an_operator(line: str) -> bool:
+    """Whether what a command of others names is there: files, targets of the image, secrets, the chart's deployment.
+    Helm's own are run by tests/deploy/test_chart.py."""
+    words = shlex.split(line.partition(" > ")[0])
+    files = [value for option, value in pairwise(words) if option in ("--file", "-r")]
+    targets = [value for option, value in pairwise(words) if option == "--target"]
+    secrets = re.findall(r"(?:--from-literal=| )([A-Z_]+)=", line)
+    known = {name.upper() for kind in Secrets.__subclasses__() for name in kind.model_fields} | {"PGPASSWORD"}
+    containerfile = (ROOT / "deploy/Containerfile").read_text(encoding="utf-8")
+    assert all((ROOT / file).is_file() for file in files)
+    assert all(f" AS {target}\n" in containerfile for target in targets)
+    assert set(secrets) <= known
+    match words:
+        case ["helm", command, *_]:
+            return command in HELM
+        case ["kubectl", "exec", "--namespace", "waterline", "deploy/waterline", "--", ("cat" | "rm"), copy]:
+            return f"--to {copy} " in "".join(block.text for block in blocks("console"))
+        case ["kubectl", "create", ("namespace" | "secret"), *_]:
+            return True
+        case ["buildah", ("build" | "push"), *_] | ["export", *_]:
+            return True
+        case ["podman", "compose", "--file", "deploy/compose.yaml", ("up" | "down"), *_]:
+            return True
+        case ["cp", file, _]:
+            return (ROOT / file).is_file()
+        case [*_, "-m", "venv", _] | [*_, "install", "--no-deps", "--no-build-isolation", "."]:
+            return True
+        case [pip, "install", "--require-hashes", "-r", _]:
+            return pip.endswith("/pip")
+    return False
+
+
+def _is_understood(line: str, folder: Path) -> None:
+    """A line that runs the image: with its mount in the place of that folder, it ends with code 0."""
+    words = shlex.split(line)
+    mounted = words[words.index("--volume") + 1].split(":")[1]
+    _write(folder, {"type": "rest", "uri": "http://iceberg-catalog:8181"}, "sqlite:///record.db")
+
+    told = CliRunner().invoke(app, [each.replace(mounted, str(folder)) for each in words[words.index(IMAGE) + 1 :]])
+
+    assert told.exit_code == 0, told.output
 
 
 def test_what_people_type_in_slack_is_a_subcommand() -> None:
@@ -177,7 +288,8 @@ def _write(folder: Path, catalog: Mapping[str, str], journal: str, **more: Any) 
 
 
 def _runs_here() -> list[str]:
-    lines = dict.fromkeys(line for _place, line in _asked() if _waterline(line) is not None)
+    typed = (line for place, line in _asked() if Path(line.split()[0]).name == "waterline" and RESTORE not in place)
+    lines = dict.fromkeys(typed)
     return [line for line in lines if _waterline(line)[0] not in {*ELSEWHERE, "restore-check"}]  # type: ignore[index]
 
 
@@ -187,6 +299,34 @@ def test_a_command_of_a_page_runs_to_its_end(deployment: Path, line: str) -> Non
     told = CliRunner().invoke(app, _waterline(line))
 
     assert told.exit_code == 0, f"{told.output}{told.exception}"
+
+
+@pytest.mark.full
+def test_the_page_about_backups_gives_the_record_back(tmp_path: Path, shell: Mapping[str, str]) -> None:
+    """Its lines for one host, in their order: the copy is put in the place of the record, and verified."""
+    scene = Scene(tmp_path)
+    scene.opens().diagnoses().proposes().verifies().closes()
+    record = tmp_path / "home/journal.db"
+    record.parent.mkdir()
+    scene.close()
+    shutil.move(scene.folder / "journal.db", record)
+    _write(tmp_path, scene.catalog_properties, f"sqlite:///{record}")
+    typed = [line for block in blocks("console", under=RESTORE) for line in commands(block)]
+    here = [line for line in typed if not line.startswith("kubectl ")]
+
+    done = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(here)],
+        cwd=tmp_path,
+        env=dict(shell),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert [line.split()[0] for line in here] == ["waterline", "mv", "waterline", "waterline"]
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Restored from record.copy." in done.stdout
+    assert record.is_file()
 
 
 def test_each_command_that_runs_elsewhere_is_one() -> None:
