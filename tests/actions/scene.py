@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -202,9 +203,27 @@ class Scene:
     def carries_out(self, proposal: Proposal, plan: Plan) -> ProposalView:
         """From approval to the end of the execution."""
         done = self.approved(proposal, plan)
-        self.executions.begin(self.incident, done.id, by=ANA)
-        self.executions.carry_on(self.incident, done.id)
+        self.executes(done.id)
         return self.view(done.id)
+
+    def executes(self, proposal: ProposalId) -> None:
+        """What is approved, to its end."""
+        self.executions.begin(self.incident, proposal, by=ANA)
+        self.executions.carry_on(self.incident, proposal)
+
+    def restored_from_older(self) -> Plan:
+        """Run b goes on from a's savepoint 3, and commits rows that a had committed; how to go back is known."""
+        older = self.flink.savepoint(job("a"))
+        self.flink.checkpoints(job("a"), 1)
+        self.flink.stop(JOB, job("a"))
+        self.flink.submit(job("b"), at_checkpoint=3, restored=older)
+        self.flink.checkpoints(job("b"), 2)
+        return self.plan(last_good=self.snapshot("a", 4), wrong_run=job("b"))
+
+    def does(self, action: ModuleType, **about: Any) -> ProposalView:
+        """Proposed by this action, approved, and carried out. `about`: see `plan`."""
+        plan = self.plan(**about)
+        return self.carries_out(action.propose(plan), plan)
 
     def view(self, proposal: ProposalId) -> ProposalView:
         """As the journal tells."""

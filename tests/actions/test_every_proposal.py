@@ -132,8 +132,7 @@ def test_what_somebody_commits_after_the_approval_stays_on_main(tmp_path: Path, 
         head = scene.table.head
 
         with suppress(Superseded):
-            scene.executions.begin(scene.incident, proposal.id, by=ANA)
-            scene.executions.carry_on(scene.incident, proposal.id)
+            scene.executes(proposal.id)
 
         assert head in scene.table.chain_ids, "main was moved past a commit that nobody has seen"
     finally:

@@ -38,9 +38,8 @@ def forked(scene: Scene) -> None:
 def test_the_fork_is_stopped_and_the_other_run_goes_on(scene: Scene) -> None:
     """Containment first: one stop, no row leaves, the run that came first is not touched."""
     forked(scene)
-    plan = scene.plan(wrong_run=job("b"))
 
-    view = scene.carries_out(resolve_fork.propose(plan), plan)
+    view = scene.does(resolve_fork, wrong_run=job("b"))
 
     assert view.state is ProposalState.APPLIED
     assert scene.alive == [job("a")]
@@ -52,11 +51,9 @@ def test_a_fork_that_stands_still_has_its_rows_taken_back_with_the_other_run(sce
     """The rewind that the diagnosis then asks for goes back to before its first commit; each position is there once."""
     good = scene.snapshot("a", 3)
     forked(scene)
-    first = scene.plan(wrong_run=job("b"))
-    scene.carries_out(resolve_fork.propose(first), first)
-    plan = scene.plan(wrong_run=job("b"), last_good=good, number=2)
+    scene.does(resolve_fork, wrong_run=job("b"))
 
-    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
+    view = scene.does(roll_back_table_and_restore_job, wrong_run=job("b"), last_good=good, number=2)
 
     assert view.state is ProposalState.APPLIED
     assert scene.positions() == list(range(50))
@@ -126,9 +123,8 @@ def test_the_newest_commit_of_each_run_gets_a_tag(scene: Scene) -> None:
     """Also that of a run which has ended: it may have to be restored."""
     path = scene.flink.stop(JOB, job("a")).savepoint
     scene.flink.start(JOB, path or "", job("b"))
-    plan = scene.plan()
 
-    view = scene.carries_out(protect_last_commit.propose(plan), plan)
+    view = scene.does(protect_last_commit)
 
     tags = {ref.snapshot_id for ref in scene.table.refs if ref.name.startswith("last-")}
     assert tags == {scene.snapshot("a", 3), scene.snapshot("b", 5)}

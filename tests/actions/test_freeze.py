@@ -31,8 +31,7 @@ def test_what_was_set_before_is_set_again(scene: Scene, before: str | None) -> N
     if before is not None:
         scene.sets("gc.enabled", before)
     properties = scene.table.properties
-    plan = scene.plan()
-    scene.carries_out(take_savepoint.propose(plan), plan)
+    scene.does(take_savepoint)
     frozen = scene.table.properties
     closed(scene)
 
@@ -45,9 +44,7 @@ def test_what_was_set_before_is_set_again(scene: Scene, before: str | None) -> N
 
 def test_each_proposal_begins_with_the_freeze(scene: Scene) -> None:
     """It is an effect like any other, approved with the rest; where the table is frozen already, that is held."""
-    plan = scene.plan()
-
-    view = scene.carries_out(take_savepoint.propose(plan), plan)
+    view = scene.does(take_savepoint)
     again = scene.approved(view.proposal.model_copy(update={"effects": (), "requirements": ()}), scene.plan())
 
     assert view.proposal.effects[0].kind == "freeze-maintenance"
@@ -75,8 +72,7 @@ def test_what_a_hand_took_out_meanwhile_is_frozen_before_anything_else(scene: Sc
     proposal = scene.approved(take_savepoint.propose(plan), plan)
     thawed_by_hand(scene, *taken)
 
-    scene.executions.begin(scene.incident, proposal.id, by=ANA)
-    scene.executions.carry_on(scene.incident, proposal.id)
+    scene.executes(proposal.id)
 
     properties = scene.table.properties
     assert scene.view(proposal.id).done[0].detail.startswith("Expiry and orphan removal are stopped")
@@ -212,9 +208,8 @@ def test_the_freeze_of_an_earlier_incident_is_taken_over(scene: Scene) -> None:
     scene.sets("gc.enabled", "true")
     scene.maintenance.freeze(scene.incident, by=ANA)
     scene.sets("waterline.maintenance.by", "wl-77")
-    plan = scene.plan()
 
-    view = scene.carries_out(take_savepoint.propose(plan), plan)
+    view = scene.does(take_savepoint)
     signed = scene.table.properties["waterline.maintenance.by"]
     closed(scene)
     scene.maintenance.settle(scene.incident)
@@ -240,16 +235,6 @@ def test_a_writer_that_commits_all_the_time_does_not_keep_the_freeze_out(scene: 
 
     assert scene.table.properties["gc.enabled"] == "false"
     assert min(later - earlier for earlier, later in pairwise(refused)) >= 0.05
-
-
-def test_no_thaw_while_a_proposal_is_at_work(scene: Scene) -> None:
-    """Expiry could take what it goes back to."""
-    plan = scene.plan()
-    scene.maintenance.freeze(scene.incident, by=ANA)
-    scene.approved(take_savepoint.propose(plan), plan)
-
-    with pytest.raises(Refused, match="Maintenance stays frozen while “Take the savepoint"):
-        scene.maintenance.unfreeze(scene.incident, by=ANA)
 
 
 def test_a_table_frozen_by_another_incident_stays_frozen(scene: Scene) -> None:

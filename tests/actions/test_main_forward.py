@@ -129,9 +129,8 @@ def test_after_a_repair_the_job_goes_on_from_its_newest_run(
     puts_back(rolled_back)
     for run in (A, C) if is_forgotten else ():
         rolled_back.flink.forgets(run)
-    plan = rolled_back.plan()
 
-    view = rolled_back.carries_out(action.propose(plan), plan)
+    view = rolled_back.does(action)
 
     assert str(savepoint_of(rolled_back, "c", 9)) == starts_from(view.proposal)
     assert view.state is ProposalState.APPLIED
@@ -185,9 +184,8 @@ def test_put_back_on_its_own_run_it_pairs_as_the_lost_one_did(rolled_back: Scene
     if beside:
         rolled_back.backfill_commits()
     puts_back(rolled_back)
-    plan = rolled_back.plan()
 
-    view = rolled_back.carries_out(restore_job_at_head.propose(plan), plan)
+    view = rolled_back.does(restore_job_at_head)
 
     assert str(savepoint_of(rolled_back, "a", 6)) == starts_from(view.proposal)
     assert view.state is ProposalState.APPLIED

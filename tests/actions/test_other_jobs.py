@@ -22,7 +22,6 @@ from bot.observation.table import TableState
 from bot.ports import JobPorts
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, LittleFlink, open_catalog
-from tests.rewound import ANA
 from tests.tables import ORDERS, job, of_flink, rows
 
 OTHER = "orders-to-iceberg-by-hand"
@@ -44,19 +43,7 @@ def guest_above(scene: Scene) -> None:
 
 def restarted(scene: Scene) -> ProposalView:
     """The run is stopped, and started from what it left."""
-    plan = scene.plan()
-    return scene.carries_out(restart_from_stop_savepoint.propose(plan), plan)
-
-
-def test_the_job_goes_on_under_a_guest(scene: Scene) -> None:
-    """No row is lost or doubled."""
-    guest_above(scene)
-
-    view = restarted(scene)
-
-    assert view.state is ProposalState.APPLIED, view.result
-    assert scene.positions() == [*range(80), *range(900, 906)]
-    assert all(check.passed for check in scene.checked(view)), scene.checked(view)
+    return scene.does(restart_from_stop_savepoint)
 
 
 def test_the_job_goes_on_under_a_guest_also_where_flink_has_forgotten_its_run(scene: Scene) -> None:
@@ -72,9 +59,8 @@ def test_the_job_goes_on_under_a_guest_also_where_flink_has_forgotten_its_run(sc
 def test_a_savepoint_is_kept_under_a_guest(scene: Scene) -> None:
     """The tag is on the job's own commit, with which the savepoint pairs."""
     guest_above(scene)
-    plan = scene.plan()
 
-    view = scene.carries_out(take_savepoint.propose(plan), plan)
+    view = scene.does(take_savepoint)
 
     assert view.state is ProposalState.APPLIED, view.result
     assert view.done[2].result["snapshot"] == str(scene.snapshot("a", 6))
@@ -119,9 +105,8 @@ def test_a_restart_under_a_guest_is_undone(scene: Scene) -> None:
     """Its state is that of the job's own commit below the other job's."""
     guest_above(scene)
     done = restarted(scene)
-    plan = scene.plan(undoes=done.proposal.id, number=2)
 
-    view = scene.carries_out(undo_proposal.propose(plan), plan)
+    view = scene.does(undo_proposal, undoes=done.proposal.id, number=2)
 
     assert view.state is ProposalState.APPLIED, view.result
     assert scene.positions() == [*range(80), *range(900, 906)]
@@ -249,8 +234,7 @@ def then(scene: Scene, act: Act) -> None:
 
 def carried_out(scene: Scene, action) -> ProposalView:  # type: ignore[no-untyped-def]
     """The action's proposal, from approval to its end."""
-    plan = scene.plan()
-    return scene.carries_out(action.propose(plan), plan)
+    return scene.does(action)
 
 
 @pytest.mark.parametrize("act", [guest, Scene.backfill_commits], ids=["a guest", "another engine"])
@@ -298,8 +282,7 @@ def test_a_guest_between_approval_and_stop_passes_too(scene: Scene) -> None:
     )
     guest(scene)
 
-    scene.executions.begin(scene.incident, made.id, by=ANA)
-    scene.executions.carry_on(scene.incident, made.id)
+    scene.executes(made.id)
 
     assert scene.view(made.id).state is ProposalState.APPLIED
     assert scene.positions() == [*range(80), *range(900, 909)]
@@ -313,8 +296,7 @@ def test_a_guest_passes_before_a_start_from_a_point_that_was_chosen(scene: Scene
     made = scene.approved(restore_job_at_head.propose(plan), plan)
     guest(scene)
 
-    scene.executions.begin(scene.incident, made.id, by=ANA)
-    scene.executions.carry_on(scene.incident, made.id)
+    scene.executes(made.id)
 
     view = scene.view(made.id)
     assert view.state is ProposalState.APPLIED, view.result
@@ -333,8 +315,7 @@ def test_an_undo_of_a_stop_alone_is_not_ended_by_a_guest(scene: Scene) -> None:
     made = scene.approved(undo_proposal.propose(plan), plan)
     guest(scene)
 
-    scene.executions.begin(scene.incident, made.id, by=ANA)
-    scene.executions.carry_on(scene.incident, made.id)
+    scene.executes(made.id)
 
     assert scene.view(made.id).state is ProposalState.APPLIED
     assert scene.positions() == [*range(80), *range(900, 909)]

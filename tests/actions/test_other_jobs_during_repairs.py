@@ -218,9 +218,8 @@ def test_a_savepoint_of_a_run_that_flink_has_forgotten_stays_the_jobs(scene: Sce
     """By its sink, and under another sink where no run of the job was there yet."""
     scene.flink.stop(JOB, job("a"))
     forgotten(scene, "a")
-    plan = scene.plan()
 
-    view = scene.carries_out(restore_job_at_head.propose(plan), plan)
+    view = scene.does(restore_job_at_head)
 
     assert view.state is ProposalState.APPLIED, view.result
     assert scene.positions() == [*range(50)]

@@ -38,17 +38,20 @@ def repeats_a_row(scene: Scene) -> str:
         return next(e["data_file"]["file_path"] for e in entries if e["snapshot_id"] == head.snapshot_id)
 
 
-def rehearsed(scene: Scene) -> ProposalView:
-    """The repeated row is taken out on a branch, by proposal number 1, which stops the job."""
-    path, plan = repeats_a_row(scene), scene.plan()
-
+def rehearses(scene: Scene, path: str, number: int) -> ProposalView:
+    """The repeated row is to be taken out on a branch."""
+    incident = scene.store.get(scene.incident)
+    plan = scene.plan(number=number).model_copy(update={"stood_still": left_by_stop(incident, JOB)})
     only = (RowsOfFile(path=path, spans=((0, 0),)),)
     delete = DeleteRows(
         table=ORDERS, branch=branch_for(plan), incident=plan.incident, why="Delete extra copies", rows=only
     )
+    return scene.carries_out(rehearsal_of(plan, ACTION, delete, title="Repair", sentences=(), proof="nothing"), plan)
 
-    proposal = rehearsal_of(plan, ACTION, delete, title="Repair", sentences=(), proof="nothing")
-    view = scene.carries_out(proposal, plan)
+
+def rehearsed(scene: Scene) -> ProposalView:
+    """The repeated row is taken out on a branch, by proposal number 1, which stops the job."""
+    view = rehearses(scene, repeats_a_row(scene), 1)
     assert view.state is ProposalState.APPLIED, view.result
     return view
 
@@ -150,27 +153,23 @@ def test_after_an_idle_run_the_job_starts_from_its_stop_or_from_what_it_began_wi
     assert scene.positions() == [*range(30), *range(10 * checkpoint, 10 * checkpoint + 20)]
 
 
-@pytest.mark.parametrize("is_idle", [False, True])
-def test_what_storage_does_not_show_now_is_looked_for_once_main_has_moved(scene: Scene, is_idle: bool) -> None:
-    """Not of an idle run: no commit of it would tell."""
-    if is_idle:
-        begins_idle(scene)
-    plan = proven(scene, rehearsed(scene))
-    unseen = NotSeen(source="the checkpoint storage", reason="It timed out.", remedy="Try again.")
-    observation = plan.case.observation.model_copy(update={"checkpoints": unseen})
-    plan = plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
-
-    view = published(scene, plan)
-
-    assert is_idle != any(isinstance(effect, StartFromStop) for effect in view.proposal.effects)
-    assert scene.positions() == list(range(30 if is_idle else 50))
-
-
-def test_what_a_silent_run_from_elsewhere_left_is_not_looked_for(scene: Scene) -> None:
-    """It cannot be proven to pair, so nothing may be started from it once main has moved."""
+def begins_elsewhere(scene: Scene) -> None:
+    """Run b is started from 1 while main is at 3, and has committed nothing."""
     scene.flink.ends(A, "FAILED")
     scene.flink.submit(B, at_checkpoint=1)
     scene.flink.stands_at(B, 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "is_looked_for"),
+    [(lambda _scene: None, True), (begins_idle, False), (begins_elsewhere, False)],
+    ids=["of a run that has committed", "of an idle run", "of a silent run from elsewhere"],
+)
+def test_what_storage_does_not_show_now_is_looked_for_once_main_has_moved(
+    scene: Scene, before: Callable[[Scene], None], is_looked_for: bool
+) -> None:
+    """Not of a run that has committed nothing: no commit of it would tell."""
+    before(scene)
     plan = proven(scene, rehearsed(scene))
     unseen = NotSeen(source="the checkpoint storage", reason="It timed out.", remedy="Try again.")
     observation = plan.case.observation.model_copy(update={"checkpoints": unseen})
@@ -178,24 +177,10 @@ def test_what_a_silent_run_from_elsewhere_left_is_not_looked_for(scene: Scene) -
 
     view = published(scene, plan)
 
-    assert scene.alive == []
-    assert not any(isinstance(effect, StartJob | StartFromStop) for effect in view.proposal.effects)
-
-
-REFUSED_B = job("b")
-
-
-def rehearses(scene: Scene, path: str, number: int) -> ProposalView:
-    """The repeated row is to be taken out on a branch."""
-    incident = scene.store.get(scene.incident)
-    plan = scene.plan(number=number).model_copy(update={"stood_still": left_by_stop(incident, JOB)})
-
-    only = (RowsOfFile(path=path, spans=((0, 0),)),)
-    delete = DeleteRows(
-        table=ORDERS, branch=branch_for(plan), incident=plan.incident, why="Delete extra copies", rows=only
-    )
-
-    return scene.carries_out(rehearsal_of(plan, ACTION, delete, title="Repair", sentences=(), proof="nothing"), plan)
+    started = [type(effect) for effect in view.proposal.effects if isinstance(effect, StartJob | StartFromStop)]
+    assert started == [StartFromStop] * is_looked_for
+    assert len(scene.alive) == is_looked_for
+    assert scene.positions() == list(range(50 if is_looked_for else 30))
 
 
 def refused(scene: Scene, path: str) -> ProposalView:
@@ -230,8 +215,7 @@ def test_the_refusal_says_how_the_job_is_started_and_the_undo_does_it(scene: Sce
     view = refused(scene, repeats_a_row(scene))
     stands = standing_job(scene.store.get(scene.incident))
 
-    plan = scene.plan(number=2, undoes=view.proposal.id)
-    undone = scene.carries_out(undo_proposal.propose(plan), plan)
+    undone = scene.does(undo_proposal, number=2, undoes=view.proposal.id)
 
     assert "`/waterline undo` starts it again from the state that the stop left, if that pairs" in view.result.sentence
     assert (JOB, "refused", None) == (stands.job, stands.settled, stands.waits_for)
@@ -296,9 +280,9 @@ def test_what_another_run_committed_meanwhile_is_not_brought_a_second_time(scene
     """Somebody starts run b from the first stop, and it fails once it has committed: nothing pairs, nothing starts."""
     path = repeats_a_row(scene)
     refused(scene, path)
-    scene.flink.submit(REFUSED_B, at_checkpoint=3, restored=savepoint_of(scene, "a", 3))
-    scene.flink.checkpoints(REFUSED_B, 2)
-    scene.flink.ends(REFUSED_B, "FAILED")
+    scene.flink.submit(B, at_checkpoint=3, restored=savepoint_of(scene, "a", 3))
+    scene.flink.checkpoints(B, 2)
+    scene.flink.ends(B, "FAILED")
     plan = proven(scene, rehearses(scene, path, 2))
     plan = plan.model_copy(update={"proposal": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P003")})
 
@@ -312,8 +296,7 @@ def test_what_another_run_committed_meanwhile_is_not_brought_a_second_time(scene
 
 def undone(scene: Scene, publication: ProposalView) -> ProposalView:
     """Proposed, approved and carried out."""
-    plan = scene.plan(number=3, undoes=publication.proposal.id)
-    view = scene.carries_out(undo_proposal.propose(plan), plan)
+    view = scene.does(undo_proposal, number=3, undoes=publication.proposal.id)
     assert view.state is ProposalState.APPLIED, view.result
     return view
 

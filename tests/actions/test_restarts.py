@@ -31,9 +31,8 @@ def test_a_job_that_has_ended_goes_on_from_the_point_that_pairs_with_the_head(sc
     """No row is lost or doubled, nothing leaves main, and the first commit is the next checkpoint."""
     scene.flink.stop(JOB, job("a"))
     before = len(scene.calls)
-    plan = scene.plan()
 
-    view = scene.carries_out(action.propose(plan), plan)
+    view = scene.does(action)
 
     assert view.state is ProposalState.APPLIED
     assert scene.calls[before:] == ["start"]
@@ -48,9 +47,8 @@ def test_a_run_in_a_restart_loop_is_cancelled_first(scene: Scene, action) -> Non
     scene.flink.stop(JOB, job("a"))
     scene.flink.submit(job("b"), at_checkpoint=3)
     scene.flink.breaks(job("b"))
-    plan = scene.plan()
 
-    view = scene.carries_out(action.propose(plan), plan)
+    view = scene.does(action)
 
     assert view.state is ProposalState.APPLIED
     assert len(scene.alive) == 1
@@ -122,9 +120,8 @@ def test_a_guest_that_wrote_beside_the_job_does_not_matter_above_the_pair(scene:
     scene.flink.checkpoints(job("a"), 3)
     scene.flink.stop(JOB, job("a"))
     _guest_commits(scene, range(903, 906))
-    plan = scene.plan()
 
-    view = scene.carries_out(action.propose(plan), plan)
+    view = scene.does(action)
 
     assert view.state is ProposalState.APPLIED
     assert scene.positions() == [*range(80), *range(900, 906)]

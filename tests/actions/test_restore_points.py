@@ -49,9 +49,7 @@ def elsewhere(scene: Scene, tmp_path: Path) -> Path:
 
 def test_the_job_goes_on_from_a_savepoint_that_only_flink_names(scene: Scene, elsewhere: Path) -> None:
     """It pairs with the head, whichever folder it lies in."""
-    plan = scene.plan()
-
-    view = scene.carries_out(restore_job_at_head.propose(plan), plan)
+    view = scene.does(restore_job_at_head)
 
     assert view.state is ProposalState.APPLIED
     assert scene.positions() == list(range(50))
@@ -280,8 +278,7 @@ def test_the_table_stays_where_the_stop_has_deleted_the_way_back(scene: Scene, c
     assert scene.calls == ["stop", "stop"]
     assert "no longer as it was approved" in view.result.sentence
     assert "/waterline undo" in view.result.sentence
-    again = scene.plan(undoes=view.proposal.id, number=2)
-    undone = scene.carries_out(undo_proposal.propose(again), again)
+    undone = scene.does(undo_proposal, undoes=view.proposal.id, number=2)
     assert undone.state is ProposalState.APPLIED
     assert len(scene.alive) == 1
 

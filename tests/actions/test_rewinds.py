@@ -217,15 +217,6 @@ def test_what_another_engine_deleted_stays_deleted_or_is_said_to_return(scene: S
         roll_back_table_and_restore_job.propose(plan)
 
 
-def damaged(scene: Scene) -> None:
-    """Run b goes on from the older savepoint, and commits rows that run a had committed."""
-    older = scene.flink.savepoint(job("a"))
-    scene.flink.checkpoints(job("a"), 1)
-    scene.flink.stop(JOB, job("a"))
-    scene.flink.submit(job("b"), at_checkpoint=3, restored=older)
-    scene.flink.checkpoints(job("b"), 2)
-
-
 def rewinding(scene: Scene, *, drops_others: bool = False) -> Plan:
     """Back to the last commit of run a."""
     plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
@@ -241,21 +232,14 @@ def seen_as(plan: Plan, change: Snapshot) -> Plan:
     return plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
 
 
-def test_rows_of_another_writer_are_not_dropped_unasked(scene: Scene) -> None:
-    """The refusal names writer and rows, and how to say that they may go."""
-    damaged(scene)
-    scene.backfill_commits()
-
-    with pytest.raises(Refused, match=r"3 rows in 1 commit of spark application local-17.*drop_others=yes"):
-        roll_back_table_and_restore_job.propose(rewinding(scene))
-
-
 def test_what_is_dropped_by_choice_is_named_and_nothing_more_is_promised(scene: Scene) -> None:
-    """The preview says what does not come back; the approved rewind is carried out."""
-    damaged(scene)
+    """Unasked it is refused, with writer and rows; then the preview says what does not come back, and it is done."""
+    scene.restored_from_older()
     scene.backfill_commits()
     plan = rewinding(scene, drops_others=True)
 
+    with pytest.raises(Refused, match=r"3 rows in 1 commit of spark application local-17.*drop_others=yes"):
+        roll_back_table_and_restore_job.propose(rewinding(scene))
     proposal = roll_back_table_and_restore_job.propose(plan)
     view = scene.carries_out(proposal, plan)
 
@@ -273,7 +257,7 @@ def test_what_is_dropped_by_choice_is_named_and_nothing_more_is_promised(scene: 
 
 def test_a_rewind_of_the_jobs_own_commits_promises_as_before(scene: Scene) -> None:
     """Also where it is said that others may go: there are none."""
-    damaged(scene)
+    scene.restored_from_older()
 
     proposal = roll_back_table_and_restore_job.propose(rewinding(scene))
     chosen = roll_back_table_and_restore_job.propose(rewinding(scene, drops_others=True))
@@ -285,7 +269,7 @@ def test_a_rewind_of_the_jobs_own_commits_promises_as_before(scene: Scene) -> No
 
 def test_a_compaction_is_nobodys_rows_and_adds_none(scene: Scene) -> None:
     """What it has written again is not counted as leaving main a second time, neither rows nor files."""
-    damaged(scene)
+    scene.restored_from_older()
     plan = rewinding(scene)
     table = plan.case.observation.table
     head = table.by_id[table.head]  # type: ignore[index]
@@ -304,7 +288,7 @@ def test_a_compaction_is_nobodys_rows_and_adds_none(scene: Scene) -> None:
 
 def test_another_job_is_another_writer(scene: Scene) -> None:
     """Its run is none of this job's, and its sink is another operator."""
-    damaged(scene)
+    scene.restored_from_older()
     plan = rewinding(scene)
     table = plan.case.observation.table
     head = table.by_id[table.head]  # type: ignore[index]
@@ -320,7 +304,7 @@ def test_a_guest_is_another_writer_also_with_a_savepoint(
     scene: Scene, *, has_savepoint: bool, is_forgotten: bool
 ) -> None:
     """A restore point that is found names a run, not whose it is."""
-    damaged(scene)
+    scene.restored_from_older()
     if has_savepoint:
         guest_commits(scene, 8, 900)
     else:
@@ -334,7 +318,7 @@ def test_a_guest_is_another_writer_also_with_a_savepoint(
 
 def test_a_declared_job_of_the_same_sink_is_another_writer(scene: Scene) -> None:
     """Two jobs made of one program name their sinks alike; the configuration tells them apart."""
-    damaged(scene)
+    scene.restored_from_older()
     other = guest(scene, 90)
     other.checkpoints(job("e"))
     other.savepoint(job("e"))

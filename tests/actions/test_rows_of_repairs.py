@@ -87,9 +87,8 @@ def test_the_way_out_is_to_rewind_both(scene: Scene) -> None:
     three = scene.flink.savepoint(job("a"))
     scene.flink.ends(job("a"), "FAILED")
     is_recovered(scene, written=by_now(scene), of=[(job("a"), 4)])
-    plan = scene.plan(last_good=scene.table.head)
 
-    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
+    view = scene.does(roll_back_table_and_restore_job, last_good=scene.table.head)
 
     assert starts_from(view.proposal) == str(three)
     assert view.state is ProposalState.APPLIED
@@ -233,9 +232,8 @@ def test_no_start_from_below_a_commit_that_was_picked_by_hand(scene: Scene, acti
 def test_a_stop_starts_nothing_that_brings_a_pick_again(scene: Scene) -> None:
     """What the run leaves pairs with the commit that was lost; its older savepoint would bring the pick again."""
     loses_and_picks(scene)
-    plan = scene.plan()
 
-    view = scene.carries_out(restart_from_stop_savepoint.propose(plan), plan)
+    view = scene.does(restart_from_stop_savepoint)
 
     assert view.state is ProposalState.REFUSED
     assert list(range(30)) == scene.positions()
@@ -275,9 +273,8 @@ def test_a_rewind_takes_a_pick_off_whose_rows_the_job_reads_again(scene: Scene) 
     """As the refused start advises: nothing of another writer goes."""
     loses_and_picks(scene)
     scene.flink.ends(job("a"), "FAILED")
-    plan = scene.plan(last_good=scene.table.head)
 
-    view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
+    view = scene.does(roll_back_table_and_restore_job, last_good=scene.table.head)
 
     assert view.proposal.preview.others == ()
     assert view.state is ProposalState.APPLIED
@@ -289,8 +286,7 @@ def test_an_undo_starts_nothing_that_brings_the_rows_of_a_repair_again(scene: Sc
     scene.flink.savepoint(job("a"))
     scene.flink.breaks(job("a"))
     is_recovered(scene, written=datetime.now(UTC), of=[(job("a"), 4)], positions=range(30, 40))
-    plan = scene.plan(last_good=scene.table.head)
-    done = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
+    done = scene.does(roll_back_table_and_restore_job, last_good=scene.table.head)
 
     with pytest.raises(Refused, match="cannot be undone") as refused:
         undo_proposal.propose(scene.plan(undoes=done.proposal.id, number=2))
@@ -535,8 +531,7 @@ def test_ids_of_two_starts_are_not_compared(scene: Scene, action: ModuleType, of
     refused = refusal(action, known(scene))
 
     assert AGAIN in refused.found
-    back = scene.plan(last_good=scene.table.head)
-    view = scene.carries_out(roll_back_table_and_restore_job.propose(back), back)
+    view = scene.does(roll_back_table_and_restore_job, last_good=scene.table.head)
     assert starts_from(view.proposal) == str(three)
     assert view.state is ProposalState.APPLIED
     positions = scene.positions()

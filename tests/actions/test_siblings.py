@@ -208,8 +208,7 @@ def test_a_table_that_the_catalog_does_not_know_is_in_nobodys_way(scene: Scene) 
     catalog.drop_table(ITEMS)
     catalog.close()
 
-    scene.executions.begin(scene.incident, made.id, by=ANA)
-    scene.executions.carry_on(scene.incident, made.id)
+    scene.executes(made.id)
 
     assert scene.view(made.id).state is ProposalState.APPLIED
     assert knowing_items(scene, scene.plan()).siblings() == ()

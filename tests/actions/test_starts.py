@@ -100,9 +100,8 @@ def test_what_was_owed_is_taken_off_by_the_undo(scene: Scene) -> None:
     view = scene.carries_out(restore_job_only.propose(with_extent(plan, extent(plan))), plan)
     brought = scene.positions()
     scene.flink.submit = start  # type: ignore[method-assign]
-    again = scene.plan(undoes=view.proposal.id, number=2)
 
-    undone = scene.carries_out(undo_proposal.propose(again), again)
+    undone = scene.does(undo_proposal, undoes=view.proposal.id, number=2)
 
     assert "This also removes the pending files" in view.proposal.undo
     assert brought == list(range(60))
@@ -294,9 +293,8 @@ def test_the_savepoint_of_a_sink_that_may_be_silent_for_long_is_kept(tmp_path: P
     scene = Scene.made_in(tmp_path)
     scene.flink.sink = "orders Pre Commit"
     scene.flink.stands_at(job("a"), 21)
-    plan = scene.plan()
 
-    view = scene.carries_out(take_savepoint.propose(plan), plan)
+    view = scene.does(take_savepoint)
 
     assert view.state is ProposalState.APPLIED, view.result
     assert all(check.passed for check in checks(scene.observer.clients, view))

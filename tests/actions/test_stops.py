@@ -56,8 +56,7 @@ def begins(scene: Scene, run: str, savepoint: Path, *, at: int, now: int) -> Non
 @pytest.mark.parametrize("action", [restart_from_stop_savepoint, restore_job_only], ids=lambda a: a.ACTION.name)
 def test_after_an_idle_run_the_job_starts_from_what_pairs_with_the_head(idle: Scene, action) -> None:  # type: ignore[no-untyped-def]
     """The idle run has read nothing that main lacks; the undo goes back to what its stop has left."""
-    plan = idle.plan()
-    view = idle.carries_out(action.propose(plan), plan)
+    view = idle.does(action)
     again = idle.plan(undoes=view.proposal.id, number=2)
     undone = undo_proposal.propose(again)
 
@@ -116,9 +115,8 @@ def test_what_main_lost_before_an_idle_run_began_is_no_matter(scene: Scene) -> N
     scene.flink.ends(job("c"), "FAILED")
     begins(scene, "b", savepoint_of(scene, "a", 3), at=3, now=8)
     scene.backfill_commits()
-    plan = scene.plan()
 
-    view = scene.carries_out(restart_from_stop_savepoint.propose(plan), plan)
+    view = scene.does(restart_from_stop_savepoint)
 
     assert view.state is ProposalState.APPLIED, view.result
 
@@ -256,8 +254,7 @@ def test_a_name_that_is_found_taken_after_the_stop_says_how_the_job_goes_on(scen
     assert f"Expected no tag {taken}" in view.result.sentence
     assert "`/waterline undo` starts the job again from exactly this savepoint" in view.result.sentence
     assert scene.alive == []
-    undo = scene.plan(number=2, undoes=view.proposal.id)
-    back = scene.carries_out(undo_proposal.propose(undo), undo)
+    back = scene.does(undo_proposal, number=2, undoes=view.proposal.id)
     assert back.state is ProposalState.APPLIED, back.result
     assert len(scene.alive) == 1
     assert scene.positions() == list(range(50))

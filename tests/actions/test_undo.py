@@ -37,12 +37,7 @@ pytestmark = pytest.mark.smoke
 
 def rewound(scene: Scene) -> ProposalView:
     """Run b repeats checkpoint 3 and is rewound: 40 rows become 30, and the new run goes on."""
-    older = scene.flink.savepoint(job("a"))
-    scene.flink.checkpoints(job("a"), 1)
-    scene.flink.stop(JOB, job("a"))
-    scene.flink.submit(job("b"), at_checkpoint=3, restored=older)
-    scene.flink.checkpoints(job("b"), 2)
-    plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
+    plan = scene.restored_from_older()
     view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
     assert scene.positions() == list(range(60))
     return view
@@ -52,9 +47,8 @@ def test_a_rewind_is_undone_to_the_very_state_that_it_left(scene: Scene) -> None
     """Main is back at the tag, the wrong run's state goes on, and what the new run had read is read again."""
     done = rewound(scene)
     left = scene.table.ref(f"{scene.incident}-left-p001")
-    plan = scene.plan(undoes=done.proposal.id, number=2)
 
-    view = scene.carries_out(undo_proposal.propose(plan), plan)
+    view = scene.does(undo_proposal, undoes=done.proposal.id, number=2)
 
     assert view.state is ProposalState.APPLIED
     assert left in scene.table.chain_ids
@@ -66,11 +60,9 @@ def test_a_rewind_is_undone_to_the_very_state_that_it_left(scene: Scene) -> None
 def test_an_undo_can_be_undone(scene: Scene) -> None:
     """It is a proposal like any other: the rewound state comes back."""
     done = rewound(scene)
-    first = scene.plan(undoes=done.proposal.id, number=2)
-    undone = scene.carries_out(undo_proposal.propose(first), first)
-    plan = scene.plan(undoes=undone.proposal.id, number=3)
+    undone = scene.does(undo_proposal, undoes=done.proposal.id, number=2)
 
-    scene.carries_out(undo_proposal.propose(plan), plan)
+    scene.does(undo_proposal, undoes=undone.proposal.id, number=3)
 
     positions = scene.positions()
     assert positions == list(range(len(positions)))
@@ -105,8 +97,7 @@ def test_the_state_of_an_earlier_start_under_the_same_id_is_not_taken(scene: Sce
     scene.flink.ends(job("a"), "CANCELED")
     scene.flink.submit(job("a"), at_checkpoint=0)
     scene.flink.checkpoints(job("a"), 3)
-    first = scene.plan()
-    done = scene.carries_out(restart_from_stop_savepoint.propose(first), first)
+    done = scene.does(restart_from_stop_savepoint)
     shutil.rmtree(scene.flink.savepoints / "savepoint-aaaaaa-000000000003")
 
     with pytest.raises(Refused, match=r"Expected a savepoint of run aaaaaa that pairs with .*; found .*earlier-start"):
@@ -125,11 +116,9 @@ def test_an_undo_while_somebody_elses_run_is_alive_is_refused(scene: Scene) -> N
 
 def test_a_restart_is_undone_with_the_rows_of_the_new_run_taken_off(scene: Scene) -> None:
     """They are read again by the run that goes on from the old state."""
-    first = scene.plan()
-    done = scene.carries_out(restart_from_stop_savepoint.propose(first), first)
-    plan = scene.plan(undoes=done.proposal.id, number=2)
+    done = scene.does(restart_from_stop_savepoint)
 
-    view = scene.carries_out(undo_proposal.propose(plan), plan)
+    view = scene.does(undo_proposal, undoes=done.proposal.id, number=2)
 
     assert view.state is ProposalState.APPLIED
     assert scene.positions() == list(range(50))
@@ -139,11 +128,9 @@ def test_a_restart_is_undone_with_the_rows_of_the_new_run_taken_off(scene: Scene
 def test_where_no_run_was_alive_none_is_started(scene: Scene) -> None:
     """As it was before means: standing still."""
     scene.flink.stop(JOB, job("a"))
-    first = scene.plan()
-    done = scene.carries_out(restore_job_at_head.propose(first), first)
-    plan = scene.plan(undoes=done.proposal.id, number=2)
+    done = scene.does(restore_job_at_head)
 
-    scene.carries_out(undo_proposal.propose(plan), plan)
+    scene.does(undo_proposal, undoes=done.proposal.id, number=2)
 
     assert scene.alive == []
     assert scene.positions() == list(range(30))
@@ -168,9 +155,8 @@ def test_a_proposal_that_was_refused_halfway_is_undone_as_far_as_it_came(scene: 
     scene.flink.stop = stop_then_backfill  # type: ignore[method-assign]
     done = scene.carries_out(proposal, plan)
     scene.flink.stop = stop  # type: ignore[method-assign]
-    again = scene.plan(undoes=done.proposal.id, number=2)
 
-    view = scene.carries_out(undo_proposal.propose(again), again)
+    view = scene.does(undo_proposal, undoes=done.proposal.id, number=2)
 
     assert done.state is ProposalState.REFUSED
     assert view.state is ProposalState.APPLIED
@@ -181,11 +167,9 @@ def test_a_proposal_that_was_refused_halfway_is_undone_as_far_as_it_came(scene: 
 
 def test_a_savepoint_is_undone_by_going_on_from_it(scene: Scene) -> None:
     """Nothing leaves main."""
-    first = scene.plan()
-    done = scene.carries_out(take_savepoint.propose(first), first)
-    plan = scene.plan(undoes=done.proposal.id, number=2)
+    done = scene.does(take_savepoint)
 
-    scene.carries_out(undo_proposal.propose(plan), plan)
+    scene.does(undo_proposal, undoes=done.proposal.id, number=2)
 
     assert scene.positions() == list(range(50))
     assert len(scene.alive) == 1
@@ -196,9 +180,8 @@ def test_tags_are_taken_away_again_and_only_those(scene: Scene) -> None:
     first = scene.plan()
     before = {ref.name for ref in scene.catalog.load(ORDERS).refs}
     done = scene.carries_out(protect_last_commit.propose(first), first)
-    plan = scene.plan(undoes=done.proposal.id, number=2)
 
-    view = scene.carries_out(undo_proposal.propose(plan), plan)
+    view = scene.does(undo_proposal, undoes=done.proposal.id, number=2)
 
     assert view.state is ProposalState.APPLIED
     assert {ref.name for ref in scene.table.refs} == before
@@ -207,8 +190,7 @@ def test_tags_are_taken_away_again_and_only_those(scene: Scene) -> None:
 def test_a_second_writer_is_never_started(scene: Scene) -> None:
     """The stop of a fork cannot be undone, and says so before and after."""
     scene.flink.submit(job("b"), at_checkpoint=3)
-    first = scene.plan(wrong_run=job("b"))
-    done = scene.carries_out(resolve_fork.propose(first), first)
+    done = scene.does(resolve_fork, wrong_run=job("b"))
 
     with pytest.raises(Refused, match="Waterline starts no second writer"):
         undo_proposal.propose(scene.plan(undoes=done.proposal.id, number=2))

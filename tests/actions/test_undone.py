@@ -12,7 +12,6 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._support.completing import completed
-from bot.incident.action import Plan
 from bot.incident.effects import MarkTable
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.proposal import HeadDescends, RestorePointIntact, SnapshotPresent
@@ -23,9 +22,8 @@ from bot.ports import TableChange
 from bot.service.proposals.choosing import newest_that_did_anything
 from tests.actions.scene import Scene
 from tests.actions.test_undo import rewound
-from tests.little_flink import JOB
 from tests.rewound import ANA
-from tests.tables import ORDERS, job
+from tests.tables import ORDERS
 
 
 def tags(scene: Scene) -> dict[str, SnapshotId]:
@@ -42,8 +40,7 @@ def protected(scene: Scene, *more: MarkTable) -> ProposalView:
 
 def undone(scene: Scene, undoes: ProposalId, number: int) -> ProposalView:
     """By the proposal of this number."""
-    plan = scene.plan(undoes=undoes, number=number)
-    return scene.carries_out(undo_proposal.propose(plan), plan)
+    return scene.does(undo_proposal, undoes=undoes, number=number)
 
 
 def test_the_undo_of_an_undo_sets_the_tag_again(scene: Scene) -> None:
@@ -123,8 +120,7 @@ def test_the_commits_of_a_run_whose_cluster_is_gone_are_no_strangers(
 
     monkeypatch.setattr(little, "start", starts)
     monkeypatch.setattr(little, "run", tells)
-    first = scene.plan()
-    done = scene.carries_out(restart_from_stop_savepoint.propose(first), first)
+    done = scene.does(restart_from_stop_savepoint)
     assert done.state is ProposalState.APPLIED
     little.ends(own(next(iter(asked))), "CANCELED")
     gone = True
@@ -137,19 +133,9 @@ def test_the_commits_of_a_run_whose_cluster_is_gone_are_no_strangers(
     assert scene.positions() == list(range(50))
 
 
-def _damaged(scene: Scene) -> Plan:
-    """Run b repeats checkpoint 3."""
-    older = scene.flink.savepoint(job("a"))
-    scene.flink.checkpoints(job("a"), 1)
-    scene.flink.stop(JOB, job("a"))
-    scene.flink.submit(job("b"), at_checkpoint=3, restored=older)
-    scene.flink.checkpoints(job("b"), 2)
-    return scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
-
-
 def test_a_move_of_main_holds_the_head_though_its_action_does_not_say_so(scene: Scene) -> None:
     """A backfill between approval and execution stays on main: the preview has said nothing of it."""
-    plan = _damaged(scene)
+    plan = scene.restored_from_older()
     proposal = roll_back_table_and_restore_job.propose(plan)
     kept = tuple(r for r in proposal.requirements if not isinstance(r, HeadDescends | SnapshotPresent))
     proposal = scene.approved(proposal.model_copy(update={"requirements": kept}), plan)
@@ -164,7 +150,7 @@ def test_a_move_of_main_holds_the_head_though_its_action_does_not_say_so(scene: 
 
 def test_a_start_from_a_state_that_nothing_holds_is_refused(scene: Scene) -> None:
     """It may be another state by then, or none."""
-    plan = _damaged(scene)
+    plan = scene.restored_from_older()
     proposal = roll_back_table_and_restore_job.propose(plan)
     kept = tuple(r for r in proposal.requirements if not isinstance(r, RestorePointIntact))
 

@@ -27,16 +27,6 @@ def _stopped(scene: Scene) -> Plan:
     return scene.plan()
 
 
-def _rewound(scene: Scene) -> Plan:
-    """Run b was restored from an older savepoint and repeats a checkpoint."""
-    older = scene.flink.savepoint(job("a"))
-    scene.flink.checkpoints(job("a"), 1)
-    scene.flink.stop(JOB, job("a"))
-    scene.flink.submit(job("b"), at_checkpoint=3, restored=older)
-    scene.flink.checkpoints(job("b"), 2)
-    return scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
-
-
 def _forked(scene: Scene) -> Plan:
     """Runs a and b both write the table."""
     scene.flink.submit(job("b"), at_checkpoint=3)
@@ -46,7 +36,7 @@ def _forked(scene: Scene) -> Plan:
 WORLDS: dict[str, Callable[[Scene], Plan]] = {
     "well": _well,
     "stopped": _stopped,
-    "rewound": _rewound,
+    "rewound": Scene.restored_from_older,
     "forked": _forked,
 }
 
