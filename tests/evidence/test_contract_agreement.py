@@ -7,7 +7,7 @@ from bot.observation.evidence import Answer, Verdict
 from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, StoredCheckpoint
 from bot.observation.ids import CheckpointId
 from tests.evidence.conftest import Asks
-from tests.tables import OrdersTable, job, unseen, with_fields
+from tests.tables import OrdersTable, job, unseen
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 PROMISE = TableContract(
@@ -109,21 +109,6 @@ def test_what_is_set_otherwise_than_promised_is_broken(orders: OrdersTable, judg
         "Snapshots stay readable for 5 d.",
     }
     assert answer.rows[0][2] == "NO"
-
-
-def test_snapshots_that_expiry_took_too_early_are_told(orders: OrdersTable, judges: Asks) -> None:
-    """Whatever the table is set to: what is gone is gone."""
-    orders.commits("a", 1, range(10))
-    before = orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 3, range(20, 30))
-    ask = orders.ask(before, contract=PROMISE, jobs=[run()], checkpoints=[savepoint(3)])
-    table = ask.observation.table
-    expired = with_fields(table, snapshots=table.snapshots[1:])
-    world = ask.observation.model_copy(update={"table": expired})
-
-    answer = judges("contract_agreement", ask.model_copy(update={"observation": world}))
-
-    assert terms_of(answer)["Snapshots stay readable for 5 d."] is False
 
 
 def test_freshness_is_held_against_the_newest_event(orders: OrdersTable, judges: Asks) -> None:
