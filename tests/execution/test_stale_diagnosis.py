@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql import Store
 from bot.diagnosis._support.examine import ModeModule
 from bot.history.case import Case
 from bot.incident.diagnosis import Matches, Remedy
@@ -15,9 +16,11 @@ from bot.observation.findings import DuplicatePair, DuplicatesFinding
 from bot.observation.ids import EvidenceId
 from bot.observation.table import Window
 from bot.service.diagnosing import Diagnostician
+from bot.service.proposals.proposing import to_look_at
 from bot.service.waterline import TAG, Waterline
 from tests.actions.conftest import scene
 from tests.actions.scene import MODE, Scene
+from tests.incidents import Story
 from tests.rewound import ANA
 
 __all__ = ["scene"]
@@ -80,3 +83,13 @@ def test_evidence_that_came_while_it_was_made_has_it_made_anew(scene: Scene, mon
     assert len(written) == 1
     assert seen == [0, 10]
     assert scene.table.ref(TAG) is None
+
+
+def test_what_an_action_needs_and_nobody_has_asked_for_is_collected(record: Store) -> None:
+    """Not what has an answer, nor what is running: a second run of it would tell nothing sooner."""
+    story = Story(record.journal).opens().answers("duplicate_rows")
+    story.says(EvidenceRequested(run=EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PE77"), task="ledger", step=None))
+    needed = ("duplicate_rows", "missing_positions", "ledger")
+    nobody: Any = None
+
+    assert list(to_look_at(story.incident, needed, nobody, nobody)) == ["missing_positions"]
