@@ -28,7 +28,6 @@ from bot.observation.findings.files import (
 from bot.observation.findings.promises import (
     ContractAgreementFinding,
     FreshnessFinding,
-    ReadsFinding,
     SchemaDifference,
     SchemaDriftFinding,
     Term,
@@ -77,7 +76,6 @@ Finding = Annotated[
     | MissingFilesFinding
     | OrphanFilesFinding
     | PairingFinding
-    | ReadsFinding
     | RecoveryExtentFinding
     | ReplayableFinding
     | ReplayedRowsFinding
@@ -122,7 +120,6 @@ __all__ = [
     "Pairing",
     "PairingFinding",
     "PositionGap",
-    "ReadsFinding",
     "RecoveryDeadline",
     "RecoveryExtentFinding",
     "RepeatedCommit",
