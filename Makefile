@@ -107,6 +107,11 @@ reference: install ## Write the generated pages anew from the code: settings, co
 docs: install ## Build the documentation site into artifacts/site, without a network; a broken link fails
 	$(BIN)/python -m tests.docs
 
+PICTURES ?= docs/pictures
+
+pictures: install ## Make the pictures and the film of the documentation from the running product: PICTURES=docs/pictures
+	$(BIN)/python -m tests.docs.pictures $(PICTURES)
+
 IMAGE_LOCK = --constraints requirements.lock --generate-hashes --no-annotate --no-emit-index-url --no-header --python-version 3.11 -q
 
 lock: ## Pin every package anew (needs uv)
@@ -117,4 +122,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-all test-long hunt test-operator test-deploy check checked-types checked-style checked-content fix bench bench-short matrix chaos chaos-short races reference docs lock clean
+.PHONY: help install demo walk test test-all test-long hunt test-operator test-deploy check checked-types checked-style checked-content fix bench bench-short matrix chaos chaos-short races reference docs pictures lock clean

@@ -1,8 +1,11 @@
-"""The pictures and the film of the documentation, from the running product: `python -m tests.docs.pictures`.
+"""The pictures and the film of the documentation, from the running product: `make pictures` writes them anew.
+
+`python -m tests.docs.pictures FOLDER` writes them elsewhere, by default into docs/pictures.
 
 The film is what the page shows while somebody goes through the tutorial; long stretches without a change are cut.
 """
 
+import sys
 from base64 import b64decode
 from io import BytesIO
 from itertools import pairwise
@@ -15,32 +18,33 @@ from playwright.sync_api import Page
 from tests.chromium import chromium
 from tests.docs.tutorial import SIZE, Tutorial, tour
 
-FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
+_FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 KEPT = {"card": (1100, 1240), "proven": (1320, 860), "notice": (1100, 1240)}
 """Name -> how large the window is that it shows."""
 _FILM = (880, 591)
 _SHORTEST_MS, _LONGEST_MS = 300, 2500
 
 
-def main() -> None:
+def main(folder: Path) -> None:
     """Goes through the tutorial twice: for the pictures, which show a whole card, and for the film."""
     with chromium() as browser:
-        _pictures(browser.new_page(viewport=SIZE))
-        _film(browser.new_page(viewport=SIZE))
+        folder.mkdir(parents=True, exist_ok=True)
+        _pictures(browser.new_page(viewport=SIZE), folder)
+        _film(browser.new_page(viewport=SIZE), folder / "film.webp")
 
 
-def _pictures(page: Page) -> None:
+def _pictures(page: Page, folder: Path) -> None:
     def shows(name: str) -> None:
         if name in KEPT:
             page.set_viewport_size(dict(zip(("width", "height"), KEPT[name], strict=True)))
             page.wait_for_timeout(1500)
-            _save(page.screenshot(), FOLDER / f"{name}.png")
+            _save(page.screenshot(), folder / f"{name}.png")
 
     with tour() as url:
         Tutorial(page, url, shows).goes_through()
 
 
-def _film(page: Page) -> None:
+def _film(page: Page, path: Path) -> None:
     frames: list[tuple[float, bytes]] = []
     session = page.context.new_cdp_session(page)
 
@@ -55,11 +59,10 @@ def _film(page: Page) -> None:
         tutorial.goes_through()
         page.wait_for_timeout(1500)
         session.send("Page.stopScreencast")
-    _write(frames, FOLDER / "film.webp")
+    _write(frames, path)
 
 
 def _save(png: bytes, path: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
     Image.open(BytesIO(png)).convert("RGB").quantize(96).save(path, optimize=True)
 
 
@@ -75,4 +78,4 @@ def _write(frames: list[tuple[float, bytes]], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else _FOLDER)
