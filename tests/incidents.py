@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from bot.incident import entries as e
 from bot.incident.approval import Approval
@@ -91,8 +92,9 @@ class Story:
         rows: Sequence[tuple[str, ...]] = (("4711", "2"), ("4712", "2")),
         branch: str | None = None,
         head: SnapshotId = orders.HEAD,
+        **told: Any,
     ) -> "Story":
-        """A task is asked for and answers, of the table at this head."""
+        """A task is asked for and answers, of the table at this head. `told`: other fields of its evidence."""
         self._run += 1
         run = EvidenceId(f"01JBQ5M7Z3T9K4X8V2N6R0PE{self._run:02d}")
         evidence = Evidence(
@@ -115,7 +117,7 @@ class Story:
             took_ms=1840,
             bytes_read=48_213,
             branch=branch,
-        )
+        ).model_copy(update=told)
         self.says(e.EvidenceRequested(run=run, task=task, step=StepId("duplicates"), branch=branch), by=ANA)
         return self.says(e.EvidenceRecorded(run=run, evidence=evidence))
 

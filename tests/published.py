@@ -14,6 +14,7 @@ from bot.incident.entries import (
     Verified,
     WaterlineMoved,
 )
+from bot.incident.proposal import UNDO as UNDO_ACTION
 from bot.incident.proposal import Proposal
 from bot.observation.ids import JobId, ProposalId, SnapshotId
 from bot.observation.snapshot import REPAIR
@@ -99,7 +100,7 @@ def undoes_the_rewind(story: Story) -> Story:
 def undo_of_the_rewind(at: datetime) -> Proposal:
     """Takes main back to run B's last commit."""
     effect = MoveTable(table=orders.TABLE, to=orders.HEAD, keep_head_as="left-2")
-    return rewind(at).model_copy(update={"id": UNDO, "effects": (effect,)})
+    return rewind(at).model_copy(update={"id": UNDO, "action": UNDO_ACTION, "effects": (effect,)})
 
 
 def _carries_out(story: Story, made: Proposal, proof: Verified, moved: WaterlineMoved) -> Story:

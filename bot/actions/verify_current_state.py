@@ -6,11 +6,12 @@ recovery of Waterline's own; only when it passes may consumers be told that the 
 
 from bot.actions._support.draft import alone, drafted, live_run
 from bot.incident.action import Action, Plan
-from bot.incident.doubt import accuses
+from bot.incident.doubt import NO_LOOK_COVERS, accuses
 from bot.incident.effects import MarkTable
 from bot.incident.proposal import HeadDescends, Proposal
 from bot.observation.errors import Refused
 from bot.observation.ids import short
+from bot.observation.sentences import clock_time
 
 ACTION = Action(
     name="verify_current_state",
@@ -35,6 +36,12 @@ def propose(plan: Plan) -> Proposal:
             "The table cannot be trusted as it is.",
             f"The newest evidence says: {wrong.headline}",
             "Fix that first. If it is already fixed, run this evidence again, then propose again.",
+        )
+    if earlier := next(iter(plan.case.accused), None):
+        raise Refused(
+            "The table cannot be trusted as it is.",
+            f"At {clock_time(earlier.at, plan.at)} evidence found: {earlier.headline}",
+            NO_LOOK_COVERS,
         )
     live = live_run(plan) if job is not None else None
     tag = f"proven-{plan.incident}-{plan.at:%Y%m%d-%H%M%S}"

@@ -11,7 +11,7 @@ from bot.evidence import TaskModule, find_tasks
 from bot.incident.action import Action
 from bot.incident.diagnosis import Act, Mode, Remedy
 from bot.incident.doubt import ACCUSERS
-from bot.incident.waterline import UNDO
+from bot.incident.proposal import UNDO
 from bot.observation.evidence import Task
 
 _ACT = {

@@ -13,8 +13,15 @@ from pydantic import Field
 
 from bot.history.case import Case
 from bot.history.checkpoint_pace import time_to_commit
+from bot.observation.contract import is_upsert
 from bot.observation.evidence import Evidence, Observation, Verdict, runs_in
-from bot.observation.findings import LeakedManifestsFinding, PairingFinding
+from bot.observation.findings import (
+    DuplicateCommitsFinding,
+    LeakedManifestsFinding,
+    PairingFinding,
+    ReplayedRowsFinding,
+    UnreadableFilesFinding,
+)
 from bot.observation.flink import FlinkManifest, JobRun
 from bot.observation.ids import JobId, SnapshotId, short, short_job
 from bot.observation.looked import NotSeen, Seen
@@ -62,19 +69,33 @@ def staleness(evidence: Evidence, now: TableState, known_runs: Collection[JobId]
     return Fresh(newer=len(newer), runs=tuple(dict.fromkeys(s.job_id for s in newer if s.job_id)))
 
 
-_OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
+_OF_WINDOW = frozenset({"duplicate_rows", "missing_positions", "duplicate_files", "unreadable_files"})
+"""Tasks whose `confirmed` accuses commits of the window."""
 
 
 def not_covered_since(answers: Iterable[Evidence], now: TableState) -> tuple[Evidence, ...]:
-    """Of `answers`, oldest first, those that found wrong rows and that no later one of their task covers: it looked at
-    a table of which older commits had expired, and at none of their rows."""
+    """Of `answers`, oldest first, those that found wrong rows or files and that no later one of their task covers: it
+    looked at a table of which older commits had expired, and at none of what these brought."""
     found: dict[str, list[Evidence]] = {}
     for each in answers:
-        if each.task in _OF_ROWS and each.verdict is not Verdict.INCONCLUSIVE:
+        if each.verdict is not Verdict.INCONCLUSIVE:
             left = [known for known in found.get(each.task, ()) if not _covers(each, known, now)]
-            found[each.task] = [*left, each] if each.verdict is Verdict.CONFIRMED else left
+            found[each.task] = [*left, each] if _accuses(each, now) else left
     told = (each for task in found.values() for each in task)
     return tuple(each for each in told if each.oldest is not None and each.oldest not in now.by_id)
+
+
+def _accuses(evidence: Evidence, now: TableState) -> bool:
+    """Copies accuse nobody in a table that is written by key, where the newest replaces the others; nor do lost
+    manifest lists, by which the head is not read."""
+    match evidence.finding:
+        case ReplayedRowsFinding(replayed=rows):
+            return bool(rows) and not is_upsert(now.properties)
+        case DuplicateCommitsFinding(repeated=repeated):
+            return any(each.how != "same-source-range" for each in repeated) and not is_upsert(now.properties)
+        case UnreadableFilesFinding(commits=()):
+            return False
+    return evidence.verdict is Verdict.CONFIRMED and evidence.task in _OF_WINDOW
 
 
 def _covers(later: Evidence, known: Evidence, now: TableState) -> bool:

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from bot.history.staleness import not_covered_since
 from bot.incident.diagnosis import Diagnosis, LastGoodRows, Matches, Mode, Remedy
 from bot.incident.effects import MoveTable, PublishBranch
 from bot.incident.entries import Body, Diagnosed, EffectEnded, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.incident.incident import Incident
 from bot.incident.notice import WARNS
+from bot.incident.proposal import UNDO
 from bot.observation.evidence import Evidence, Verdict
 from bot.observation.findings import (
     DuplicateFilesFinding,
@@ -21,7 +23,8 @@ from bot.observation.findings import (
     MissingFilesFinding,
     UnreadableFilesFinding,
 )
-from bot.observation.ids import SnapshotId
+from bot.observation.ids import EvidenceId, SnapshotId
+from bot.observation.table import TableState
 
 OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
 """Evidence whose `confirmed` means that consumers read something wrong."""
@@ -116,6 +119,23 @@ def accusations(incident: Incident) -> dict[str, Evidence]:
     on_main = [run.evidence for run in incident.runs.values() if run.evidence is not None and run.branch is None]
     newest = {each.task: each for each in on_main if each.verdict is not Verdict.INCONCLUSIVE}
     return {task: each for task, each in newest.items() if accuses(each)}
+
+
+NO_LOOK_COVERS = (
+    "Commits that it covered have expired since, so no new look shows whether it still holds. Notify the consumers and "
+    "close the incident. Then open one whose last good snapshot is above what was found."
+)
+
+
+def accused(incident: Incident, now: TableState) -> tuple[Evidence, ...]:
+    """As `Case.accused` has it; not what was cited by a repair that moved main, unless that was undone."""
+    repaired = set[EvidenceId]()
+    for body in (entry.body for entry in incident.entries):
+        if isinstance(body, EffectEnded) and body.how == "done" and _moves_main(incident, body):
+            made = incident.proposals[body.proposal].proposal
+            repaired = set() if made.action == UNDO else repaired | {*made.evidence}
+    every = (run for run in incident.runs.values() if run.branch is None and run.run not in repaired)
+    return not_covered_since((run.evidence for run in every if run.evidence is not None), now)
 
 
 def _is_of_the_past(evidence: Evidence) -> bool:

@@ -28,6 +28,9 @@ from bot.observation.readers import ReadRun
 from bot.observation.record import Record, Utc
 from bot.observation.sentences import counted
 
+UNDO = "undo_proposal"
+"""The action that takes another one back."""
+
 
 class TableIs(Record):
     """The table is still the table that was looked at (same uuid)."""

@@ -22,12 +22,8 @@ from bot.incident.entries import (
 from bot.incident.execution import ProposalView
 from bot.incident.incident import Incident
 from bot.incident.journal import Entry
-from bot.incident.proposal import Proposal
+from bot.incident.proposal import UNDO, Proposal
 from bot.observation.ids import EvidenceId, JobId, ProposalId, SnapshotId
-
-UNDO = "undo_proposal"
-"""The action that takes another one back."""
-
 
 ASKED = "asked"
 """In place of a failure mode's code: a responder asked for it, and no diagnosis did."""

@@ -11,8 +11,8 @@ from typing import Any
 from bot.diagnosis._support.case import living
 from bot.diagnosis._support.examine import ModeModule, diagnose
 from bot.history.case import Case, PlannedChange
-from bot.history.staleness import not_covered_since
 from bot.incident.diagnosis import Diagnosis
+from bot.incident.doubt import accused
 from bot.incident.entries import Body, Diagnosed
 from bot.incident.incident import EvidenceRun, Incident
 from bot.incident.journal import WATERLINE
@@ -155,12 +155,11 @@ class Diagnostician:
         head = observation.table.head
         window = Window(since=incident.window.since, until=head if head is not None else incident.window.until)
         case = build_case(self._observer.setup(incident.opened.table), observation, window, evidence)
-        every = (run.evidence for run in incident.runs.values() if run.evidence is not None and run.branch is None)
         return case.model_copy(
             update={
                 "keeps": incident.kept_run,
                 "planned": tuple(incident.planned.values()),
-                "accused": not_covered_since(every, observation.table),
+                "accused": accused(incident, observation.table),
             }
         )
 

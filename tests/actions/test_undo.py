@@ -264,9 +264,13 @@ def told(plan: Plan, task: str, verdict: Verdict, branch: str | None = None) -> 
     "task", ["duplicate_rows", "missing_positions", "duplicate_files", "missing_files", "unreadable_files"]
 )
 def test_a_table_that_evidence_accuses_is_refused(plan: Plan, task: str) -> None:
-    """Also of files, which its own proof does not ask for."""
-    with pytest.raises(Refused, match=r"cannot be trusted as it is.*This is what was found"):
-        verify_current_state.propose(told(plan, task, Verdict.CONFIRMED))
+    """Also of files, which its own proof does not ask for; and by an earlier answer that no newer look covers."""
+    accuses = told(plan, task, Verdict.CONFIRMED)
+    earlier = accuses.case.model_copy(update={"evidence": (), "accused": accuses.case.evidence})
+
+    for each in (accuses, plan.model_copy(update={"case": earlier})):
+        with pytest.raises(Refused, match=r"cannot be trusted as it is.*This is what was found"):
+            verify_current_state.propose(each)
 
 
 @pytest.mark.parametrize(

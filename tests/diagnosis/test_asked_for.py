@@ -16,9 +16,10 @@ from bot.adapters.clock import SystemClock
 from bot.diagnosis import healthy, no_snapshot_advanced
 from bot.diagnosis._support.asked import _FIELDS
 from bot.diagnosis._support.examine import scan
+from bot.diagnosis._support.last_good import rows_up_to
 from bot.evidence import Collector, find_tasks
 from bot.history.case import Case
-from bot.incident.diagnosis import HEALTHY, CannotTell, Diagnosis, Matches
+from bot.incident.diagnosis import HEALTHY, CannotTell, Diagnosis, LastGoodRows, Matches
 from bot.incident.entries import EvidenceEnded, EvidenceRecorded, EvidenceRequested
 from bot.incident.incident import EvidenceRun
 from bot.incident.runbook import END, ManualStep
@@ -132,6 +133,7 @@ class Asked:
             "window": self.case.window,
             "opened": SimpleNamespace(table=ORDERS),
             "kept_run": None,
+            "entries": [],
             "is_stopped": False,
             "planned": {},
         }
@@ -468,31 +470,62 @@ def test_a_first_look_is_taken_again_where_manifests_came_without_a_commit() -> 
 GONE = SnapshotId(999)
 
 
+OF_ROWS = "missing_positions", None
+AGAIN, BESIDE = (
+    repeats(repeated(how, Tale().flink_runs("a").commits("a", 1, 2, 3)))
+    for how in ("same-checkpoint", "same-source-range")
+)
+UNDER_OTHER_KEYS = NONE_AGAIN.model_copy(update={"replayed": 5})
+
+
 @pytest.mark.parametrize(
-    ("oldest", "later", "verdict", "stays"),
+    ("found", "oldest", "later", "verdict", "stays"),
     [
-        pytest.param(GONE, None, Verdict.RULED_OUT, True, id="commits that it covered have expired since"),
-        pytest.param(GONE, GONE, Verdict.RULED_OUT, False, id="a later answer covers them"),
-        pytest.param(None, None, Verdict.RULED_OUT, False, id="what it covered is not told"),
-        pytest.param(GONE, None, Verdict.INCONCLUSIVE, True, id="a later one is none"),
+        pytest.param(OF_ROWS, GONE, None, Verdict.RULED_OUT, True, id="commits that it covered have expired since"),
+        pytest.param(OF_ROWS, GONE, GONE, Verdict.RULED_OUT, False, id="a later answer covers them"),
+        pytest.param(OF_ROWS, None, None, Verdict.RULED_OUT, False, id="what it covered is not told"),
+        pytest.param(OF_ROWS, GONE, None, Verdict.INCONCLUSIVE, True, id="a later one is none"),
+        pytest.param(("replayed_rows", UNDER_OTHER_KEYS), GONE, None, Verdict.RULED_OUT, True, id="under other keys"),
+        pytest.param(("replayed_rows", NONE_AGAIN), GONE, None, Verdict.RULED_OUT, False, id="none came again"),
+        pytest.param(("duplicate_commits", AGAIN), GONE, None, Verdict.RULED_OUT, True, id="a checkpoint twice"),
+        pytest.param(("duplicate_commits", BESIDE), GONE, None, Verdict.RULED_OUT, False, id="ranges that overlap"),
+        pytest.param(("duplicate_files", None), GONE, None, Verdict.RULED_OUT, True, id="files twice"),
+        pytest.param(("unreadable_files", None), GONE, None, Verdict.RULED_OUT, True, id="lost files"),
     ],
 )
 def test_rows_that_were_found_wrong_stay_in_doubt(
-    oldest: SnapshotId | None, later: SnapshotId | None, verdict: Verdict, stays: bool
+    found: tuple[str, Any], oldest: SnapshotId | None, later: SnapshotId | None, verdict: Verdict, stays: bool
 ) -> None:
     """Until a look that covers as much answers; a narrower one, after an expiry, does not acquit them."""
-    world = Asked()
+    world, (task, finding) = Asked(), found
     window, table = world.case.window, world.case.observation.table
-    for number, (begins, found) in enumerate(
-        [(oldest, Verdict.CONFIRMED), (later or table.chain[-1].snapshot_id, verdict)]
+    for number, (begins, told) in enumerate(
+        [
+            (oldest, {"verdict": Verdict.CONFIRMED, "finding": finding}),
+            (later or table.chain[-1].snapshot_id, {"verdict": verdict}),
+        ]
     ):
-        told = evidence("missing_positions", window, table.read_at, verdict=found, head=table.head, oldest=begins)
-        world.runs.append(run_of("missing_positions", EvidenceId(f"again-{number}"), evidence=told))
+        answer = evidence(task, window, table.read_at, head=table.head, oldest=begins, **told)
+        world.runs.append(run_of(task, EvidenceId(f"again-{number}"), evidence=answer))
 
     case = Diagnostician(cast(Any, world), cast(Any, world), MODES).case(world.get(WL_1), world.case.observation)
 
     assert stays == (oldest in {each.oldest for each in case.accused})
     assert stays == any("commits that it covered have expired" in why for why in _left_of_healthy(case))
+
+
+def test_what_is_accused_calls_no_snapshot_clean() -> None:
+    """The newer look has not seen what was found."""
+    world = quiet()
+    case = case_of(world, look(world))
+    head = case.observation.table.head
+    assert head is not None
+    earlier = evidence("missing_positions", case.window, NOON, verdict=Verdict.CONFIRMED)
+
+    doubted = case.model_copy(update={"accused": (earlier,)})
+
+    assert rows_up_to(case, head) is LastGoodRows.CLEAN
+    assert rows_up_to(doubted, head) is LastGoodRows.NOT_LOOKED_AT
 
 
 def _left_of_healthy(case: Case) -> tuple[str, ...]:

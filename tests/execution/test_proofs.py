@@ -18,7 +18,7 @@ from bot.adapters.journal_sql import Store
 from bot.adapters.journal_sql.store import open_store
 from bot.evidence import Collector, find_tasks
 from bot.incident.action import MovesWaterline
-from bot.incident.doubt import ACCUSERS, accusations
+from bot.incident.doubt import ACCUSERS, accusations, accused
 from bot.incident.effects import DropBranch, PublishBranch, StartJob
 from bot.incident.entries import Check, EvidenceRecorded, EvidenceRequested, Verified
 from bot.incident.hidden_values import kept
@@ -47,6 +47,7 @@ from bot.service.proposals.verifying import (
     counted_before,
     no_more_than_before,
     no_more_than_main,
+    nothing_left,
     proofs_of_start,
     proofs_on_main,
 )
@@ -54,6 +55,7 @@ from tests import orders_table as orders
 from tests.execution.test_lowering import OLDER
 from tests.incidents import Story
 from tests.little_flink import open_catalog
+from tests.published import undoes_the_rewind
 from tests.rewound import ANA, PROPOSAL, Damaged
 from tests.slack.looking import ArrowRunner
 from tests.tables import ORDERS, rows
@@ -602,3 +604,30 @@ def test_a_table_that_is_right_or_could_not_be_read_is_told_as_ever() -> None:
     assert no_more_than_before(clean, start_told(Verdict.RULED_OUT, start_twice(0)), None) == clean
     assert no_more_than_before(silent, start_told(Verdict.INCONCLUSIVE, None), 10) == silent
     assert no_more_than_before(silent, None, 10) == silent
+
+
+def repaired(story: Story) -> Story:
+    """The rewind was proposed on the first answer, and carried out."""
+    return story.proposes().approves().rewinds()
+
+
+@pytest.mark.parametrize(
+    ("then", "stays"),
+    [
+        pytest.param(lambda story: story, True, id="nobody repairs it"),
+        pytest.param(repaired, False, id="a repair was proposed on it"),
+        pytest.param(lambda story: undoes_the_rewind(repaired(story)), True, id="and is undone"),
+    ],
+)
+def test_what_no_later_look_covers_keeps_a_table_under_review(
+    story: Story, then: Callable[[Story], Story], stays: bool
+) -> None:
+    """The commits that it accused have expired, and a newer look at the whole table has not seen them."""
+    now, whole = orders.table_state(), Window(since=None, until=orders.HEAD)
+    story.answers(window=whole, oldest=SnapshotId(999))
+
+    then(story).answers(verdict=Verdict.RULED_OUT, window=whole, oldest=now.chain[-1].snapshot_id)
+
+    assert not accusations(story.incident)
+    assert stays == bool(accused(story.incident, now))
+    assert stays == (nothing_left(story.incident, now) is not None)

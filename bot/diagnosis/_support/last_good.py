@@ -37,7 +37,7 @@ def rows_up_to(case: Case, snapshot: SnapshotId) -> LastGoodRows:
     below = {s.snapshot_id for s in case.observation.table.ancestors(snapshot)}
     if _is_wrong(case, snapshot, below):
         return LastGoodRows.WRONG
-    if not _is_covered(case, snapshot, below):
+    if case.accused or not _is_covered(case, snapshot, below):
         return LastGoodRows.NOT_LOOKED_AT
     is_clean = _no_key_twice(case, snapshot) and _none_missing(case, snapshot, below) and not _may_repeat(case, below)
     is_clean = is_clean and not _leaves_rows_out(case, snapshot)

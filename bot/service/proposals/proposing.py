@@ -21,12 +21,11 @@ from bot.incident.entries import Body, ProposalMade
 from bot.incident.execution import UNDECIDED, ProposalState, ProposalView
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
-from bot.incident.proposal import Proposal
+from bot.incident.proposal import UNDO, Proposal
 from bot.incident.runbook import ASKED_FOR
 from bot.incident.savepoints import beside_the_authoritative
 from bot.incident.setup import TableSetup
 from bot.incident.staged_repairs import begun, is_proven, left_by_stop, rehearsal_of, stood_still
-from bot.incident.waterline import UNDO
 from bot.observation.errors import Refused, Superseded, WaterlineError
 from bot.observation.file_changes import FileSources, FileSurvey
 from bot.observation.findings import ExtraCopiesFinding

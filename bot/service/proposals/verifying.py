@@ -24,7 +24,7 @@ from bot.actions._effects import Pending, awaited, checks
 from bot.actions._support.completing import ActionModule
 from bot.history.checkpoint_pace import empty_commits_allowed
 from bot.incident.action import Action, MovesWaterline
-from bot.incident.doubt import ACCUSERS, accusations, accuses
+from bot.incident.doubt import ACCUSERS, NO_LOOK_COVERS, accusations, accused, accuses
 from bot.incident.effects import ChangeFiles, MakeBranch, PublishBranch, StartFromStop, StartJob
 from bot.incident.entries import Body, Check, ExecutionEnded, NoteAdded, VerificationRequested, Verified
 from bot.incident.execution import ProposalState, ProposalView
@@ -116,12 +116,16 @@ def with_way_out(check: Check, task: str, *, is_own: bool) -> Check:
     return check.model_copy(update={"sentence": f"{check.sentence} {way}"})
 
 
-def nothing_left(incident: Incident) -> Check | None:
-    """What accuses main when the proof is written, by a look of somebody else from meanwhile; None: nothing."""
-    left = next(iter(accusations(incident).values()), None)
+def nothing_left(incident: Incident, table: TableState) -> Check | None:
+    """What accuses main when the proof is written, by a look of somebody else from meanwhile, or by an earlier one that
+    no later look covers; None: nothing."""
+    found = next(iter(accusations(incident).values()), None)
+    left = found or next(iter(accused(incident, table)), None)
     if left is None:
         return None
     said = f"{left.headline} This was found during the verification. {_UNDER_REVIEW}"
+    if found is None:
+        said = f"{left.headline.rstrip('.')}, at {clock_time(left.at, table.read_at)}. {NO_LOOK_COVERS}"
     return Check(name="No other problem found", passed=False, sentence=said)
 
 
@@ -378,7 +382,7 @@ class Verifier:
             moves_waterline=moves,
             branch=branch,
         )
-        after = self._store.write(incident_id, by=WATERLINE, decide=lambda now: self._once(now, verified))
+        after = self._store.write(incident_id, by=WATERLINE, decide=lambda now: self._once(now, verified, table))
         return after.proposals[proposal_id].verified
 
     def _moves_waterline(self, view: ProposalView, published: Proposal | None) -> MovesWaterline:
@@ -392,11 +396,11 @@ class Verifier:
         action = self._actions.get((published or view.proposal).action)
         return action.action.moves_waterline if action is not None else "no"
 
-    def _once(self, incident: Incident, verified: Verified) -> list[Body]:
+    def _once(self, incident: Incident, verified: Verified, table: TableState) -> list[Body]:
         known = incident.proposals[verified.proposal].verified
         if known is not None and known.passed:
             return []
-        left = nothing_left(incident) if verified.makes_trusted else None
+        left = nothing_left(incident, table) if verified.makes_trusted else None
         if left is None:
             return [verified]
         return [verified.model_copy(update={"passed": False, "checks": (*verified.checks, left)})]
