@@ -146,7 +146,7 @@ class TableCatalog(Protocol):
 
     def unnamed_commits(self, table: TableState) -> tuple[UnnamedCommit, ...]:
         """Commits that only metadata files hold which the table does not name: of the newest such files, as far as its
-        log reaches. Refused commits leave such files, too.
+        log reaches. Refused commits leave such files, too. A `Part` where others may hold such commits.
 
         Cost: one catalog call, one listing of the metadata folder, and these files. Raises UnknownTable, CouldNotLook.
         """

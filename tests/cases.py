@@ -10,7 +10,7 @@ from bot.observation.findings import DuplicatesFinding, GapsFinding, ReplayedRow
 from bot.observation.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
 from bot.observation.ids import CheckpointId, OperatorId, SnapshotId, TableName
 from bot.observation.looked import NotSeen, Seen
-from bot.observation.table import HeadMove, Ref, Snapshot, TableState, Window
+from bot.observation.table import HeadMove, Ref, Snapshot, TableState, UnnamedCommit, Window
 from tests.found import (
     files_twice,
     hole,
@@ -207,7 +207,12 @@ class Tale(JobTale):
         points = Seen[StoredCheckpoint](source="s3://state", values=tuple(self.points)) if self.points else none
         return Case(
             observation=Observation(
-                table=table, jobs=self.jobs, checkpoints=points, reads=none, flink_manifests=self.flink_manifests
+                table=table,
+                jobs=self.jobs,
+                checkpoints=points,
+                reads=none,
+                flink_manifests=self.flink_manifests,
+                unnamed_commits=Seen[UnnamedCommit](source="s3://lake/sales/orders/metadata", values=()),
             ),
             window=window,
             contract=TableContract(key=("id",), position="pos"),

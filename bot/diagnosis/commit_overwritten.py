@@ -6,13 +6,13 @@ manifest. Nothing in the table's history tells: the next commit bears the same s
 that nobody names any more does.
 """
 
-from bot.diagnosis._support.asked import answers
+from bot.diagnosis._support.asked import answers, unasked
 from bot.diagnosis._support.case import time_in
 from bot.history.case import Case
 from bot.history.other_writers import name_of
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.ids import short, short_job
-from bot.observation.looked import NotSeen
+from bot.observation.looked import NotSeen, Seen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, UnnamedCommit
 
@@ -36,8 +36,8 @@ def overwritten(case: Case) -> tuple[UnnamedCommit, ...]:
     """Commits of the job that no metadata names any more though their run went on above, oldest first: it took them for
     made. One that was refused and tried again is on main under its checkpoint. None where positions were counted, and
     none is missing: the rows came again."""
-    seen, table, gaps = case.observation.unnamed_commits, case.observation.table, case.gaps
-    if gaps is not None and gaps.has_positions and not gaps.missing and answers(case, "missing_positions"):
+    seen, table = case.observation.unnamed_commits, case.observation.table
+    if _has_every_position(case):
         return ()
     listed = {(s.job_id, s.operator_id, s.checkpoint_id) for s in table.snapshots}
     found = [
@@ -54,16 +54,30 @@ def overwritten(case: Case) -> tuple[UnnamedCommit, ...]:
     return tuple(sorted(found, key=lambda each: each.commit.committed_at))
 
 
+def _has_every_position(case: Case) -> bool:
+    gaps = case.gaps
+    return gaps is not None and gaps.has_positions and not gaps.missing and answers(case, "missing_positions")
+
+
 def examine(case: Case) -> Examined:
     """Matches unless the rows are proven to be there: positions were counted, and none is missing."""
-    seen, lost = case.observation.unnamed_commits, overwritten(case)
-    if isinstance(seen, NotSeen) and case.gaps is not None and case.gaps.missing:
-        return CannotTell(missing=(f"{seen.source}: {seen.reason} {seen.remedy}",))
-    if not lost:
-        return Excluded(
-            reason="No metadata file that the catalog has passed over holds rows of the job that are missing."
-        )
-    return _matches(case, lost)
+    if lost := overwritten(case):
+        return _matches(case, lost)
+    if (untold := _not_looked_at(case)) is not None and not _has_every_position(case):
+        counts = unasked(case, "missing_positions") if case.contract.position is not None else ()
+        return CannotTell(missing=(untold,), asks=counts)
+    return Excluded(reason="No metadata file that the catalog has passed over holds rows of the job that are missing.")
+
+
+def _not_looked_at(case: Case) -> str | None:
+    """What of the table's metadata folder nobody has looked at; None: nothing."""
+    match case.observation.unnamed_commits:
+        case NotSeen() as unseen:
+            return f"{unseen.source}: {unseen.reason} {unseen.remedy}"
+        case None:
+            return "whether the table's metadata folder holds a commit that no metadata names: nobody has looked"
+        case Seen(unread=unread):
+            return f"whether they hold a commit that was overwritten: {unread}" if unread is not None else None
 
 
 def _matches(case: Case, lost: tuple[UnnamedCommit, ...]) -> Matches:

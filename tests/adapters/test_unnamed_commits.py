@@ -1,11 +1,13 @@
 """A commit that was overwritten in the catalog is still named by a metadata file of its own."""
 
 from pathlib import Path
+from uuid import UUID
 
 from sqlalchemy import create_engine, text
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.iceberg.catalog import PyIcebergCatalog
+from bot.adapters.iceberg.catalog import PyIcebergCatalog, unnamed_in
+from bot.observation.looked import unread_in
 from tests.tables import ORDERS, OrdersTable, lake_in
 
 
@@ -32,5 +34,13 @@ def test_a_commit_that_the_catalog_passed_over_is_found_with_its_files(tmp_path:
         each.unlink()
 
     assert catalog.unnamed_commits(state)[0].unreadable == 1
+
+    below_the_log = unnamed_in(state, {f"00003-{UUID(int=0)}.metadata.json"}, properties)
+    Path(found.path.removeprefix("file://")).write_text("{")
+
+    assert not below_the_log
+    assert "1 metadata file" in str(unread_in(below_the_log))
+    assert not (damaged := catalog.unnamed_commits(state))
+    assert "1 metadata file" in str(unread_in(damaged))
     catalog.close()
     table.close()

@@ -320,7 +320,7 @@ def beside(tale: Tale, checkpoint: int, *, missing: int = 10, unreadable: int = 
     return seen(tale.looked_at(missing=missing), Seen[UnnamedCommit](source=FOLDER, values=(found,)))
 
 
-def seen(case: Case, told: Seen[UnnamedCommit] | NotSeen) -> Case:
+def seen(case: Case, told: Seen[UnnamedCommit] | NotSeen | None) -> Case:
     return case.model_copy(update={"observation": case.observation.model_copy(update={"unnamed_commits": told})})
 
 
@@ -358,20 +358,33 @@ def test_more_rows_than_it_had_are_missing_for_another_reason() -> None:
         beside(gone_on(), 3),
         beside(Tale().flink_runs("a").commits("a", 1), 2),
         beside(gone_on(), 2, missing=0),
-        gone_on().looked_at(missing=10),
     ],
-    ids=["refused and tried again", "not gone on yet", "the rows came again", "nobody looked"],
+    ids=["refused and tried again", "not gone on yet", "the rows came again"],
 )
 def test_another_file_of_the_folder_accuses_nobody(case: Case) -> None:
     """A refused commit leaves a metadata file, too."""
     assert isinstance(commit_overwritten.examine(case), Excluded)
 
 
-def test_a_folder_that_could_not_be_read_leaves_missing_rows_open() -> None:
-    """Where none is missing, nothing was overwritten that matters."""
-    unread = NotSeen(source=FOLDER, reason="It was refused.", remedy="Let the bot list it.")
+@pytest.mark.parametrize(
+    "unread",
+    [
+        NotSeen(source=FOLDER, reason="It was refused.", remedy="Let the bot list it."),
+        Seen[UnnamedCommit](source=FOLDER, values=(), unread="1 metadata file was not read"),
+        None,
+    ],
+    ids=["refused", "read in part", "nobody looked"],
+)
+def test_a_folder_that_was_not_read_whole_leaves_open_whether_rows_are_missing(
+    unread: Seen[UnnamedCommit] | NotSeen | None,
+) -> None:
+    """Where positions were counted and none is missing, nothing was overwritten that matters."""
+    without_positions = seen(gone_on().looked_at(gaps=None), unread)
+    contract = without_positions.contract.model_copy(update={"position": None})
+    without_positions = without_positions.model_copy(update={"contract": contract})
 
     assert isinstance(commit_overwritten.examine(seen(gone_on().looked_at(missing=10), unread)), CannotTell)
+    assert isinstance(commit_overwritten.examine(without_positions), CannotTell)
     assert isinstance(commit_overwritten.examine(seen(gone_on().looked_at(), unread)), Excluded)
 
 

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis._support.examine import scan
+from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches
 from bot.observation.evidence import Verdict
 from bot.observation.flink import CheckpointSettings
 from bot.observation.ids import SnapshotId
-from bot.observation.looked import Seen
+from bot.observation.looked import NotSeen, Seen
 from tests.cases import Tale
 from tests.diagnosis.histories.drawn import Event, Plan, plan_of, played
 from tests.diagnosis.histories.held import (
@@ -198,3 +198,15 @@ def test_a_base_that_has_expired_is_none() -> None:
 
     assert isinstance(told, CannotTell)
     assert any("where the window begins: that commit has expired" in what for what in told.missing), told.missing
+
+
+def test_a_commit_may_have_been_overwritten_where_nobody_read_the_metadata_folder() -> None:
+    """No count of positions would show it."""
+    case, modes = case_of("an upgrade with a savepoint", "a checkpoint"), scan(bot.diagnosis)
+    unread = NotSeen(source="the metadata files", reason="They were refused.", remedy="Let the bot list them.")
+    world = case.observation.model_copy(update={"unnamed_commits": unread})
+
+    seen, unseen = (diagnose(each, modes) for each in (case, case.model_copy(update={"observation": world})))
+
+    assert "healthy" in {mode.code for mode, _ in seen.matches}
+    assert {"F26", "healthy"} <= {mode.code for mode, _ in unseen.undecided}

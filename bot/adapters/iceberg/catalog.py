@@ -12,6 +12,7 @@ import gzip
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -74,6 +75,7 @@ from bot.adapters.storage import TableStorage, opened_with, remedy_for
 from bot.observation.errors import CommitRefused, CouldNotLook, WaterlineError
 from bot.observation.file_changes import FileSources, FileSurvey
 from bot.observation.ids import SnapshotId, TableName
+from bot.observation.looked import Part
 from bot.observation.snapshot import Snapshot
 from bot.observation.table import TableState, UnnamedCommit
 from bot.ports import Clock, FileChange, RowChange, TableChange
@@ -152,17 +154,20 @@ def newest_readable(lost: str, properties: Mapping[str, str]) -> tuple[TableMeta
     return None
 
 
-def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[str, str]) -> Iterator[UnnamedCommit]:
-    """See `PyIcebergCatalog.unnamed_commits`. `named`: the current metadata file, and those of its log."""
+def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[str, str]) -> tuple[UnnamedCommit, ...]:
+    """See `PyIcebergCatalog.unnamed_commits`. `named`: the current metadata file, and those of its log. Below the log
+    nothing names a file; where a commit was overwritten there, two have one number."""
     names = {each.rsplit("/", 1)[-1] for each in named}
     numbers = [int(found["number"]) for name in names if (found := _METADATA.fullmatch(name))]
-    folder = table.metadata_location.rpartition("/")[0]
-    beside = (
-        each for each in _listed(folder, properties) if each[2] not in names and each[0] >= min(numbers, default=0)
-    )
-    for _, _, name in sorted(beside, reverse=True)[:_TRIED]:
+    folder, lowest = table.metadata_location.rpartition("/")[0], min(numbers, default=0)
+    listed = sorted(_listed(folder, properties), reverse=True)
+    beside = [each for each in listed if each[0] >= lowest and each[2] not in names]
+    below = Counter(number for number, _, _ in listed if number < lowest)
+    commits, unread = list[UnnamedCommit](), len(beside[_TRIED:]) + sum(files - 1 for files in below.values())
+    for _, _, name in beside[:_TRIED]:
         path = f"{folder}/{name}"
         metadata = _read(path, properties)
+        unread += metadata is None
         if metadata is None or str(metadata.table_uuid) != table.uuid or metadata.current_snapshot_id in table.by_id:
             continue
         state = table_state(table.name, metadata, path, table.read_at)
@@ -170,7 +175,13 @@ def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[st
             files = FilesOfTable(load_file_io(dict(properties), path), metadata, MAIN_BRANCH)
             brought = files.named(FileSources(added_by=(state.head,))).files.values()
             gone = files.unreadable(brought)
-            yield UnnamedCommit(path=path, commit=state.by_id[state.head], files=len(brought), unreadable=len(gone))
+            commits.append(
+                UnnamedCommit(path=path, commit=state.by_id[state.head], files=len(brought), unreadable=len(gone))
+            )
+    if not unread:
+        return tuple(commits)
+    were = "file that no metadata names was" if unread == 1 else "files that no metadata names were"
+    return Part.of(commits, f"{unread} metadata {were} not read in {folder}")
 
 
 def _listed(folder: str, properties: Mapping[str, str]) -> Iterator[tuple[int, datetime, str]]:
@@ -373,7 +384,7 @@ class PyIcebergCatalog:
             loaded = self._catalog("read").load_table(table.name)
             named = {loaded.metadata_location, *(entry.metadata_file for entry in loaded.metadata.metadata_log)}
             told = {key: value for key, value in loaded.io.properties.items() if key != PY_IO_IMPL}
-            return tuple(unnamed_in(table, named, {**self._properties, **told}))
+            return unnamed_in(table, named, {**self._properties, **told})
 
     @contextmanager
     def _reading(self, table: TableName, what: str) -> Iterator[None]:
