@@ -8,15 +8,14 @@ from bot.diagnosis._support.case import unseen
 from bot.diagnosis._support.missing_manifest import (
     Fate,
     MissingManifest,
-    commits_of,
     fate,
     is_back,
     missing_manifest,
+    rolled_back_with,
     unnamed_file,
 )
 from bot.diagnosis._support.restoring import pair_with_head
 from bot.history.case import Case
-from bot.history.rollbacks import rollbacks
 from bot.history.starts import flink_commits
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.ids import short, short_job
@@ -81,12 +80,7 @@ def _why_not(missing: MissingManifest, told: Fate) -> str:
 def _matches(case: Case, missing: MissingManifest) -> Matches:
     table = case.observation.table
     number = missing.checkpoint_id
-    holding = next(
-        s
-        for s in commits_of(case, missing)
-        if s in table.rolled_back and s.checkpoint_id is not None and s.checkpoint_id >= number
-    )
-    lost = next(r for r in rollbacks(table) if holding.snapshot_id in r.left)
+    holding, lost = rolled_back_with(case, missing)
     kept = {s.snapshot_id for s in table.ancestors(lost.fork)}
     above = [s for s in flink_commits(table) if s.snapshot_id not in kept]
     pair = pair_with_head(case)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bot.diagnosis._support.asked import answers, checked_until, lacking
 from bot.diagnosis._support.case import living, not_asked, rows_by, run_of, unseen
 from bot.diagnosis._support.lost_and_expired import may_be_lost_and_expired
+from bot.diagnosis._support.missing_manifest import bars_restart
 from bot.diagnosis._support.restoring import can_rewind_to
 from bot.diagnosis._support.unbroken import is_filled, is_found_missing, looked_since, untold
 from bot.history.case import Case
@@ -28,8 +29,7 @@ MODE = Mode(
     planned_as=("Planned rollback",),
     neighbours={
         "F3": "There commits never came. Here they were on main and a rollback took them off.",
-        "F7": "There the job fails at every restart. Here it goes on above the hole. After a failover the "
-        "same rollback shows both.",
+        "F7": "There the job fails at every restart. Here it goes on above the hole.",
         "F10": "There the newest metadata is lost, so an older file only looks like a table that went back. "
         "Here it is readable and its history has the rollback.",
         "F18": "There nobody ever wrote the missing rows. Here commits had brought them, and a rollback "
@@ -44,11 +44,11 @@ MODE = Mode(
 
 def examine(case: Case) -> Examined:
     """Matches when a run whose state holds what was rolled back goes on above it, or still may, or positions are
-    missing that main lost there."""
+    missing that main lost there. Not while nothing is above and each restart fails for what main lost: see F7."""
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     jobs, found = case.observation.jobs, rollbacks_of(case)
-    open_still = [each for each in found if not is_filled(case, each[0])]
+    open_still = [each for each in found if not is_filled(case, each[0]) and not _is_barred(case, *each)]
     standing = [each for each in open_still if _leaves_a_hole(case, *each)]
     if standing:
         return _matches(case, *standing[0], standing[1:])
@@ -59,6 +59,10 @@ def examine(case: Case) -> Examined:
     if (expired := _may_have_expired(case)) is not None:
         return CannotTell(missing=(expired,))
     return Excluded(reason=_why_not(case, found))
+
+
+def _is_barred(case: Case, lost: Rollback, told: KnownOutcome) -> bool:
+    return told.commit is None and bars_restart(case, lost)
 
 
 def _leaves_a_hole(case: Case, lost: Rollback, told: KnownOutcome) -> bool:
@@ -230,6 +234,8 @@ def _after(case: Case, found: Rollback, writer: JobId | None) -> tuple[SnapshotI
 def _why_not(case: Case, found: Sequence[tuple[Rollback, KnownOutcome]]) -> str:
     if found:
         rollback, told = found[-1]
+        if _is_barred(case, rollback, told):
+            return f"Main was rolled back to {short(rollback.target)}, and the job cannot restart since (F7)."
         who = f"run {short_job(told.run)} began" if told.run is not None else ""
         how = {
             Outcome.READ_AGAIN: f"{who} from there or below since, so it reads again what main lost",

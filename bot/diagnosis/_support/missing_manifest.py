@@ -8,6 +8,7 @@ import re
 from enum import Enum, auto
 
 from bot.history.case import Case
+from bot.history.rollbacks import Rollback, rollbacks
 from bot.observation.flink import Failure, JobRun
 from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId
 from bot.observation.record import Record
@@ -101,6 +102,21 @@ def commits_of(case: Case, missing: MissingManifest) -> tuple[Snapshot, ...]:
         for s in case.observation.table.snapshots
         if s.job_id == missing.job_id and s.operator_id in (None, missing.operator_id) and s.checkpoint_id is not None
     )
+
+
+def rolled_back_with(case: Case, missing: MissingManifest) -> tuple[Snapshot, Rollback]:
+    """The commit that held the manifest's files, and the rollback that took it off main; where `fate` says so."""
+    table, number = case.observation.table, missing.checkpoint_id
+    holding = next(s for s in commits_of(case, missing) if s in table.rolled_back and (s.checkpoint_id or 0) >= number)
+    return holding, next(each for each in rollbacks(table) if holding.snapshot_id in each.left)
+
+
+def bars_restart(case: Case, lost: Rollback) -> bool:
+    """Whether the newest run fails at each restart for a manifest whose commit main lost by this rollback (F7)."""
+    missing = missing_manifest(case)
+    if missing is None or is_back(case, missing) or fate(case, missing) is not Fate.ROLLED_BACK:
+        return False
+    return rolled_back_with(case, missing)[1] == lost
 
 
 def _unsettled(run: JobRun) -> tuple[Failure, ...]:
