@@ -67,8 +67,9 @@ def diagnose(
 
 
 def could_not_tell(case: Case, diagnosis: Diagnosis) -> bool:
-    """Whether nothing matches, something is undecided, and some evidence could not be collected."""
-    return not diagnosis.codes and bool(diagnosis.undecided) and any(each.could_not_look for each in case.evidence)
+    """Whether nothing matches but what is only worth knowing, something is undecided, and some evidence could not be
+    collected."""
+    return not diagnosis.to_act_on and bool(diagnosis.undecided) and any(each.could_not_look for each in case.evidence)
 
 
 @case_app.command()

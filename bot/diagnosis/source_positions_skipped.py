@@ -298,8 +298,8 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
             "no Flink manifest lists them any more. `orphan_files` lists files that nothing names."
         )
     gone = _expired_beside_main(case)
-    may_be_written = bool(gone or (case.orphans is not None and case.orphans.orphans))
-    is_gone = _is_lost_for_good(case, found, may_be_written=may_be_written)
+    files = case.orphans.orphans - case.orphans.young if case.orphans is not None else 0
+    is_gone = _is_lost_for_good(case, found, may_be_written=bool(gone or files))
     if gone:
         reasons.append(
             f"No commit that is listed, no other writer and no leaked Flink manifest holds these rows. But "
@@ -309,11 +309,9 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
         headline = f"{found.missing} source positions are on the table no more, or never were, and nothing holds them."
     else:
         reasons.append("No rolled-back commit, no other writer and no leaked Flink manifest holds these rows.")
-        if case.orphans is not None and case.orphans.orphans and not is_gone:
-            files = counted(case.orphans.orphans, "file")
-            reasons.append(
-                f"But {files} on storage that no commit names may: look into them before the source is read."
-            )
+        if files and not is_gone:
+            held = counted(files, "file")
+            reasons.append(f"But {held} on storage that no commit names may: look into them before the source is read.")
         headline = (
             f"{found.missing} source positions were never written to the table, nor to any file that waits for it."
         )

@@ -50,12 +50,16 @@ def test_a_jump_of_the_source_is_replayed_from_below_it() -> None:
     assert "first commit of run bbbbbb, which started without state (F15)" in found.reasons[2]
 
 
-@pytest.mark.parametrize("count", [0, 3])
-def test_files_that_no_commit_names_are_to_be_looked_into_first(count: int) -> None:
-    """Of a commit that went with every trace in the metadata they are the only copy."""
-    found = source_positions_skipped.examine(with_bounds(jumped().looked_at(gaps=GAP, orphans=orphans(count))))
+@pytest.mark.parametrize(("young", "named"), [(0, "But 3 files"), (2, "But 1 file"), (3, None)])
+def test_files_that_no_commit_names_are_to_be_looked_into_first(young: int, named: str | None) -> None:
+    """Of a commit that went with every trace in the metadata they are the only copy; those in flight are none."""
+    case = with_bounds(jumped().looked_at(gaps=GAP, orphans=orphans(3, young=young)))
 
-    assert any("3 files on storage that no commit names" in reason for reason in found.reasons) is bool(count)
+    found = source_positions_skipped.examine(case)
+
+    told = [reason for reason in found.reasons if "on storage that no commit names" in reason]
+    assert bool(told) is (named is not None)
+    assert all(reason.startswith(f"{named} on storage") for reason in told)
 
 
 def test_what_an_untold_manifest_holds_may_be_what_is_missing() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import bot.diagnosis
+from bot.cli.diagnosing import could_not_tell
 from bot.diagnosis import (
     checkpoints_failed,
     concurrent_attempts,
@@ -23,12 +24,12 @@ from bot.incident.diagnosis import Act, CannotTell, Excluded, Matches, Remedy
 from bot.observation.contract import TableContract
 from bot.observation.findings import LeakStanding, SchemaDifference
 from bot.observation.flink import CheckpointSettings
-from bot.observation.looked import Seen
+from bot.observation.looked import NotSeen, Seen
 from bot.observation.table import Column
 from bot.observation.written import WrittenSchema
 from tests.cases import Tale, job_id
 from tests.diagnosis.test_no_advance import looping
-from tests.found import hole, leaks, newest_event, orphans, point, points, schema
+from tests.found import evidence, hole, leaks, newest_event, orphans, point, points, schema
 
 MODES = scan(bot.diagnosis)
 
@@ -95,6 +96,18 @@ def test_failed_checkpoints_are_told_beside_health() -> None:
     assert ("healthy", "F20") == diagnosis.codes
     assert diagnosis.matches[1][1].headline.startswith("1 checkpoint of run aaaaaa failed")
     assert Remedy.NOTHING is diagnosis.matches[1][1].remedy
+
+
+@pytest.mark.parametrize(("is_answered", "expected"), [(True, False), (False, True)])
+def test_beside_them_a_table_that_nobody_could_look_at_is_not_told(*, is_answered: bool, expected: bool) -> None:
+    """`waterline diagnose` ends with another code: F20 alone says nothing of the rows."""
+    tale = failing(3, completed=(4,)).commits("a", 4)
+    case = tale.looked_at() if is_answered else tale.case()
+    unseen = NotSeen(source="Spark", reason="It lost its executors.", remedy="Ask again.")
+    failed = evidence("late_rows", case.window, case.observation.table.read_at, could_not_look=(unseen,))
+    case = case.model_copy(update={"evidence": (*case.evidence, failed)})
+
+    assert could_not_tell(case, diagnose(case, MODES)) is expected
 
 
 @pytest.mark.parametrize(("v1", "unaligned"), [(True, True), (True, False), (False, True)])
