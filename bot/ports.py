@@ -245,6 +245,9 @@ class FlinkJobs(Protocol):
     def runs(self, job: str) -> tuple[JobRun, ...]:
         """Every submission named `job` that Flink still remembers, newest first. Raises CouldNotLook."""
 
+    def runs_of_others(self, job: str, among: Collection[JobId]) -> tuple[JobRun, ...]:
+        """Those of these submissions that Flink lists under another name, newest first. Raises CouldNotLook."""
+
     def run(self, job_id: JobId) -> JobRun | None:
         """One submission; None if Flink does not know it. Raises CouldNotLook.
 

@@ -203,12 +203,17 @@ class Tale(JobTale):
         """The case for the window from `since` (exclusive) to the head; `found` fills further fields of `Case`."""
         assert self.head is not None
         table, window = self.table, Window(since=since, until=self.head)
+        jobs, on_main = self.jobs, {commit.job_id for commit in table.of_flink}
+        others = tuple(run for run in jobs.values if run.name != JOB)
+        if isinstance(jobs, Seen):
+            jobs = jobs.model_copy(update={"values": tuple(run for run in jobs.values if run.name == JOB)})
         none = NotSeen(source="lineage", reason="None is configured.", remedy="Configure it.")
         points = Seen[StoredCheckpoint](source="s3://state", values=tuple(self.points)) if self.points else none
         return Case(
             observation=Observation(
                 table=table,
-                jobs=self.jobs,
+                jobs=jobs,
+                undeclared=tuple(run for run in others if run.job_id in on_main),
                 checkpoints=points,
                 reads=none,
                 flink_manifests=self.flink_manifests,

@@ -7,6 +7,7 @@ stopped, a started run rewinds its source to the restore point and commits the n
 import json
 import os
 import shutil
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Timer
@@ -104,6 +105,10 @@ class LittleFlink:
         """See the port."""
         found = [self.run(JobId(job_id)) for job_id in self._read()] if job == self._name else []
         return tuple(sorted((r for r in found if r), key=lambda r: r.started_at, reverse=True))
+
+    def runs_of_others(self, job: str, among: Collection[JobId]) -> tuple[JobRun, ...]:
+        """See the port."""
+        return tuple(run for run in self.runs(self._name) if job != self._name and run.job_id in among)
 
     def run(self, job_id: JobId) -> JobRun | None:
         """See the port."""

@@ -4,7 +4,7 @@ The operator chooses the job id, so an id that we chose stands for a start of ou
 the operator deploys a nonce once, and `run` tells the run that came of it under that run's own id.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import TypeVar
 
@@ -250,6 +250,10 @@ class FlinkOperator:
             if self._is_put_away(lost):
                 return ()
             raise
+
+    def runs_of_others(self, job: str, among: Collection[JobId]) -> tuple[JobRun, ...]:
+        """See the port. Raises CouldNotLook."""
+        return self._rest.runs_of_others(job, among)
 
     def run(self, job_id: JobId) -> JobRun | None:
         """See the port: under our id of a start, the run that the operator made of it. Raises CouldNotLook."""

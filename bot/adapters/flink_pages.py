@@ -345,6 +345,10 @@ class RunPages:
 
     def ids_of(self, job: str) -> tuple[JobId, ...]:
         """Every submission named `job`, newest first. Raises CouldNotLook."""
+        return tuple(job_id for job_id, name in self.listed() if name == job)
+
+    def listed(self) -> tuple[tuple[JobId, str], ...]:
+        """Every submission and its job's name, newest first. Raises CouldNotLook."""
         overview = self._page(Overview, "/jobs/overview")
         if overview is None:
             raise CouldNotLook(
@@ -353,9 +357,8 @@ class RunPages:
                 "Check the address: it may be another service's"
                 + (", or the history server has not yet fetched its first archive." if self._is_history else "."),
             )
-        named = [line for line in overview.jobs if line.name == job]
-        named.sort(key=lambda line: line.start_time, reverse=True)
-        return tuple(JobId(line.jid) for line in named)
+        newest_first = sorted(overview.jobs, key=lambda line: line.start_time, reverse=True)
+        return tuple((JobId(line.jid), line.name) for line in newest_first)
 
     def run(self, job_id: JobId) -> JobRun | None:
         """One submission; None if it is not known here. Raises CouldNotLook."""

@@ -316,6 +316,11 @@ class FlinkRest:
         self._ended[job] = {run.job_id: run for run in runs if run.is_terminal}
         return runs
 
+    def runs_of_others(self, job: str, among: Collection[JobId]) -> tuple[JobRun, ...]:
+        """See the port."""
+        told = (self.run(job_id) for job_id, name in self._pages.listed() if name != job and job_id in among)
+        return tuple(run for run in told if run is not None)
+
     def run(self, job_id: JobId) -> JobRun | None:
         """One submission; None if Flink does not know it. Raises CouldNotLook."""
         return self._pages.run(job_id)

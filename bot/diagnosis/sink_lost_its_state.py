@@ -9,7 +9,7 @@ Flink manifests of ended runs that wait for a restore under their own sink's id,
 from collections.abc import Set
 from itertools import pairwise
 
-from bot.diagnosis._support.case import committer_ids, in_window, living, not_asked, run_of, unseen
+from bot.diagnosis._support.case import committer_ids, in_window, living, not_asked, unseen
 from bot.diagnosis._support.leaks import came_again, can_be_appended, in_words
 from bot.diagnosis._support.rightness import root_in_doubt
 from bot.history.case import Case
@@ -155,7 +155,7 @@ def _gave_way(
     if all(operator != before.operator_id for _run, operator in later):
         return True
     both = {(after.job_id, before.operator_id), (before.job_id, after.operator_id)}
-    is_foreign = after.job_id in {run.job_id for run in case.observation.jobs.values} and not run_of(case, after.job_id)
+    is_foreign = after.job_id in {run.job_id for run in case.observation.undeclared}
     return (before.job_id, before.operator_id) not in later and not both & under and not is_foreign
 
 

@@ -8,6 +8,7 @@ Whether the table had the rows of missing positions once: then it was not the so
 Whether other changes took the rows of missing positions off main: they explain no more rows than they took.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from bot.diagnosis._support.asked import lacking
@@ -195,7 +196,8 @@ def examine(case: Case) -> Examined:
             f"{at_position(case, found.highest)}."
         )
     between = Counted(case).between_jobs
-    if between and sum(gap.size for gap in between) == found.missing:
+    found = _but_for(case, found, between)
+    if not found.missing:
         gap = between[0]
         return Excluded(
             reason=f"Positions {at_position(case, gap.first)} to {at_position(case, gap.last)} lie between rows of the "
@@ -224,6 +226,16 @@ def examine(case: Case) -> Examined:
         kept = on_broker(case.observation.kafka, skipped)
         found = found.model_copy(update={"gaps": skipped, "missing": missing_rows, "on_broker": kept})
     return _matches(case, found)
+
+
+def _but_for(case: Case, found: GapsFinding, between: Sequence[PositionGap]) -> GapsFinding:
+    """The same without these gaps, which no replay is to fill."""
+    if not between:
+        return found
+    rest = tuple(gap for gap in found.gaps if gap not in between)
+    missing = found.missing - sum(gap.size for gap in between)
+    kept = on_broker(case.observation.kafka, rest)
+    return found.model_copy(update={"gaps": rest, "missing": missing, "on_broker": kept})
 
 
 def _was_overwritten(case: Case, found: GapsFinding) -> Excluded | None:

@@ -112,11 +112,11 @@ def _guest(case: Case, turn: Turn) -> JobId:
 
 
 def _second_writer(case: Case, job_id: JobId) -> str:
-    jobs, others = case.observation.jobs, case.observation.others
+    others, undeclared = case.observation.others, case.observation.undeclared
     declared = next((run.name for run in (others.values if others is not None else ()) if run.job_id == job_id), None)
     if declared is not None:
         return f"Run {short_job(job_id)} of {declared} writes the table too, as `other_jobs` says; no key lives twice."
-    name = next((f" of {run.name}" for run in jobs.values if run.job_id == job_id), "")
+    name = next((f" of {run.name}" for run in undeclared if run.job_id == job_id), "")
     return (
         f"Run {short_job(job_id)}{name} writes the table too, and no key lives twice. It is not declared: name its job "
         "in the table's `other_jobs` if it is meant to be there, else stop it."

@@ -111,20 +111,17 @@ class OtherJobs:
 
     @cached_property
     def of_other_jobs(self) -> frozenset[JobId]:
-        """The runs that Flink lists under another name. One of the table's declared `other_jobs` counts only where it
-        wrote beside the job: after a blue/green deployment it is the job, whatever the configuration still says."""
-        jobs, others = self._case.observation.jobs, self._case.observation.others
-        listed = frozenset(run.job_id for run in jobs.values) - self.own
-        if others is None:
-            return listed
-        apart = {run.job_id for run in others.values} & self.beside
-        return (listed | apart) - self.own - self.related_runs
+        """The runs that Flink lists under another name, as far as they go on or wrote beside the job: after a blue/green
+        deployment the other one is the job, whatever the configuration still says."""
+        seen = self._case.observation
+        declared = self.beside & {run.job_id for run in (seen.others.values if seen.others is not None else ())}
+        undeclared = {run.job_id for run in seen.undeclared if not run.is_terminal or run.job_id in self._between}
+        return (declared | undeclared) - self.own - self.related_runs
 
     @cached_property
     def alive(self) -> frozenset[JobId]:
         """The runs of other jobs that go on: none of the job took over from them."""
-        jobs = self._case.observation.jobs.values
-        return self.of_other_jobs & {run.job_id for run in jobs if not run.is_terminal}
+        return self.of_other_jobs & {run.job_id for run in self._case.observation.undeclared if not run.is_terminal}
 
     @cached_property
     def beside(self) -> frozenset[JobId]:
@@ -140,10 +137,26 @@ class OtherJobs:
         return frozenset(found)
 
     @cached_property
+    def _between(self) -> frozenset[JobId]:
+        """The runs with a commit between two of one run of the job. One that wrote before that run did may have handed
+        over to it, and needs as many as in a hand-over that went wrong there are not."""
+        commits, spans = flink_commits(self._case.observation.table), dict[JobId, tuple[int, int]]()
+        for place, s in enumerate(commits):
+            if s.job_id is not None and not s.is_repair:
+                spans[s.job_id] = (spans.get(s.job_id, (place, place))[0], place)
+        found = set[JobId]()
+        for first, last in (spans[run] for run in self.own & spans.keys()):
+            inside = Counter(s.job_id for s in commits[first + 1 : last] if s.job_id is not None and not s.is_repair)
+            found |= {run for run, times in inside.items() if spans[run][0] > first or times >= BESIDE}
+        return frozenset(found)
+
+    @cached_property
     def related_runs(self) -> frozenset[JobId]:
-        """The runs of declared jobs that began from the job's state, or the job from theirs."""
-        observation = self._case.observation
-        return frozenset(run.job_id for run in related_runs(observation.jobs, observation.others))
+        """The runs of other jobs that began from the job's state, or the job from theirs."""
+        seen = self._case.observation
+        undeclared = Seen[JobRun](source="Flink", values=seen.undeclared)
+        near = (*related_runs(seen.jobs, seen.others), *related_runs(seen.jobs, undeclared))
+        return frozenset(run.job_id for run in near)
 
     @cached_property
     def _runs(self) -> frozenset[JobId]:

@@ -171,7 +171,7 @@ def why_no_hole(case: Case) -> str | None:
 def _job_of(case: Case, commit: SnapshotId) -> str:
     """`run z1b2c3 of backfill`, as far as Flink tells."""
     job = case.observation.table.by_id[commit].job_id
-    name = next((f" of {run.name}" for run in case.observation.jobs.values if run.job_id == job), "")
+    name = next((f" of {run.name}" for run in case.observation.undeclared if run.job_id == job), "")
     return f"run {short_job(job)}{name}"
 
 

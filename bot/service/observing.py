@@ -252,6 +252,7 @@ class Observer:
                 reads=reads.result() if reads is not None else _NO_READERS,
                 flink_manifests=manifests,
                 others=others.result(),
+                undeclared=self._undeclared(setup, state, (runs, others.result())),
                 kafka=kafka.result(),
                 unnamed_commits=_typed(unnamed.result(), UnnamedCommit) if unnamed is not None else None,
                 remembered=self._remembered(setup),
@@ -313,6 +314,17 @@ class Observer:
             return unseen
         runs = tuple(run for each in looked for run in each.values)
         return Seen[JobRun](source=", and ".join(each.source for each in looked), values=runs)
+
+    def _undeclared(
+        self, setup: TableSetup, state: TableState, known: tuple[Seen[JobRun] | NotSeen | None, ...]
+    ) -> tuple[JobRun, ...]:
+        """Runs on main that are not `known` and that the job's Flink lists under another name; none where it cannot be
+        asked."""
+        job, named = setup.job, {run.job_id for looked in known if looked is not None for run in looked.values}
+        among = {commit.job_id for commit in state.of_flink if commit.job_id is not None} - named
+        if job is None or not among or any(isinstance(looked, NotSeen) for looked in known):
+            return ()
+        return _look(f"Flink, job {job}", lambda: self.jobs[job].flink.runs_of_others(job, among)).values
 
     def kafka_of(self, job: str | None) -> Seen[KafkaPartition] | NotSeen | None:
         """What the job's broker holds; None where no broker is configured for it."""

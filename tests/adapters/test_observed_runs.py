@@ -95,6 +95,22 @@ def test_a_start_that_flink_forgets_is_remembered(
     assert "remembered" not in look_at(catalog, cluster, None).model_dump()
 
 
+def test_a_run_on_main_that_flink_lists_under_another_name_is_seen(
+    catalog: PyIcebergCatalog, lake: Lake, wire: Wire, cluster: str
+) -> None:
+    """Nobody has declared its job; one that has committed nothing here is none of the table's."""
+    [line] = body(F21, "jobs_overview")["jobs"][:1]
+    other = line | {"jid": "9" * 32, "name": "elsewhere"}
+    wire.says("GET /jobs/overview", {"jobs": [line | {"name": "backfill"}, other]})
+    before = look_at(catalog, cluster, None)
+    lake.append(1, **{"flink.job-id": RUN_21, "flink.max-committed-checkpoint-id": "1"})
+
+    seen = look_at(catalog, cluster, None)
+
+    assert (before.undeclared, before.jobs.values, seen.jobs.values) == ((), (), ())
+    assert [run.job_id for run in seen.undeclared] == [RUN_21]
+
+
 def test_runs_that_ended_stand_beside_those_that_live(catalog: PyIcebergCatalog, cluster: str, archive: str) -> None:
     """Newest first; where each comes from is marked, and the source names both."""
     jobs = seen_at(catalog, cluster, archive)

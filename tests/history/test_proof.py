@@ -1,6 +1,6 @@
 """The proof, premise by premise: one story for each way in which it holds, fails, or stays open, and what is said."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -14,7 +14,7 @@ from bot.observation.flink import JobRun, RememberedStart
 from bot.observation.ids import DRAINED, CheckpointId, OperatorId, SnapshotId
 from bot.observation.ledger import SourceRange
 from bot.observation.looked import Seen
-from tests.cases import NOON, Tale, job_id
+from tests.cases import NOON, OPERATOR, Tale, job_id
 from tests.found import repeats, ruled_out
 
 TEN = 10
@@ -322,17 +322,23 @@ def test_the_highest_live_position_counts_whoever_brought_it(tops: dict[str, int
 OTHER_SINK = OperatorId("ee" * 16)
 
 
-def beside_another(*lows: int, is_declared: bool = False, ends: bool = False, missing: bool = True) -> Case:
-    """Run a and run z of another job commit by turns, ten positions each from these on. `missing`: what lies between 30
-    and 999 is in no row."""
-    tale = Tale().flink_runs("a").commits("a", 1).commits("z", 1).by_sink(OTHER_SINK).commits("a", 2, 3)
+def beside_another(
+    *lows: int,
+    is_declared: bool = False,
+    ends: bool = False,
+    missing: Sequence[tuple[int, int]] = ((30, 999),),
+    sink: OperatorId = OTHER_SINK,
+) -> Case:
+    """Run a and run z of another job commit by turns, ten positions each from these on. `missing`: these positions are
+    in no row."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits("z", 1).by_sink(sink).commits("a", 2, 3)
     tale = tale.becomes("a", "FINISHED") if ends else tale
-    rest = [PositionGap(first=30, last=999)] if missing else []
+    rest = [PositionGap(first=first, last=last) for first, last in missing]
     gaps = GapsFinding(lowest=0, highest=0, positions=40, missing=sum(gap.size for gap in rest), gaps=tuple(rest))
     case = placed(tale.looked_at(gaps=gaps), *lows)
     run = case.runs[0].model_copy(update={"job_id": job_id("z"), "name": "backfill"})
-    seen = {"jobs": Seen[JobRun](source="Flink", values=(*case.observation.jobs.values, run))}
-    seen |= {"others": Seen[JobRun](source="Flink", values=(run,))} if is_declared else {}
+    others = Seen[JobRun](source="Flink", values=(run,))
+    seen = {"others": others} if is_declared else {"undeclared": others.values}
     return exactly(case.model_copy(update={"observation": case.observation.model_copy(update=seen)}))
 
 
@@ -355,9 +361,10 @@ def exactly(case: Case) -> Case:
 FAR_ABOVE = (0, 1000, 10, 20)
 
 
-def test_a_gap_between_two_jobs_is_no_loss() -> None:
+@pytest.mark.parametrize("sink", [OTHER_SINK, OPERATOR], ids=["a uid of its own", "the V2 sink's default"])
+def test_a_gap_between_two_jobs_is_no_loss(sink: OperatorId) -> None:
     """Nobody has passed it, so nothing is to be replayed; whose rows they are has to be declared."""
-    case = beside_another(*FAR_ABOVE)
+    case = beside_another(*FAR_ABOVE, sink=sink)
     found = prove(case)
 
     assert isinstance(found, Unproven)
@@ -381,6 +388,17 @@ def test_a_gap_within_what_the_job_has_brought_is_a_loss(lows: tuple[int, ...]) 
         assert isinstance(source_positions_skipped.examine(case), Matches)
 
 
+def test_beside_a_loss_such_a_gap_is_not_replayed() -> None:
+    """Only what the job has passed is."""
+    case = beside_another(0, 1000, 10, 30, missing=((20, 29), (40, 999)))
+
+    found = source_positions_skipped.examine(case)
+
+    assert isinstance(prove(case), Wrong)
+    assert found.headline.startswith("10 source positions")
+    assert "the first gap is 20 to 29" in found.reasons[0]
+
+
 def test_a_gap_below_another_job_counts_once_no_run_of_the_job_is_alive() -> None:
     """Then the other one may have taken over from it."""
     assert isinstance(prove(beside_another(*FAR_ABOVE, ends=True)), Wrong)
@@ -400,7 +418,7 @@ def test_a_gap_counts_while_it_is_not_known_what_the_job_brought_above() -> None
 @pytest.mark.parametrize("is_declared", [True, False])
 def test_rows_of_a_declared_job_fill_no_hole_of_this_one(*, is_declared: bool) -> None:
     """They are of another source: the job left 10 to 19 out. One that nobody declares may have filled it."""
-    found = prove(beside_another(0, 10, 20, 30, is_declared=is_declared, missing=False))
+    found = prove(beside_another(0, 10, 20, 30, is_declared=is_declared, missing=()))
 
     assert isinstance(found, Unproven if is_declared else Right)
     assert not isinstance(found, Unproven) or "10 positions that only a job of `other_jobs` has" in found.missing

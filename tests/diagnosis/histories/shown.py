@@ -21,7 +21,7 @@ def jobs_shown(history: History) -> Seen[JobRun] | NotSeen:
     told = history.tale.jobs
     if isinstance(told, NotSeen):
         return told
-    runs = [_shown(run, history) for run in told.values if _is_listed(run, history) and not _is_half(run, history)]
+    runs = [_shown(run, history) for run in told.values if _is_listed(run, history) and run.name == JOB]
     return told.model_copy(update={"values": tuple(runs)})
 
 
