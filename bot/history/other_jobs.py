@@ -111,8 +111,8 @@ class OtherJobs:
 
     @cached_property
     def of_other_jobs(self) -> frozenset[JobId]:
-        """The runs that Flink lists under another name, as far as they go on or wrote beside the job: after a blue/green
-        deployment the other one is the job, whatever the configuration still says."""
+        """The runs that Flink lists under another name, as far as they go on or wrote beside the job: after a
+        blue/green deployment the other one is the job, whatever the configuration still says."""
         seen = self._case.observation
         declared = self.beside & {run.job_id for run in (seen.others.values if seen.others is not None else ())}
         undeclared = {run.job_id for run in seen.undeclared if not run.is_terminal or run.job_id in self._between}
