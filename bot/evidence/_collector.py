@@ -187,7 +187,7 @@ def check_answer(task: Task, ask: Ask, answer: Answer) -> None:
 
 def _what_is_broken(task: Task, ask: Ask, answer: Answer) -> str | None:
     world = ask.observation
-    asked = ("jobs", "checkpoints", "flink_manifests")
+    asked = ("jobs", "checkpoints", "reads", "flink_manifests")
     missed = [name for name in asked if name in task.needs and isinstance(getattr(world, name), NotSeen)]
     if answer.verdict is not Verdict.INCONCLUSIVE and answer.finding is None:
         return f"Expected a finding with the verdict {answer.verdict.value}; found none."

@@ -62,6 +62,7 @@ class Case(Record):
     table_health: f.TableHealthFinding | None = None
     checkpoint_health: f.CheckpointHealthFinding | None = None
     recovery_extent: f.RecoveryExtentFinding | None = None
+    reads: f.ReadsFinding | None = None
     agreement: f.ContractAgreementFinding | None = None
     evidence: tuple[Evidence, ...] = ()
     accused: tuple[Evidence, ...] = Field(default=(), exclude_if=lambda told: not told)

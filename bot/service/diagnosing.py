@@ -49,6 +49,7 @@ _FIELDS = {
     "table-health": "table_health",
     "checkpoint-health": "checkpoint_health",
     "recovery-extent": "recovery_extent",
+    "reads": "reads",
     "contract-agreement": "agreement",
 }
 """Kind of a finding -> field of the case."""

@@ -138,7 +138,7 @@ CONFIRMED = {
     "extra_copies", "late_rows", "ledger", "recovery_extent", "replayed_rows",
 }  # fmt: skip
 """Where run b repeats a checkpoint of run a; nothing is on the table that is well."""
-INCONCLUSIVE = {"freshness", "replayable_rows"}
+INCONCLUSIVE = {"freshness", "reads_above_waterline", "replayable_rows"}
 """Nothing is promised, trusted or declared."""
 
 

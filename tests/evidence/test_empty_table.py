@@ -17,10 +17,12 @@ from bot.incident.diagnosis import CannotTell, Diagnosis, Matches
 from bot.observation.contract import TableContract
 from bot.observation.errors import Refused
 from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.findings import ReadsFinding
 from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, OperatorId, SnapshotId
 from bot.observation.ledger import Sink
 from bot.observation.looked import NotSeen
+from bot.observation.readers import ReadRun
 from bot.observation.table import EMPTY, Snapshot, TableState, Window
 from spark_tasks import duplicate_commits
 from spark_tasks._support import reading as _reading
@@ -32,7 +34,7 @@ from tests.evidence.flink_words import LONG_AGO, V1, V2, run
 from tests.evidence.histories import write
 from tests.evidence.test_ledger import run_of
 from tests.evidence.test_missing_positions import BY_PARTITION
-from tests.tables import CONTRACT, OPERATOR, ORDERS, OrdersTable, job, of_flink, with_fields
+from tests.tables import CONTRACT, OPERATOR, ORDERS, OrdersTable, job, of_flink, unseen, with_fields
 
 MODES = scan(bot.diagnosis)
 NEEDS_NO_COMMIT = {
@@ -368,6 +370,106 @@ def test_a_graph_with_two_kinds_of_sink_tells_only_by_the_operator() -> None:
 def test_other_writers_are_told_by_their_summary(summary: dict[str, str], operation: str, sink: Sink) -> None:
     """A `replace` is a compaction whoever made it."""
     assert Sinks([run("a", sink=V1)]).of(commit(summary, operation)) is sink
+
+
+def reads_of(answer: Answer) -> ReadsFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, ReadsFinding)
+    return answer.finding
+
+
+def read(orders: OrdersTable, snapshot: int | None, consumer: str = "revenue_daily", after_s: float = 60) -> ReadRun:
+    """A run that read `snapshot` so many seconds after the newest commit."""
+    newest: datetime = orders.state().snapshots[-1].committed_at
+    told = None if snapshot is None else SnapshotId(snapshot)
+    return ReadRun(
+        consumer=consumer, run_id=f"{consumer}-{snapshot}", at=newest + timedelta(seconds=after_s), snapshot_id=told
+    )
+
+
+def trusting(ask: Ask, snapshot: SnapshotId | None) -> Ask:
+    """The same, with the snapshot that consumers are told to pin to."""
+    return ask.model_copy(update={"trusted": snapshot})
+
+
+def test_reads_above_and_of_rolled_back_states_are_told(orders: OrdersTable, judges: Asks) -> None:
+    """Also a read of a snapshot that was rolled back since; reads at or below the trusted one are not."""
+    old = orders.commits("a", 1, range(10))
+    trusted = orders.commits("a", 2, range(10, 20))
+    lost = orders.commits("a", 3, range(20, 30))
+    orders.rolls_back_to(trusted)
+    above = orders.commits("b", 3, range(20, 30))
+    runs = [
+        read(orders, above, "fraud_features", 90),
+        read(orders, lost),
+        read(orders, trusted, "quiet"),
+        read(orders, old, "pinned"),
+    ]
+
+    answer = judges("reads_above_waterline", trusting(orders.ask(old, reads=runs), trusted))
+
+    found = reads_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert [(run.consumer, run.snapshot_id) for run in found.above] == [
+        ("revenue_daily", lost),
+        ("fraud_features", above),
+    ]
+    assert (found.trusted, found.runs_checked, found.not_told) == (trusted, 4, ())
+    assert "1 run of them a state that was rolled back" in answer.headline
+
+
+def test_reads_below_the_waterline_are_fine(orders: OrdersTable, judges: Asks) -> None:
+    """Nobody read above, and every run's snapshot is known."""
+    trusted = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+
+    answer = judges("reads_above_waterline", trusting(orders.ask(trusted, reads=[read(orders, trusted)]), trusted))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert reads_of(answer).runs_checked == 1
+
+
+def test_a_run_whose_snapshot_is_not_told_may_have_read_anything(orders: OrdersTable, judges: Asks) -> None:
+    """Unless it came before the trusted snapshot was committed. An expired snapshot tells no more than none."""
+    trusted = orders.commits("a", 1, range(10))
+    early = read(orders, None, "early", after_s=-60)
+    expired_early = read(orders, 4711, "expired", after_s=-60)
+    orders.commits("a", 2, range(10, 20))
+    runs = [early, expired_early]
+
+    fine = judges("reads_above_waterline", trusting(orders.ask(trusted, reads=runs), trusted))
+    unclear = judges(
+        "reads_above_waterline",
+        trusting(orders.ask(trusted, reads=[*runs, read(orders, None), read(orders, 4711)]), trusted),
+    )
+
+    assert fine.verdict is Verdict.RULED_OUT
+    assert unclear.verdict is Verdict.INCONCLUSIVE
+    assert [run.snapshot_id for run in reads_of(unclear).not_told] == [None, 4711]
+
+
+def test_without_an_incident_the_tag_is_the_waterline(orders: OrdersTable, judges: Asks) -> None:
+    """The table itself says what is trusted; with neither, nothing is judged."""
+    trusted = orders.commits("a", 1, range(10))
+    above = orders.commits("a", 2, range(10, 20))
+    ask = orders.ask(trusted, reads=[read(orders, above)])
+
+    untagged = judges("reads_above_waterline", ask)
+    orders.tags("waterline", trusted)
+    tagged = judges("reads_above_waterline", orders.ask(trusted, reads=[read(orders, above)]))
+
+    assert untagged.verdict is Verdict.INCONCLUSIVE
+    assert (tagged.verdict, reads_of(tagged).trusted) == (Verdict.CONFIRMED, trusted)
+
+
+def test_a_lineage_source_that_is_down_rules_nothing_out(orders: OrdersTable, judges: Asks) -> None:
+    """Could not look is not nothing found."""
+    trusted = orders.commits("a", 1, range(10))
+
+    answer = judges("reads_above_waterline", trusting(orders.ask(trusted, reads=unseen("Marquez")), trusted))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.could_not_look[0].source == "Marquez"
 
 
 def with_default(orders: OrdersTable, name: str, value: str) -> None:

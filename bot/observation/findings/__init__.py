@@ -28,6 +28,7 @@ from bot.observation.findings.files import (
 from bot.observation.findings.promises import (
     ContractAgreementFinding,
     FreshnessFinding,
+    ReadsFinding,
     SchemaDifference,
     SchemaDriftFinding,
     Term,
@@ -76,6 +77,7 @@ Finding = Annotated[
     | MissingFilesFinding
     | OrphanFilesFinding
     | PairingFinding
+    | ReadsFinding
     | RecoveryExtentFinding
     | ReplayableFinding
     | ReplayedRowsFinding
@@ -120,6 +122,7 @@ __all__ = [
     "Pairing",
     "PairingFinding",
     "PositionGap",
+    "ReadsFinding",
     "RecoveryDeadline",
     "RecoveryExtentFinding",
     "RepeatedCommit",

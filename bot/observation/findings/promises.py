@@ -1,8 +1,9 @@
-"""What evidence found against promises: freshness, schema and contracts."""
+"""What evidence found against promises: freshness, schema, contracts, and who read what."""
 
 from typing import Literal
 
 from bot.observation.ids import JobId, SnapshotId
+from bot.observation.readers import ReadRun
 from bot.observation.record import Record, Utc
 
 
@@ -57,6 +58,18 @@ class SchemaDriftFinding(Record):
     """Columns of the table that this run does not know, so that it leaves them null."""
     not_in_table: tuple[str, ...] = ()
     """Columns that this run goes on writing and the table no longer has, so that no reader sees them."""
+
+
+class ReadsFinding(Record):
+    """Consumer runs that read a state above the trusted snapshot, or one that was rolled back."""
+
+    kind: Literal["reads"] = "reads"
+    trusted: SnapshotId | None
+    above: tuple[ReadRun, ...]
+    """Oldest first."""
+    not_told: tuple[ReadRun, ...]
+    """Runs within the window's time whose snapshot no event tells."""
+    runs_checked: int
 
 
 Contract = Literal["state", "checkpoint", "table", "approval"]
