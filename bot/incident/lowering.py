@@ -212,6 +212,5 @@ def limits_of(table: TableState, incidents: Sequence[Incident], findings: Sequen
 
 def _of_finding(sign: Sign, proven: SnapshotId | None) -> Limit:
     """Where a finding does not tell how far down it goes, what was proven stands, and nothing above it."""
-    is_known = sign.last_good is not None and sign.last_good_rows is not LastGoodRows.WRONG
     headline = full_stop(sign.headline[:1].upper() + sign.headline[1:])
-    return Limit(sign.last_good if is_known else proven, f"The monitor found {sign.code}: {headline}")
+    return Limit(sign.good_until or proven, f"The monitor found {sign.code}: {headline}")

@@ -311,7 +311,7 @@ def _below(
     """What is named while the watch's findings stand: nothing above any of them. A proof stands where it is not above;
     a head that nobody proved is not named where a finding does not tell how far down it goes."""
     chain = [each.snapshot_id for each in table.chain] if table is not None else []
-    known = [each.sign.last_good for each in findings]
+    known = [each.sign.good_until for each in findings]
     good = [chain.index(each) for each in known if each is not None and each in chain]
     is_proven = basis is Basis.VERIFIED
     if is_proven and (not good or snapshot not in chain or chain.index(snapshot) >= max(good)):

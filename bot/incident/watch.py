@@ -69,6 +69,11 @@ class Sign(Record):
     """When an alert began, as its sender says; None for what the watch saw itself."""
 
     @property
+    def good_until(self) -> SnapshotId | None:
+        """The newest snapshot that counts as good beside it; None where that is not known, or rows below are wrong."""
+        return None if self.last_good_rows is LastGoodRows.WRONG else self.last_good
+
+    @property
     def is_of_watch(self) -> bool:
         """Whether the watch saw it itself. Others may call themselves what they like."""
         return self.code != ALERT

@@ -382,10 +382,12 @@ def test_what_the_watch_found_is_a_doubt_that_names_what_to_read_instead(scene: 
     assert len(found.pins) == 5
 
 
-def test_where_it_begins_is_not_guessed(scene: Scene) -> None:
-    """A finding that does not tell the last good snapshot leaves none that could be named."""
+@pytest.mark.parametrize("rows_below", [None, LastGoodRows.WRONG])
+def test_where_it_begins_is_not_guessed(scene: Scene, rows_below: LastGoodRows | None) -> None:
+    """A finding that does not tell the last good snapshot, or below which rows are wrong, too, leaves none to name."""
     _finds(scene, last_good=scene.good)
-    _finds(scene, sign("F13"))
+    other = sign("F13").model_copy(update={"last_good_rows": rows_below})
+    _finds(scene, other, last_good=None if rows_below is None else scene.good)
 
     found = _trust(scene)
 
