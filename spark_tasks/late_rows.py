@@ -38,6 +38,7 @@ TASK = Task(
     question="Did rows arrive later than the contract allows?",
     confirmed_means="rows arrived later than the contract allows",
     ruled_out_means="no row arrived later than the contract allows",
+    confirmed_is="neutral",
     needs=("table", "contract.event_time"),
     cost=f"manifests of the window and of {BELOW} commits below it. It also reads event times of files with late rows, "
     "and of files with events from the future of their commit",

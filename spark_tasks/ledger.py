@@ -247,6 +247,7 @@ TASK = Task(
     confirmed_means="the chain is broken: another run or writer, a rollback, checkpoint ids that fall, or "
     "checkpoints without a commit",
     ruled_out_means="one run wrote an unbroken chain of commits with rising checkpoint ids",
+    confirmed_is="neutral",
     needs=("table", "jobs"),
     cost="manifest lists and manifests of the window's commits",
     reads="metadata",

@@ -17,6 +17,7 @@ TASK = Task(
     question="Which consumer runs read a state above the trusted snapshot, or one that was rolled back?",
     confirmed_means="some consumer read rows that are not trusted",
     ruled_out_means="as far as lineage knows, no consumer run read rows that are not trusted",
+    confirmed_is="neutral",
     needs=("table", "reads"),
     cost="nothing but what is in hand: metadata and lineage events",
     reads="nothing",

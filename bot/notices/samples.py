@@ -198,7 +198,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 to_come=350 if full else 0,
                 proposal=PROPOSAL if full else None,
                 review=ReviewDone(looked_at=14, broken=BROKEN, unknown=2, inner=9) if full else None,
-                earlier=Earlier(kind="warning", title="First warning", at=NOON, severity="sev3") if full else None,
+                earlier=Earlier(kind="warning", title="Warning", at=NOON, severity="sev3") if full else None,
                 unheard=(Unheard(at=NOON, words=WORDS),) if full else (),
                 now=NOON,
                 next_word_at=NOON + timedelta(minutes=30) if full else None,

@@ -53,8 +53,9 @@ class Task(Record):
     """The dearest thing that it reads: nothing but what is in hand, manifests of the window, a listing of the whole
     table's folder, or rows. The first two are collected without being asked for, before Flink forgets."""
     version: int = 1
-    confirmed_is: Literal["trouble", "relief"] = "trouble"
-    """How `confirmed` is felt: duplicates are trouble, a restore point that pairs is a relief."""
+    confirmed_is: Literal["trouble", "relief", "neutral"] = "trouble"
+    """How `confirmed` is felt: duplicates are trouble, a restore point that pairs is a relief, another run that wrote
+    is no fault by itself."""
 
     @property
     def cost_in_short(self) -> str:

@@ -101,8 +101,6 @@ class Projection:
             case e.NoticeRetried():
                 self._take_up(incident, body)
                 self._said(incident, entry.seq, aloud=False)
-            case e.DeliveryTried() | e.ReadersNoted():
-                pass
             case e.DeliveryDelayed() if body.to.startswith("slack:"):
                 self._said(incident, entry.seq, aloud=True)
             case e.PromiseReminded():
@@ -115,21 +113,23 @@ class Projection:
             case e.ResponderAssigned() if body.user != entry.by:
                 self._in_channel(incident, f"line/{entry.seq}")
             case (
-                # The card shows these.
-                e.NoticeEnded(how="delivered")
-                | e.ResponderAssigned(note="")
-                | e.EvidenceRequested()
-                | e.EvidenceRunAgain()
-                | e.EvidenceStopped()
-                | e.StepDone()
-                | e.NoticesPreviewed()
-                | e.SavepointReleasing()
-                | e.DiagnosisRequested()
-                | e.DiagnosisEnded(how="new")
+                e.NoteAdded()
+                | e.StepSkipped()
+                | e.RunbookChanged()
+                | e.SeverityChanged()
+                | e.PlanDeclared()
+                | e.PlanWithdrawn()
+                | e.SavepointPlanned()
+                | e.SavepointReleased()
+                | e.ReviewOpened()
+                | e.CorrectionDeclined()
+                | e.DiagnosisEnded(how="same" | "failed")
             ):
-                pass
-            case _:
                 self._in_thread(incident, f"line/{entry.seq}")
+            case e.ResponderAssigned() if body.note:
+                self._in_thread(incident, f"line/{entry.seq}")
+            case _:
+                pass  # the card shows it, or the record alone
 
     def _touch_promises(self, incident: Incident) -> None:
         """Reminders show what became of what they remind of."""

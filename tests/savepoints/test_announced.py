@@ -103,7 +103,7 @@ def test_consumers_read_that_nothing_is_wrong_and_nothing_is_to_be_done(kind: st
 
     assert "You need not do anything." in text
     assert "review" not in text
-    assert ("no new rows come" in text) is (kind == ANNOUNCED)
+    assert ("gets no new rows" in text) is (kind == ANNOUNCED)
     assert ("last message" in text) is (kind in ENDS)
 
 

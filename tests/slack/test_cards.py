@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.incident.entries import NoticeQueued, ReadersNoted, WaterlineMoved
+from bot.incident.approval import ApprovalPolicy
+from bot.incident.entries import IncidentClosed, NoticeEnded, NoticeQueued, ReadersNoted, StepDone, WaterlineMoved
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import fold
 from bot.incident.notice import Notice, ObservedReader
@@ -138,11 +139,14 @@ READS = tuple(
 )
 
 
-def shown(state: ProposalState = ProposalState.PROPOSED, **preview: object) -> str:
+def shown(
+    state: ProposalState = ProposalState.PROPOSED, policy: ApprovalPolicy | None = None, **preview: object
+) -> str:
     """The message of Ana's proposal with this preview, as Slack gets it."""
     incident = fold(Desk().entries)
     [view] = incident.proposals.values()
-    changed = view.proposal.model_copy(update={"preview": view.proposal.preview.model_copy(update=preview)})
+    changes = {"preview": view.proposal.preview.model_copy(update=preview), "policy": policy or view.proposal.policy}
+    changed = view.proposal.model_copy(update=changes)
     incident.proposals[changed.id] = ProposalView(**{**vars(view), "proposal": changed, "state": state})
     _text, blocks = proposal_message(incident, incident.proposals[changed.id], {})
     return json.dumps(fit(blocks), ensure_ascii=False)
@@ -251,3 +255,43 @@ def test_words_under_what_was_done_are_not_dropped_by_handing_the_term_on() -> N
         answer_item(nobody, form)
 
     assert "Mended: the uid is pinned." in str(refused.value)
+
+
+def test_a_closed_card_is_folded_and_keeps_what_is_still_to_be_done(story: Story) -> None:
+    """One section, and whom nothing has reached; of an open one each finished step is a short line."""
+    story.says(StepDone(step=story.incident.runbook.steps[0].id, key="confirmed", why="It was found. " * 40))
+    path = next(
+        line for block in card_message(story.incident, {}, {}.get, setup())[1] for line in _lines(block.to_dict())
+        if line.startswith(":white_check_mark:")
+    )  # fmt: skip
+    review = Notice(kind="review", revision=1, consumer="revenue", channel="C0REVENUE1", text="It held.")
+    story.says(NoticeQueued(notice=review))
+    story.says(NoticeEnded(key=review.key(story.id), how="failed", detail="no such channel"))
+    open_ones = len(card_message(story.incident, {}, {}.get, setup())[1])
+
+    story.says(IncidentClosed(reason="It was planned"))
+    blocks = [block.to_dict() for block in card_message(story.incident, {}, {}.get, setup())[1]]
+
+    assert len(path) <= 180
+    assert [block["type"] for block in blocks] == ["section", "section", "actions"]
+    assert len(blocks) < open_ones
+    assert "It was planned." in str(blocks[0])
+    assert "Try again" in str(blocks[1])
+
+
+def _lines(block: dict[str, Any]) -> list[str]:
+    return [element["text"] for element in block.get("elements", []) if isinstance(element.get("text"), str)]
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_what_is_approved_shrinks_once_nobody_can_say_yes(alone: bool) -> None:
+    """What will happen and who may veto stay; while one can still approve it alone, all that a yes covers stays."""
+    policy = Desk().proposal.policy.model_copy(update={} if alone else {"break_glass": None})
+
+    held, approved = shown(ProposalState.HELD, policy=policy), shown(ProposalState.APPROVED, policy=policy)
+
+    assert ("*Runs only if*" in held) is alone
+    assert "*Runs only if*" not in approved
+    assert "*How to undo it*" not in approved
+    assert all("*What will happen*" in told and "may veto it until it runs" in told for told in (held, approved))
+    assert '"Execute"' in approved

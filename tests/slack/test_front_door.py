@@ -25,7 +25,8 @@ from bot.workspace import Workspace
 from tests.slack.people import eventually
 
 CLICK = {
-    "type": "block_actions", "user": {"id": "U0ANA00001"}, "channel": {"id": "C0ONCALL01"}, "trigger_id": "1.2.a",
+    "type": "block_actions", "channel": {"id": "C0ONCALL01"}, "trigger_id": "1.2.a",
+    "user": {"id": "U0ANA00001", "team_id": "T0STREAMS01"},
     "actions": [{"action_id": "run", "block_id": "b", "value": "wl-1/ledger/s", "action_ts": "1.1", "type": "button"}],
 }  # fmt: skip
 SAID: dict[str, Any] = {
@@ -72,8 +73,11 @@ def test_a_click_is_kept_before_anybody_can_work_on_it(door: SlackGateway, store
     assert stored(store) == 1
 
 
-def test_whoever_clicked_is_told_when_the_form_cannot_reach_slack(door: SlackGateway, store: Store) -> None:
+def test_whoever_clicked_is_told_when_the_form_cannot_reach_slack(
+    door: SlackGateway, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The network is away at that moment: the answer waits in the outbox until it is back."""
+    monkeypatch.setattr(door.forms.own, "_own", ("T0STREAMS01",))
     [action] = CLICK["actions"]  # type: ignore[misc]
     note = {**CLICK, "actions": [{**action, "action_id": "add-note", "value": "wl-1"}]}
 

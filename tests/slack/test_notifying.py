@@ -256,7 +256,7 @@ def test_a_command_tells_whom_nothing_reached(
     eventually(lambda: ends(bot) == ["failed", "delivered"])
     [incident] = bot.services.store.all()
     told = next(view.notice for view in incident.notices.values() if view.notice.consumer == "revenue_daily")
-    assert "“First warning” for revenue_daily" in answer
+    assert "“Warning” for revenue_daily" in answer
     assert not ana.has_modal
     assert told.text.split("\n")[0].strip("*") in dana.messages(REVENUE)[0].plain
     assert len(eli.messages("fraud-ml")) == 1

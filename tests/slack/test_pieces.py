@@ -148,7 +148,11 @@ def test_the_last_commits_of_a_table_say_their_day_where_not_all_is_of_one() -> 
 
 @pytest.mark.parametrize(
     ("confirmed_is", "confirmed", "ruled_out"),
-    [("trouble", ":red_circle:", ":large_green_circle:"), ("relief", ":large_green_circle:", ":red_circle:")],
+    [
+        ("trouble", ":red_circle:", ":large_green_circle:"),
+        ("relief", ":large_green_circle:", ":red_circle:"),
+        ("neutral", ":information_source:", ":large_green_circle:"),
+    ],
 )
 def test_a_restore_point_that_pairs_is_not_shown_as_trouble(confirmed_is: str, confirmed: str, ruled_out: str) -> None:
     """The colour follows what a verdict means to the responder, not the verdict."""

@@ -30,7 +30,7 @@ from bot.observation.ids import EvidenceId, short
 from bot.runbook.progress import Passed, Position, evidence_ahead
 from bot.service.runbook_steps import current_step, steps_ahead, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
-from bot.slack.blocks.notices import told_blocks
+from bot.slack.blocks.notices import to_do_blocks, told_blocks
 from bot.slack.blocks.parts import actions, button, confirm, context, header, said, section, sections, sign, size
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
@@ -38,6 +38,7 @@ from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, pe
 _SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2", "sev3": ":large_blue_circle: Sev 3"}
 _PATH_SHOWN = 8
 _FOUND_SHOWN = 5
+_PASSED_LINE, _WHY_LEAST = 140, 40
 
 
 Progresses = Callable[[EvidenceId], Progress | None]
@@ -53,6 +54,8 @@ def card_message(
 ) -> tuple[str, list[Block]]:
     """(notification text, blocks). `setup` is the table's, None when it is configured no more; `better`: the runbook
     that fits what was named, where that is another one."""
+    if not incident.is_open:
+        return f"{incident.id} on {incident.opened.table} is closed", _closed(incident)
     walk, current = walk_of(incident), current_step(incident)
     here = _round(incident, walk) if isinstance(current, EvidenceStep) else []
     blocks: list[Block] = [header(f"{incident.id}: {incident.runbook.title}"), _facts(incident)]
@@ -60,15 +63,7 @@ def card_message(
     if passed:
         blocks.append(context(*_path(incident, passed)))
     blocks += told_blocks(incident, setup)
-    blocks += _deadline(incident) if incident.is_open else []
-    blocks.append(DividerBlock())
-    if not incident.is_open:
-        blocks.append(
-            section(f":lock: *Closed* by {person(incident.closed_by)}: {mrkdwn(incident.closed_reason or '')}")
-        )
-        review = button("Open the review", Click.REVIEW, incident.id, "")
-        blocks.append(actions([_export_button(incident), review]))
-        return f"{incident.id} on {incident.opened.table} is closed", blocks
+    blocks += [*_deadline(incident), DividerBlock()]
     asks = isinstance(current, ActionStep) and current.action == ASKED_FOR  # the step says what was named
     for why in (walk.stuck, passed[-1].reason if passed and not asks else None):
         if why and current is not None:
@@ -91,6 +86,17 @@ def card_message(
     blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
     title = current.title if current else "runbook finished"
     return f"{incident.id} on {incident.opened.table}: {title}", blocks
+
+
+def _closed(incident: Incident) -> list[Block]:
+    """How it ended, in one section; and what somebody must still do about those who were notified."""
+    told = (
+        f":lock: *{incident.id}: {mrkdwn(incident.runbook.title)}* on {code(incident.opened.table)}\n"
+        f"*Closed* by {person(incident.closed_by)}: {mrkdwn(as_sentence(incident.closed_reason or ''))} "
+        f"Trusted up to {short(incident.trusted)} ({beside_trusted(incident)})."
+    )
+    review = button("Open the review", Click.REVIEW, incident.id, "")
+    return [section(told), *to_do_blocks(incident), actions([_export_button(incident), review])]
 
 
 def _facts(incident: Incident) -> SectionBlock:
@@ -125,30 +131,33 @@ def _found(step: Step, outcome: StepOutcome) -> tuple[str, str]:
 
 
 def _path(incident: Incident, passed: Sequence[Passed]) -> list[str]:
-    """One line a step taken, the newest last."""
+    """One short line a step taken, the newest last."""
     lines = []
     for item in passed[-_PATH_SHOWN:]:
         sign_of = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
         step = incident.runbook.step(item.step)
         how, why = _found(step, item.outcome)
-        lines.append(f"{sign_of} {mrkdwn(step.title)}: *{mrkdwn(how)}*. {mrkdwn(short_paths(as_sentence(why)))}")
+        room = max(_WHY_LEAST, _PASSED_LINE - len(step.title) - len(how))
+        because = clipped(short_paths(as_sentence(why)), room)
+        lines.append(f"{sign_of} {mrkdwn(step.title)}: *{mrkdwn(how)}*. {mrkdwn(because)}")
     hidden = len(passed) - _PATH_SHOWN
     earlier = f"{hidden} earlier step{'s are' if hidden > 1 else ' is'} in the record"
-    return ([earlier] if hidden > 0 else []) + [clipped(line, 500) for line in lines]
+    return ([earlier] if hidden > 0 else []) + lines
 
 
 def _step(incident: Incident, step: Step) -> list[Block]:
-    number = 1 + len(walk_of(incident).passed)
-    blocks: list[Block] = []
-    if isinstance(step, ActionStep) and incident.diagnosis is not None:
-        blocks.append(section(f"{_named(incident.diagnosis)}{_to_do(incident.diagnosis)}"))
-    blocks.append(section(f"*Step {number}: {mrkdwn(step.title)}*\n{from_markdown(clipped(step.prose, 1500))}"))
-    if isinstance(step, DecisionStep) and step.on != "choice" and incident.diagnosis is not None:
-        blocks.append(section(f"*Last diagnosis*\n{_named(incident.diagnosis)}"))
-    elif isinstance(step, ActionStep):
-        view = incident.current_proposal
-        if view is not None and view.step == step.id:
-            blocks.append(section(f"Proposal: *{view.state.value}*. Its message in this channel has the buttons."))
+    """What is to be done. While a proposal of it is under way, only how far that has come: its message has the rest."""
+    title = f"*Step {1 + len(walk_of(incident).passed)}: {mrkdwn(step.title)}*"
+    view, diagnosis, proposed = incident.current_proposal, incident.diagnosis, ""
+    if isinstance(step, ActionStep) and view is not None and view.step == step.id:
+        proposed = f"\nProposal: *{view.state.value}*. Its message in this channel has the buttons."
+        if view.state in UNFINISHED | {ProposalState.APPLIED}:
+            return [section(f"{title}{proposed}")]
+    blocks: list[Block] = [section(f"{title}\n{from_markdown(clipped(step.prose, 1500))}{proposed}")]
+    if isinstance(step, ActionStep) and diagnosis is not None:
+        blocks.insert(0, section(f"{_named(diagnosis)}{_to_do(diagnosis)}"))
+    if isinstance(step, DecisionStep) and step.on != "choice" and diagnosis is not None:
+        blocks.append(section(f"*Last diagnosis*\n{_named(diagnosis)}"))
     return blocks
 
 

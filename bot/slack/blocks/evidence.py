@@ -117,11 +117,14 @@ def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[s
     runs = {run.task: run for run in incident.runs.values() if run.is_first_look}
     answered = [(tasks[run.task], run.evidence) for run in runs.values() if run.evidence is not None]
     trouble = [each for each in answered if _is_trouble(*each)]
+    neutral = [each for each in answered if _is_neutral(*each)]
     open_ones = [each for each in answered if each[1].verdict is Verdict.INCONCLUSIVE]
-    well = [task.title for task, evidence in answered if (task, evidence) not in [*trouble, *open_ones]]
-    title = _title(len(trouble), len(open_ones) + len(_ended(runs)), sum(run.is_running for run in runs.values()))
+    well = [task.title for task, evidence in answered if (task, evidence) not in [*trouble, *neutral, *open_ones]]
+    title = _title(
+        len(trouble), len(neutral), len(open_ones) + len(_ended(runs)), sum(run.is_running for run in runs.values())
+    )
     blocks: list[Block] = [section(f"*First look, without reading rows: {title}*")]
-    blocks += [section(_line(*each)) for each in trouble]
+    blocks += [section(_line(*each)) for each in (*trouble, *neutral)]
     blocks += [section("\n".join(_line(*each) for each in open_ones))] if open_ones else []
     small = [f":large_green_circle: Checked, nothing wrong: {mrkdwn(', '.join(well))}"] if well else []
     small += [f":no_entry: {mrkdwn(tasks[run.task].title)}: {mrkdwn(run.ended.message)}" for run in _ended(runs)
@@ -133,17 +136,22 @@ def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[s
     return f"First look: {title}", [*blocks, *([context(*small)] if small else [])]
 
 
-def _title(trouble: int, unanswered: int, running: int) -> str:
-    """What was not looked at is never said to be well."""
-    found = f"{counted(trouble, 'trouble')} found" if trouble else "nothing wrong found"
+def _title(trouble: int, neutral: int, unanswered: int, running: int) -> str:
+    """What was not looked at, or what is no fault by itself, is never said to be well."""
+    noted = [f"{counted(neutral, 'answer')} to look at"] if neutral else []
+    found = ", ".join([*([f"{counted(trouble, 'trouble')} found"] if trouble else []), *noted]) or "nothing wrong found"
     so_far = " so far" if running else ""
     untold = f", {counted(unanswered, 'question')} could not be answered" if unanswered else ""
     return f"{found}{so_far}{untold}"
 
 
 def _is_trouble(task: Task, evidence: Evidence) -> bool:
-    is_relief = task.confirmed_is == "relief"
-    return evidence.verdict is (Verdict.RULED_OUT if is_relief else Verdict.CONFIRMED)
+    wrong = {"trouble": Verdict.CONFIRMED, "relief": Verdict.RULED_OUT, "neutral": None}
+    return evidence.verdict is wrong[task.confirmed_is]
+
+
+def _is_neutral(task: Task, evidence: Evidence) -> bool:
+    return task.confirmed_is == "neutral" and evidence.verdict is Verdict.CONFIRMED
 
 
 def _ended(runs: Mapping[str, EvidenceRun]) -> list[EvidenceRun]:

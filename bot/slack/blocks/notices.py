@@ -149,8 +149,7 @@ _LINE = 600
 def told_blocks(incident: Incident, setup: TableSetup | None) -> list[Block]:
     """What each consumer was told last, by which ways it went, whether it arrived and was answered; and whatever else
     did not reach them and still holds. Then who reads the table beside them. `setup` None: it is configured no more."""
-    views = _shown(incident)
-    lost = [view for view in views if view.unreached and still_holds(incident, view)][:_SHOWN]
+    views, lost = _shown(incident), _unreached(incident)[:_SHOWN]
     others = [view for view in views if view not in lost]
     rest = [clipped(_told(view), _LINE) for view in others[: _SHOWN - len(lost)]]
     hidden = len(views) - len(lost) - len(rest)
@@ -163,6 +162,12 @@ def told_blocks(incident: Incident, setup: TableSetup | None) -> list[Block]:
     blocks += [section(part) for part in pages("\n".join(rest))]
     blocks += _due(incident)
     return [section("*Notified*" if views else "*Readers*"), *blocks] if blocks else []
+
+
+def to_do_blocks(incident: Incident) -> list[Block]:
+    """Of an incident that is closed: what did not reach a consumer and still holds, and who needs a correction."""
+    blocks = [block for view in _unreached(incident)[:_SHOWN] for block in _lost(incident, view)]
+    return [*blocks, *_due(incident)]
 
 
 _WHY: dict[Why, str] = {
@@ -193,11 +198,12 @@ def _due(incident: Incident) -> list[Block]:
 def _shown(incident: Incident) -> list[NoticeView]:
     """The newest of each consumer, and before it those that failed and that nothing newer has overtaken."""
     newest = {view.notice.consumer: view for view in incident.notices.values()}
-    return [
-        view
-        for view in incident.notices.values()
-        if newest[view.notice.consumer] is view or (view.unreached and still_holds(incident, view))
-    ]
+    unreached = _unreached(incident)
+    return [view for view in incident.notices.values() if newest[view.notice.consumer] is view or view in unreached]
+
+
+def _unreached(incident: Incident) -> list[NoticeView]:
+    return [view for view in incident.notices.values() if view.unreached and still_holds(incident, view)]
 
 
 def _lost(incident: Incident, view: NoticeView) -> list[Block]:

@@ -20,12 +20,15 @@ from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, CONTEXT_T
 from bot.slack.text import clipped, mrkdwn, plain, written
 
 _TROUBLE, _RELIEF, _OPEN = ":red_circle:", ":large_green_circle:", ":grey_question:"
+_NEUTRAL = ":information_source:"
 
 
 def sign(verdict: Verdict, task: Task | None) -> str:
     """A verdict at a glance; the word stands beside it, so nothing hangs on the colour."""
     if verdict is Verdict.INCONCLUSIVE:
         return _OPEN
+    if verdict is Verdict.CONFIRMED and task is not None and task.confirmed_is == "neutral":
+        return _NEUTRAL
     is_relief = (verdict is Verdict.CONFIRMED) is (task is not None and task.confirmed_is == "relief")
     return _RELIEF if is_relief else _TROUBLE
 

@@ -186,17 +186,23 @@ _STATE = {
 
 def proposal_message(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) -> tuple[str, list[Block]]:
     """(notification text, blocks). Buttons are there only while they can do something, and those of a yes only where
-    all that is approved is shown. Once it has begun or ended, it shrinks to title, state and who decided; the thread
-    and the record have the rest."""
+    all that is approved is shown. Once nobody can say yes any more, it shrinks to what will happen and who may veto;
+    once it has begun or ended, to title, state and who decided. The thread and the record have the rest."""
     blocks, small = _content(incident, view), _small_print(incident, view, tasks)
     is_whole = not is_cut([*blocks, *small])
-    if view.state in {ProposalState.PROPOSED, ProposalState.HELD} and not is_whole:
+    if _takes_yes(view) and not is_whole:
         blocks.insert(1, section(_too_long(incident)))
     if buttons := _buttons(incident, view, is_whole=is_whole):
         blocks.append(actions(buttons))
     if incident.is_open and view.state in UNDECIDED:
         blocks.append(actions([button("Tell consumers…", Click.PREVIEW_NOTICE, incident.id, "update", "")]))
     return f"{incident.id}: {view.proposal.title} ({view.state.value})", [*blocks, *small]
+
+
+def _takes_yes(view: ProposalView) -> bool:
+    """Whether somebody can still say yes, also alone in an emergency: then all that a yes covers is shown."""
+    is_held = view.state is ProposalState.HELD and view.proposal.policy.break_glass is not None
+    return view.state is ProposalState.PROPOSED or is_held
 
 
 def is_shown_whole(incident: Incident, view: ProposalView, *, tasks: Mapping[str, Task]) -> bool:
@@ -207,18 +213,18 @@ def is_shown_whole(incident: Incident, view: ProposalView, *, tasks: Mapping[str
 def _content(incident: Incident, view: ProposalView) -> list[Block]:
     """What, why, its effect and how to undo it, however long; without buttons."""
     proposal, title = view.proposal, f"{incident.id}: {view.proposal.title}"
-    is_waiting = view.state in UNDECIDED
-    because = f"\n{mrkdwn(proposal.because)}" if is_waiting else ""
+    takes_yes = _takes_yes(view)
+    because = f"\n{mrkdwn(proposal.because)}" if takes_yes else ""
     blocks: list[Block] = [
         header(title),
         *([] if _fits(title, HEADER_TEXT) else sections(f"*{mrkdwn(title)}*")),
         *sections(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>{because}"),
     ]
-    if is_waiting:
+    if view.state in UNDECIDED:
         blocks += sections(f"*What will happen*\n{_steps(view)}")
     if proposal.preview.recorded:
         blocks += sections(_recorded(view))
-    if is_waiting:
+    if takes_yes:
         blocks += [*sections(removed_from_main(proposal.preview)), *sections(_undo(view)), *_yes_at_length(view)]
     if view.state is ProposalState.UNKNOWN:
         blocks.append(section(_not_known(view)))
@@ -229,6 +235,8 @@ def _small_print(incident: Incident, view: ProposalView, tasks: Mapping[str, Tas
     """What an approval covers besides, whole, and who may decide; nothing once it has begun or ended."""
     if view.state not in UNDECIDED:
         return []
+    if not _takes_yes(view):
+        return [context(part) for text in who_may(view) for part in pages(text, CONTEXT_TEXT)]
     proposal = view.proposal
     must = "\n".join(f"• {mrkdwn(short_paths(requirement_sentence(each)))}" for each in proposal.requirements)
     evidence = " · ".join(mrkdwn(each) for each in cited(proposal, incident.runs, tasks)) or (
