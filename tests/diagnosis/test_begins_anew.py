@@ -1,6 +1,7 @@
 """Main begins anew under its job: by a replacement that clears the log, or by metadata of which nothing is left."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.findings import COMMITS_TOLD, GapsFinding, PositionGap, UnreadableFile
 from bot.observation.table import Ref
 from tests.cases import Tale
+from tests.diagnosis.answers import LastGood, answers, check
 from tests.found import orphans, unreadable
 
 FROM_30 = GapsFinding(lowest=30, highest=49, positions=20, missing=0, gaps=())
@@ -32,26 +34,6 @@ def test_a_tag_on_the_replaced_line_excuses_nothing(marked: int, status: str) ->
     found = healthy.examine(tale.looked_at(gaps=FROM_30))
 
     assert "3 older commits of the job" in found.reason
-
-
-def test_of_what_a_branch_holds_nobody_can_tell_whether_main_had_it() -> None:
-    """It was made from main before the replacement, or written by itself: the log that told it is cleared."""
-    tale = replaced()
-    tale.refs = [Ref(name="audit", kind="branch", snapshot_id=tale.at("a", 3))]
-
-    found = healthy.examine(tale.commits("a", 4, 5).looked_at(gaps=FROM_30))
-
-    assert "the table was replaced under its job" in found.missing[0]
-    assert found.missing[0].endswith("3 older commits of the job, …001001 to …003003, are on a branch")
-
-
-def test_a_run_that_was_restored_onto_the_new_table_brings_what_came_before() -> None:
-    """Its state holds what the replaced table had, under whatever job id."""
-    tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4)
-
-    found = healthy.examine(tale.looked_at(gaps=FROM_30))
-
-    assert "the table was replaced under its job" in found.reason
 
 
 def id_tells() -> Tale:
@@ -152,112 +134,86 @@ def test_a_gap_elsewhere_than_a_rollback_that_was_filled_is_the_sources() -> Non
     assert isinstance(skipped, Matches), skipped
 
 
-def gone(snapshot: int | None, what: str = "manifest-list") -> UnreadableFile:
-    """That snapshot's file is not on storage."""
+def well(*gone: int, what: str = "manifest-list", since: int | None = None) -> Case:
+    """Three commits, of which these have a file that is not on storage."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    lost = unreadable(*(lost_file(tale, each, what) for each in gone))
+    return tale.looked_at(since=None if since is None else tale.at("a", since), unreadable=lost)
+
+
+def lost_file(tale: Tale, checkpoint: int, what: str = "manifest-list") -> UnreadableFile:
     return UnreadableFile.model_validate(
         {
             "path": "s3://lake/sales/orders/metadata/snap-1.avro",
             "what": what,
-            "snapshot_id": snapshot,
+            "snapshot_id": tale.at("a", checkpoint),
             "rows": 0,
             "problem": "It is not on storage.",
         }
     )
 
 
-def test_a_lost_metadata_file_is_known_before_any_evidence() -> None:
-    """What was committed above the file that was read is unknown, and the sentence says so."""
+def without_metadata() -> Tale:
+    """The newest metadata file is lost: an older one was read."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
     tale.lost_metadata = "s3://lake/sales/orders/metadata/00010.metadata.json"
-
-    found = mode.examine(tale.case())
-
-    assert (Remedy.RESTORE_METADATA, tale.head) == (found.remedy, found.last_good)
-    assert any("unknown here, not absent" in reason for reason in found.reasons)
+    return tale
 
 
-def test_a_table_with_lost_metadata_is_never_healthy() -> None:
-    """However clean the older state is."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    tale.lost_metadata = "s3://lake/sales/orders/metadata/00010.metadata.json"
-
-    found = healthy.examine(tale.looked_at())
-
-    assert "F10" in found.reason
+def without_lists(commits: int, gone: range) -> Case:
+    """The manifest lists of these commits are gone; twenty are named, the oldest first, as their paths are sorted."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, commits + 1))
+    lists = tuple(tale.at("a", each) for each in reversed(gone))
+    found = unreadable(*[lost_file(tale, each) for each in gone[:20]])
+    return tale.looked_at(unreadable=found.model_copy(update={"count": len(gone), "commits": (), "lists": lists}))
 
 
-def test_a_head_without_its_manifest_list_falls_back_to_the_newest_that_has_one() -> None:
-    """Going there is a rollback, and the job must follow."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-
-    found = mode.examine(tale.looked_at(unreadable=unreadable(gone(tale.at("a", 3)))))
-
-    assert (Remedy.RESTORE_METADATA, tale.at("a", 2)) == (found.remedy, found.last_good)
-    assert any("job must be restored" in reason for reason in found.reasons)
+def with_branch() -> Case:
+    """The log that told whether main had it is cleared."""
+    tale = replaced()
+    tale.refs = [Ref(name="audit", kind="branch", snapshot_id=tale.at("a", 3))]
+    return tale.commits("a", 4, 5).looked_at(gaps=FROM_30)
 
 
-def test_an_older_snapshot_without_its_manifest_list_leaves_the_head_readable() -> None:
-    """Only time travel fails, so the pointer stays where it is."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-
-    found = mode.examine(tale.looked_at(unreadable=unreadable(gone(tale.at("a", 2)))))
-
-    assert (Remedy.RESTORE_METADATA, tale.head) == (found.remedy, found.last_good)
-    assert found.what_to_do.startswith("restore these manifest lists")
+RESTORED = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4).looked_at(gaps=FROM_30)
+BACK = Remedy.RESTORE_METADATA
 
 
-def without_lists(tale: Tale, checkpoints: range, *, named: int = 20) -> Case:
-    """The manifest lists of these commits are gone; so many are named, the oldest first, as their paths are sorted."""
-    lost = [gone(tale.at("a", each)) for each in checkpoints]
-    lists = tuple(tale.at("a", each) for each in reversed(checkpoints))
-    found = unreadable(*lost[:named]).model_copy(update={"count": len(lost), "commits": (), "lists": lists})
-    return tale.looked_at(unreadable=found)
-
-
-def test_a_manifest_list_that_is_not_named_is_gone_all_the_same() -> None:
-    """The newest is gone as well, and what is gone back to must have its own."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 31))
-
-    found = mode.examine(without_lists(tale, range(6, 31)))
-
-    assert (Remedy.RESTORE_METADATA, tale.at("a", 5)) == (found.remedy, found.last_good)
-    assert found.headline.startswith("The manifest list of the head")
-
-
-def test_a_list_of_lost_manifest_lists_that_is_cut_tells_nothing_of_older_snapshots() -> None:
-    """Above its end it does."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, COMMITS_TOLD + 3))
-    head = COMMITS_TOLD + 2
-
-    below = mode.examine(without_lists(tale, range(3, head + 1)))
-    above = mode.examine(without_lists(tale, range(2, head)))
-
-    assert below.last_good is None
-    assert tale.head == above.last_good
-
-
-def test_below_the_window_nobody_looked_for_manifest_lists() -> None:
-    """That none was found to be gone there says nothing."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    lost = unreadable(gone(tale.at("a", 2)), gone(tale.at("a", 3)))
-
-    found = mode.examine(tale.looked_at(since=tale.at("a", 1), unreadable=lost))
-
-    assert found.last_good is None
-    assert "none was looked for" in found.reasons[-1]
-
-
-def test_missing_data_files_are_a_neighbours() -> None:
-    """They are F9; the metadata that names them is there."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-
-    found = mode.examine(tale.looked_at(unreadable=unreadable(gone(tale.at("a", 2), "data"))))
-
-    assert isinstance(found, Excluded)
-
-
-def test_manifest_lists_are_not_excluded_before_they_were_looked_for() -> None:
-    """The catalog's file was read, but that says nothing of what it names."""
-    found = mode.examine(Tale().flink_runs("a").commits("a", 1).case())
-
-    assert ("unreadable_files",) == found.missing
+@answers(
+    {
+        "of what a branch holds nobody can tell whether main had it": (
+            healthy, with_branch(), CannotTell, "the table was replaced under its job",
+            "3 older commits of the job, …001001 to …003003, are on a branch",
+        ),
+        "a state that was restored onto the new table holds what came before": (
+            healthy, RESTORED, Excluded, "the table was replaced under its job",
+        ),
+        "lost metadata is known before any evidence": (
+            mode, without_metadata().case(), BACK, LastGood("head"), "unknown here, not absent",
+        ),
+        "without its metadata no table is healthy": (healthy, without_metadata().looked_at(), Excluded, "F10"),
+        "the head has no manifest list: the job must follow": (
+            mode, well(3), BACK, LastGood("a2"), "job must be restored",
+        ),
+        "an older snapshot has none: the head can be read": (
+            mode, well(2), BACK, LastGood("head"), "restore these manifest lists",
+        ),
+        "a list that is not named is gone all the same": (
+            mode, without_lists(30, range(6, 31)), BACK, LastGood("a5"), "The manifest list of the head",
+        ),
+        "what is told is cut: nothing is known of older snapshots": (
+            mode, without_lists(COMMITS_TOLD + 2, range(3, COMMITS_TOLD + 3)), LastGood(None),
+        ),
+        "what is told is cut below the head": (
+            mode, without_lists(COMMITS_TOLD + 2, range(2, COMMITS_TOLD + 2)), LastGood("head"),
+        ),
+        "below the window nobody looked": (mode, well(2, 3, since=1), LastGood(None), "none was looked for"),
+        "missing data files are F9": (mode, well(2, what="data"), Excluded),
+        "nobody has looked for lists yet": (
+            mode, Tale().flink_runs("a").commits("a", 1).case(), CannotTell, "unreadable_files",
+        ),
+    }
+)  # fmt: skip
+def test_what_is_left_of_the_metadata(mode: Any, case: Case, expected: list[Any]) -> None:
+    """What was lost above is unknown and not absent; the pointer goes back to what can be read."""
+    check(mode, case, expected)

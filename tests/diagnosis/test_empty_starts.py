@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from bot.observation.errors import Refused
 from bot.observation.findings import GapsFinding, LeakStanding, RepeatedCommit
 from bot.observation.ids import CheckpointId, JobId, OperatorId
 from tests.cases import Tale, job_id, placed
+from tests.diagnosis.answers import Asks, LastGood, Unsaid, WrongRun, answers, check
 from tests.diagnosis.test_asked_for import Asked, diagnosed
 from tests.found import hole, leaks, point, points, repeats
 
@@ -24,166 +26,10 @@ def started_empty() -> Tale:
     return Tale().flink_runs("a").commits("a", *range(1, 6)).becomes("a", "CANCELED").flink_runs("b").commits("b", 1, 2)
 
 
-@pytest.mark.parametrize(
-    ("pairs_with", "duplicates", "missing", "remedy"),
-    [
-        (5, 20, 0, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB),
-        (None, 20, 0, Remedy.DEDUPLICATE_ROWS),
-        (None, 0, 20, Remedy.REPLAY_SOURCE_RANGE),
-        (None, 20, 20, Remedy.DEDUPLICATE_ROWS),
-    ],
-)
-def test_where_no_restore_point_pairs_before_it_the_rows_alone_are_put_right(
-    pairs_with: int | None, duplicates: int, missing: int, remedy: Remedy
-) -> None:
-    """A rewind could only be refused: the one state that pairs is of the start itself, above its first commit."""
-    tale = started_empty()
-    whose, at = ("a", pairs_with) if pairs_with is not None else ("b", 2)
-    told = points(point(job_id(whose), at, tale.at(whose, at)))
-
-    found = restarted_from_empty.examine(tale.looked_at(duplicates=duplicates, missing=missing, pairing=told))
-
-    assert found.remedy is remedy
-    assert ("a rewind is impossible" in found.reasons[-1]) is (pairs_with is None)
-
-
-def test_a_start_without_state_that_harmed_nothing_is_only_told() -> None:
-    """Its source began in the right place; its windows and aggregates did not."""
-    found = restarted_from_empty.examine(placed(started_empty().looked_at(), b=50))
-
-    assert found.remedy is Remedy.TELL_CONSUMERS
-    assert "aggregates began at nothing" in found.reasons[-1]
-
-
-def test_copies_under_new_keys_of_a_start_under_one_job_id_are_not_called_right() -> None:
-    """Its checkpoint 1 brought the source range of the old checkpoint 1 again: each row lives twice, and no key."""
-    tale = Tale().flink_runs("a", v1=True).remembers("a", 1, 2).commits("a", 1, 2).forgets("a")
-    tale.flink_runs("a", v1=True).commits("a", 1)
-    first, _, again = (s.snapshot_id for s in tale.table.snapshots)
-    one = RepeatedCommit(
-        first=first, again=again, how="same-checkpoint", job_id=job_id("a"), checkpoint_id=CheckpointId(1), rows=10
-    )
-
-    found = restarted_from_empty.examine(tale.looked_at(duplicate_commits=repeats(one)))
-
-    assert found.remedy is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
-
-
-@pytest.mark.parametrize(("forgets", "expected"), [(False, Matches), (True, CannotTell)])
-def test_a_sink_that_was_renamed_with_it_hides_no_start(*, forgets: bool, expected: type) -> None:
-    """Commits under another operator id are the job's where Flink lists their run, and may be another's where not."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
-    tale.flink_runs("b").commits("b", 5).by_sink(OperatorId("5e" * 16))
-    tale = tale.forgets("a") if forgets else tale
-
-    assert isinstance(restarted_from_empty.examine(tale.looked_at()), expected)
-
-
-@pytest.mark.parametrize(("v1", "expected"), [(True, Matches), (False, Excluded)])
-def test_under_one_job_id_the_sink_decides(v1: bool, expected: type) -> None:
-    """The V1 sink commits what follows; the V2 sink drops it, which is F4."""
-    tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 6)).forgets("a").flink_runs("a", v1=v1)
-
-    assert isinstance(restarted_from_empty.examine(tale.looked_at()), expected)
-
-
-def test_under_one_job_id_an_unknown_sink_leaves_it_open() -> None:
-    """Without the operators nobody can say whether commits will come or be dropped."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).forgets("a").flink_runs("a", vertices=False)
-
-    assert isinstance(restarted_from_empty.examine(tale.looked_at()), CannotTell)
-
-
 def dropped() -> Tale:
     """As run on Flink 1.20.3 with the V2 sink: 5 committed, started anew, 1 to 4 completed, nothing committed."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "CANCELED")
     return tale.starts_again("a").completes("a", 1, 2, 3, 4).leaves_manifest("a", 1, 2, 3, 4)
-
-
-def test_a_silent_v2_sink_after_an_empty_start_matches() -> None:
-    """Its completed checkpoints, its dropped rows and the job to stop are named."""
-    tale = dropped()
-
-    found = mode.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED)))
-
-    assert (tale.at("a", 5), job_id("a"), Remedy.RESTART_WITH_NEW_JOB_ID) == (
-        found.last_good,
-        found.wrong_run,
-        found.remedy,
-    )
-    assert any("completed 1, 2, 3 and 4" in reason for reason in found.reasons)
-    assert any("40 rows never committed" in reason for reason in found.reasons)
-
-
-def test_it_matches_before_a_checkpoint_completed() -> None:
-    """The first commit is dropped already: what decides is the start, not the loss."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").starts_again("a")
-
-    found = mode.examine(tale.case())
-
-    assert any("Nobody has looked" in reason for reason in found.reasons)
-
-
-def test_once_the_ids_have_passed_the_rows_are_appended_from_their_manifests() -> None:
-    """The job commits again by itself, so its id no longer matters; what was dropped stays dropped."""
-    tale = dropped().completes("a", 5, 6).commits("a", 6)
-
-    found = mode.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED), gaps=hole(40)))
-
-    assert (Remedy.RECOVER_LEAKED_MANIFESTS, None) == (found.remedy, found.wrong_run)
-
-
-def test_once_what_was_dropped_came_again_it_is_over() -> None:
-    """As after a replay of the source: its manifests stay on storage."""
-    tale = dropped().completes("a", 5, 6).commits("a", 6)
-    left = leaks(*tale.manifests, standing=LeakStanding.DROPPED, positions=(20, 29))
-    whole = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())
-
-    found = mode.examine(tale.looked_at(leaked=left, gaps=whole))
-
-    assert "were read again since" in found.reason
-
-
-def test_once_the_ids_have_passed_and_the_files_are_gone_the_source_is_read_again() -> None:
-    """A manifest whose data files were cleaned up cannot be appended."""
-    tale = dropped().completes("a", 5, 6).commits("a", 6)
-    gone = leaks(*tale.manifests, standing=LeakStanding.DROPPED, missing_files=1)
-
-    found = mode.examine(tale.looked_at(leaked=gone, gaps=hole(40)))
-
-    assert Remedy.REPLAY_SOURCE_RANGE is found.remedy
-
-
-def test_the_v1_sink_commits_from_its_first_checkpoint() -> None:
-    """It looks for older commits only after a restore (facts F4)."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).becomes("a", "CANCELED").starts_again("a", v1=True)
-
-    silent, wrote = mode.examine(tale.case()), mode.examine(tale.commits("a", 1).case())
-
-    assert isinstance(silent, Excluded)
-    assert "F15" in wrote.reason
-
-
-def test_a_new_job_id_drops_nothing() -> None:
-    """Its commits are checked against its own id."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
-
-    found = mode.examine(tale.case())
-
-    assert "id of its own" in found.reason
-
-
-def test_an_unknown_sink_is_told_by_what_it_left_behind() -> None:
-    """Without operators only a dropped manifest shows the V2 sink."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").starts_again("a")
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"vertices": ()})
-    tale.completes("a", 1, 2).leaves_manifest("a", 1)
-
-    before = mode.examine(tale.case())
-    after = mode.examine(tale.case(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED)))
-
-    assert isinstance(before, CannotTell)
-    assert isinstance(after, Matches)
 
 
 MINUTE = timedelta(minutes=1)
@@ -245,16 +91,6 @@ def test_what_gives_no_answer_is_named_and_not_run_again_at_every_diagnosis(
     assert all(" known" in told(each).reasons[-1] for each in (diagnosis, again))
 
 
-def test_it_says_what_to_ask_for() -> None:
-    """A responder reads it where nobody collects by itself."""
-    _alive, dead = down(is_idle)
-
-    found = restarted_from_empty.examine(dead.model_copy(update={"orphans": None}))
-
-    assert ("orphan_files",) == found.asks
-    assert found.reasons[-1].endswith("Ask for orphan_files.")
-
-
 def forgotten(*, pause: int, at: int = 2, ids: tuple[int, ...] = (1, 2)) -> Tale:
     """Run a commits these, a checkpoint every three seconds; so many seconds later run b is restored from `at`, and
     Flink has forgotten run a."""
@@ -310,25 +146,122 @@ def taken_over(*, restored: int = 2, is_savepoint: bool = False, path: str | Non
     return tale
 
 
-@pytest.mark.parametrize("path", [None, f"s3://state/{job_id('a')}/chk-2"])
-def test_a_jobmanager_that_failed_over_is_not_called_a_second_start(path: str | None) -> None:
-    """It brings the run back from its newest checkpoint; a restart from there looks the same."""
-    found = job_id_reused.examine(taken_over(path=path).looked_at())
+def started(*, pairs_before: bool, **found: int) -> Case:
+    """The one state that pairs is of run a before the start, or of the start itself, above its first commit."""
+    tale = started_empty()
+    run, at = ("a", 5) if pairs_before else ("b", 2)
+    return tale.looked_at(pairing=points(point(job_id(run), at, tale.at(run, at))), **found)
 
-    assert "JobManager" in found.missing[0]
+
+def new_keys() -> Case:
+    """Its checkpoint 1 brought the source range of the old checkpoint 1 again: each row lives twice, and no key."""
+    tale = Tale().flink_runs("a", v1=True).remembers("a", 1, 2).commits("a", 1, 2).forgets("a")
+    tale.flink_runs("a", v1=True).commits("a", 1)
+    first, _, again = (s.snapshot_id for s in tale.table.snapshots)
+    one = RepeatedCommit(
+        first=first, again=again, how="same-checkpoint", job_id=job_id("a"), checkpoint_id=CheckpointId(1), rows=10
+    )
+    return tale.looked_at(duplicate_commits=repeats(one))
 
 
-@pytest.mark.parametrize(
-    ("tale", "said"),
-    [
-        (taken_over(is_savepoint=True), "savepoint"),
-        (taken_over(restored=1), "below 2"),
-        (taken_over(path=f"s3://state/{job_id('b')}/chk-2"), "another run's checkpoint"),
-        (Tale().flink_runs("a").commits("a", 1, 2).starts_again("a"), "without state"),
-    ],
-)
-def test_what_no_failover_does_is_a_second_start(tale: Tale, said: str) -> None:
-    """A failover takes the newest checkpoint of the run itself, and nothing else."""
-    found = job_id_reused.examine(tale.looked_at())
+def renamed() -> Tale:
+    """Run b commits under another operator id."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
+    return tale.flink_runs("b").commits("b", 5).by_sink(OperatorId("5e" * 16))
 
-    assert said in found.reasons[0]
+
+def under_one_id(**sink: bool) -> Case:
+    """The run begins without state under the id that had committed."""
+    v1 = sink.get("v1", False)
+    return Tale().flink_runs("a", v1=v1).commits("a", 1, 2).forgets("a").flink_runs("a", **sink).looked_at()
+
+
+def passed(**found: Any) -> Case:
+    """The ids have passed what was committed: the job commits again by itself."""
+    tale = dropped().completes("a", 5, 6).commits("a", 6)
+    leak = {key: found.pop(key) for key in ("positions", "missing_files") if key in found}
+    return tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED, **leak), **found)
+
+
+def again(*, v1: bool = False) -> Tale:
+    """Run a was cancelled after three commits, and began anew."""
+    return Tale().flink_runs("a", v1=v1).commits("a", 1, 2, 3).becomes("a", "CANCELED").starts_again("a", v1=v1)
+
+
+def unknown_sink() -> Tale:
+    """Flink tells no operators of the run that began anew."""
+    tale = again()
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"vertices": ()})
+    return tale.completes("a", 1, 2).leaves_manifest("a", 1)
+
+
+F4, F14, F15 = mode, job_id_reused, restarted_from_empty
+REWIND, NO_REWIND = Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, "a rewind is impossible"
+LEFT = leaks(*unknown_sink().manifests, standing=LeakStanding.DROPPED)
+DROPPED_LEAKS = leaks(*dropped().manifests, standing=LeakStanding.DROPPED)
+WHOLE = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())
+OTHER_ID = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+STARTED_AGAIN = Tale().flink_runs("a").commits("a", 1, 2).starts_again("a")
+OF_ITSELF, OF_B = (f"s3://state/{job_id(run)}/chk-2" for run in "ab")
+
+
+@answers(
+    {
+        "a point pairs before it": (F15, started(pairs_before=True, duplicates=20), REWIND, Unsaid(NO_REWIND)),
+        "none pairs, and rows live twice": (
+            F15, started(pairs_before=False, duplicates=20), Remedy.DEDUPLICATE_ROWS, NO_REWIND,
+        ),
+        "none pairs, and rows are missing": (
+            F15, started(pairs_before=False, missing=20), Remedy.REPLAY_SOURCE_RANGE, NO_REWIND,
+        ),
+        "none pairs, and both": (
+            F15, started(pairs_before=False, duplicates=20, missing=20), Remedy.DEDUPLICATE_ROWS, NO_REWIND,
+        ),
+        "its source began in the right place, and its windows did not": (
+            F15, placed(started_empty().looked_at(), b=50), Remedy.TELL_CONSUMERS, "aggregates began at nothing",
+        ),
+        "copies under new keys are not called right": (F15, new_keys(), REWIND),
+        "a sink that was renamed with it": (F15, renamed().looked_at(), Matches),
+        "a renamed sink whose earlier run Flink forgot may be another job's": (
+            F15, renamed().forgets("a").looked_at(), CannotTell,
+        ),
+        "under one job id the V1 sink commits": (F15, under_one_id(v1=True), Matches),
+        "under one job id the V2 sink drops it (F4)": (F15, under_one_id(v1=False), Excluded),
+        "under one job id the sink is unknown": (F15, under_one_id(vertices=False), CannotTell),
+        "it says what to ask for": (
+            F15, down(is_idle)[1].model_copy(update={"orphans": None}), Asks("orphan_files"), "Ask for orphan_files.",
+        ),
+        "a silent V2 sink drops what it completes": (
+            F4, dropped().looked_at(leaked=DROPPED_LEAKS), Remedy.RESTART_WITH_NEW_JOB_ID, LastGood("a5"),
+            WrongRun("a"), "completed 1, 2, 3 and 4", "40 rows never committed",
+        ),
+        "before a checkpoint completed": (F4, again().case(), Matches, "Nobody has looked"),
+        "once the ids have passed the rows are appended": (
+            F4, passed(gaps=hole(40)), Remedy.RECOVER_LEAKED_MANIFESTS, WrongRun(None),
+        ),
+        "once the files are gone the source is read again": (
+            F4, passed(gaps=hole(40), missing_files=1), Remedy.REPLAY_SOURCE_RANGE,
+        ),
+        "once the rows came again it is over": (
+            F4, passed(gaps=WHOLE, positions=(20, 29)), Excluded, "were read again since",
+        ),
+        "the V1 sink looks for older commits only after a restore": (F4, again(v1=True).case(), Excluded),
+        "what it brings is F15": (F4, again(v1=True).commits("a", 1).case(), Excluded, "F15"),
+        "a new job id drops nothing": (F4, OTHER_ID.case(), Excluded, "id of its own"),
+        "an unknown sink": (F4, unknown_sink().case(), CannotTell),
+        "an unknown sink that left a dropped manifest is V2": (F4, unknown_sink().case(leaked=LEFT), Matches),
+        "a JobManager may have failed over": (F14, taken_over().looked_at(), CannotTell, "JobManager"),
+        "it may, to the newest checkpoint of the run": (
+            F14, taken_over(path=OF_ITSELF).looked_at(), CannotTell, "JobManager",
+        ),
+        "no failover takes a savepoint": (F14, taken_over(is_savepoint=True).looked_at(), Matches, "savepoint"),
+        "no failover takes an older checkpoint": (F14, taken_over(restored=1).looked_at(), Matches, "below 2"),
+        "no failover takes another run's": (
+            F14, taken_over(path=OF_B).looked_at(), Matches, "another run's checkpoint",
+        ),
+        "no failover begins without state": (F14, STARTED_AGAIN.looked_at(), Matches, "without state"),
+    }
+)  # fmt: skip
+def test_a_start_without_state(mode: Any, case: Case, expected: list[Any]) -> None:
+    """What becomes of the rows that it brings, and what is a second start of one job id at all."""
+    check(mode, case, expected)

@@ -9,7 +9,6 @@ from bot.diagnosis import (
     commits_withheld,
     last_commit_expired,
     restore_misses_flink_manifest,
-    sink_lost_its_state,
     source_positions_skipped,
 )
 from bot.diagnosis import commits_withheld as f3
@@ -25,6 +24,7 @@ from bot.observation.ids import CheckpointId
 from bot.observation.looked import NotSeen
 from bot.service.watching.signs import leaked
 from tests.cases import OPERATOR, Tale, job_id
+from tests.diagnosis.answers import Asks, LastGood, WrongRun, answers, check
 from tests.diagnosis.test_health import pinned
 from tests.diagnosis.test_lost_sinks import changed, commits_as_new
 from tests.found import leaks, point, points, retention
@@ -62,14 +62,6 @@ def test_one_symptom_has_one_cause(tale: Tale, which: object) -> None:
     assert [which] == found
 
 
-@pytest.mark.parametrize("in_cause", [False, True])
-def test_the_file_is_told_by_the_exception_or_by_its_cause(in_cause: bool) -> None:
-    """Flink often wraps what the sink threw."""
-    found = f7.examine(rolled_back(in_cause=in_cause).looked_at())
-
-    assert "3 times since its last checkpoint" in found.reasons[0]
-
-
 def test_a_rollback_with_nothing_on_top_is_put_back() -> None:
     """The head returns to the commit that the state expects; the lost commits are the rows."""
     tale = rolled_back()
@@ -80,72 +72,12 @@ def test_a_rollback_with_nothing_on_top_is_put_back() -> None:
     assert {tale.at("a", c) for c in range(4, 10)} == set(found.rows)
 
 
-def test_a_point_that_pairs_with_the_head_spares_the_table() -> None:
-    """The job goes back to the rolled-back head, and reads the rest again."""
-    tale = rolled_back()
-
-    found = f7.examine(tale.looked_at(pairing=points(point(job_id("a"), 3, tale.at("a", 3)))))
-
-    assert Remedy.RESTORE_JOB_AT_HEAD is found.remedy
-
-
-def test_commits_on_top_of_the_rollback_leave_only_the_rewind() -> None:
-    """Set back, the head would lose what another run committed; the run that fails came from the wrong state."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", *range(1, 10)).becomes("a", "FINISHED").rolls_back_to("a", 3)
-    tale.flink_runs("b", restored=3, v1=True).commits("b", 4, 5).becomes("b", "CANCELED")
-    tale.flink_runs("c", restored=9, v1=True, state="RESTARTING").misses_manifest("c", "a", 9)
-
-    found = f7.examine(tale.looked_at())
-
-    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, tale.head, job_id("c")) == (
-        found.remedy,
-        found.last_good,
-        found.wrong_run,
-    )
-
-
-def test_a_manifest_that_is_listed_shows_an_outage() -> None:
-    """The file is there: whoever restores the head now would undo a rollback for nothing."""
-    tale = rolled_back()
-    name = tale.runs["a"].failures[0].message.rsplit("/", 1)[-1]
-    tale.leaves_manifest("a", 9)
-    tale.manifests[-1] = tale.manifests[-1].model_copy(update={"path": f"s3://lake/sales/orders/metadata/{name}"})
-
-    found = f7.examine(tale.looked_at())
-
-    assert "storage was out" in found.reason
-
-
-def test_a_listed_manifest_was_not_cleaned_up() -> None:
-    """F9 needs the listing: with the file there it was an outage, and without a listing nobody knows."""
-    tale = cleaned_up()
-    path = tale.runs["a"].failures[0].message.rsplit(" ", 1)[-1]
-    tale.leaves_manifest("a", 4)
-    tale.manifests[-1] = tale.manifests[-1].model_copy(update={"path": path})
-    blind = cleaned_up()
-    blind.storage_down = True
-
-    assert isinstance(f9.examine(tale.looked_at()), Excluded)
-    assert isinstance(f9.examine(blind.looked_at()), CannotTell)
-
-
 @pytest.mark.parametrize("tale", [rolled_back(), expired(), cleaned_up()])
 def test_a_completed_checkpoint_ends_it(tale: Tale) -> None:
     """Failures from before it are history."""
     case = tale.completes("a", 12).looked_at()
 
     assert [] == [mode for mode in (f7, f8, f9) if not isinstance(mode.examine(case), Excluded)]
-
-
-def test_a_file_that_flink_does_not_name_is_not_guessed() -> None:
-    """A cut message leaves open which file it was."""
-    tale = rolled_back()
-    thrown = tale.runs["a"].failures[0].model_copy(update={"message": "NotFoundException: Failed to open input s"})
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"failures": (thrown,)})
-
-    found = f7.examine(tale.looked_at())
-
-    assert "the name of the file" in found.missing[0]
 
 
 def last(snapshot: int | None, *, expires_within_s: float | None = None) -> LastCommit:
@@ -160,84 +92,6 @@ def last(snapshot: int | None, *, expires_within_s: float | None = None) -> Last
             "expires_within_s": expires_within_s,
         }
     )
-
-
-def unlisted(state: str) -> Case:
-    """Run `a` has committed, and the metadata lists nothing of it; it has not failed."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).commits(None).expires("a", 1, 2, 3)
-    return tale.becomes("a", state).looked_at(table_health=retention(last(None)))
-
-
-@pytest.mark.parametrize(
-    ("state", "remedy"), [("RUNNING", Remedy.PROTECT_LAST_COMMIT), ("FAILED", Remedy.CHANGE_OPERATOR_UID)]
-)
-def test_an_expired_last_commit_is_cured_by_what_the_run_does(state: str, remedy: Remedy) -> None:
-    """A run that goes on commits again, and that commit is to be protected; one that stands cannot be restored."""
-    found = f8.examine(unlisted(state))
-
-    assert remedy is found.remedy
-
-
-def test_a_last_commit_that_may_be_expired_soon_is_told() -> None:
-    """Not yet the fault, but the reader should tag it today."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-
-    found = f8.examine(tale.looked_at(table_health=retention(last(tale.at("a", 3), expires_within_s=7200))))
-
-    assert "in 2.0 hours: tag it" in found.reason
-
-
-def test_a_manifest_deleted_in_flight_is_read_again_from_a_point_that_pairs() -> None:
-    """Its rows never reached the table, so the head is right and only the job goes back."""
-    tale = cleaned_up()
-
-    found = f9.examine(tale.looked_at(pairing=points(point(job_id("a"), 3, tale.at("a", 3)))))
-
-    assert (Remedy.RESTORE_JOB_AT_HEAD, tale.head, None) == (found.remedy, found.last_good, found.wrong_run)
-
-
-def test_without_a_point_to_go_to_the_source_is_read_again() -> None:
-    """Looked, and none pairs anywhere on main."""
-    found = f9.examine(cleaned_up().looked_at(pairing=points()))
-
-    assert Remedy.REPLAY_SOURCE_RANGE is found.remedy
-
-
-def looked_before(tale: Tale) -> Case:
-    """`leaked_manifests` had found nothing."""
-    return tale.looked_at(leaked=leaks())
-
-
-def test_an_ended_runs_manifest_is_looked_at_first() -> None:
-    """Whether it was owed is not known yet."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").leaves_manifest("a", 3)
-    tale.flink_runs("b", restored=2, of="a")
-
-    found = sink_lost_its_state.examine(looked_before(tale))
-
-    assert ("leaked_manifests",) == found.asks
-    assert "checkpoint 3 of run aaaaaa came since" in found.missing[0]
-
-
-def test_those_of_a_living_run_come_and_go() -> None:
-    """Its sink deletes each with its commit."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3)
-
-    assert isinstance(sink_lost_its_state.examine(looked_before(tale)), Excluded)
-
-
-def test_only_what_the_restored_state_lists_was_owed() -> None:
-    """Run b is silent; a savepoint that never knew of the manifest owes nothing of it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").leaves_manifest("a", 2)
-    tale.manifests[0] = tale.manifests[0].model_copy(update={"checkpoint_id": 3})
-    tale.flink_runs("b", restored=3, of="a").keeps_point("a", 2, f"s3://state/{job_id('a')}/chk-3")
-    leaked = leaks(*tale.manifests, standing=LeakStanding.LOST_STATE)
-    unlisted = sink_lost_its_state.examine(tale.looked_at(leaked=leaked))
-    name = tale.manifests[0].path.rsplit("/", 1)[-1]
-    tale.points = [tale.points[0].model_copy(update={"pending_manifests": (name,)})]
-
-    assert isinstance(unlisted, Excluded)
-    assert isinstance(sink_lost_its_state.examine(tale.looked_at(leaked=leaked)), Matches)
 
 
 UNKNOWN = "an unknown number of rows (1 manifest cannot be read)"
@@ -280,15 +134,6 @@ def test_no_mode_says_that_there_were_none() -> None:
     assert all(UNKNOWN in each for each in told), told
 
 
-def test_a_lost_state_is_told_as_unknown() -> None:
-    """The old sink's manifest is cut."""
-    tale = commits_as_new(changed(), 5, 6)
-
-    found = f12.examine(tale.looked_at(leaked=unread(tale, LeakStanding.LOST_STATE)))
-
-    assert UNKNOWN in found.headline
-
-
 def test_the_watch_tells_of_it() -> None:
     """It was silent where no file of a lost manifest could be counted."""
     tale = passed_over()
@@ -318,29 +163,6 @@ def case_with(low: int | None, high: int | None, *, unseen: bool = False, **foun
     return case.model_copy(update={"evidence": tuple(told)})
 
 
-@pytest.mark.parametrize(("gap", "expected"), [((40, 49), Matches), ((25, 34), CannotTell)])
-def test_what_lies_beside_the_gap_is_not_what_is_missing(gap: tuple[int, int], expected: type) -> None:
-    """Only a manifest whose positions reach into the gap may hold the missing rows (F18)."""
-    missing = GapsFinding(
-        lowest=0, highest=99, positions=90, missing=10, gaps=(PositionGap(first=gap[0], last=gap[1]),)
-    )
-
-    assert isinstance(source_positions_skipped.examine(case_with(20, 29, gaps=missing)), expected)
-    assert isinstance(source_positions_skipped.examine(case_with(None, None, gaps=missing)), CannotTell)
-
-
-@pytest.mark.parametrize(("missing", "expected"), [(1, Matches), (0, CannotTell)])
-def test_deletes_that_were_passed_over_are_not_harmless(missing: int, expected: type) -> None:
-    """F3: whether they were read again no position tells."""
-    tale = passed_over()
-    dropped = leaks(*tale.manifests, standing=LeakStanding.DROPPED, rows=0, deletes=12)
-
-    found = f3.examine(tale.looked_at(leaked=dropped, missing=missing))
-
-    assert isinstance(found, expected)
-    assert "0 rows and 12 deletes" in str(found)
-
-
 def test_a_manifest_that_lists_nothing_is_harmless() -> None:
     """Nothing is lost with it."""
     tale = passed_over()
@@ -365,3 +187,133 @@ def test_untold_deletes_may_be_what_is_missing_and_the_watch_tells_lost_ones() -
     assert "wrote deletes that no commit contains" in sign.headline
     assert "0 rows and 12 deletes never committed; their files are all there" in in_words(lost.manifests)
     assert not can_be_appended(tale.looked_at(), lost.manifests)
+
+
+def with_point(tale: Tale, checkpoint: int) -> Case:
+    """A restore point pairs with run a's commit of this checkpoint."""
+    return tale.looked_at(pairing=points(point(job_id("a"), checkpoint, tale.at("a", checkpoint))))
+
+
+def rolled_back_below_others() -> Tale:
+    """Another run has committed on top of the rollback; the run that fails came from the wrong state."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", *range(1, 10)).becomes("a", "FINISHED").rolls_back_to("a", 3)
+    tale.flink_runs("b", restored=3, v1=True).commits("b", 4, 5).becomes("b", "CANCELED")
+    return tale.flink_runs("c", restored=9, v1=True, state="RESTARTING").misses_manifest("c", "a", 9)
+
+
+def listed(tale: Tale, checkpoint: int) -> Tale:
+    """The file that Flink misses is there: storage was out."""
+    name = tale.runs["a"].failures[0].message.rsplit("/", 1)[-1]
+    tale.leaves_manifest("a", checkpoint)
+    tale.manifests[-1] = tale.manifests[-1].model_copy(update={"path": f"s3://lake/sales/orders/metadata/{name}"})
+    return tale
+
+
+def unnamed() -> Tale:
+    """The message is cut before the file's name."""
+    tale = rolled_back()
+    thrown = tale.runs["a"].failures[0].model_copy(update={"message": "NotFoundException: Failed to open input s"})
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"failures": (thrown,)})
+    return tale
+
+
+def blind() -> Tale:
+    """Nobody could list the metadata folder."""
+    tale = cleaned_up()
+    tale.storage_down = True
+    return tale
+
+
+def unlisted(state: str) -> Case:
+    """Run `a` has committed, and the metadata lists nothing of it; it has not failed."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).commits(None).expires("a", 1, 2, 3)
+    return tale.becomes("a", state).looked_at(table_health=retention(last(None)))
+
+
+def ends_and_leaves() -> Tale:
+    """Run a has left a manifest, and run b was restored from its checkpoint 2."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").leaves_manifest("a", 3)
+    return tale.flink_runs("b", restored=2, of="a")
+
+
+def of_a_state(*, is_listed: bool) -> Case:
+    """Run b is silent; the savepoint that it was restored from lists the manifest, or never knew of it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").leaves_manifest("a", 2)
+    tale.manifests[0] = tale.manifests[0].model_copy(update={"checkpoint_id": 3})
+    tale.flink_runs("b", restored=3, of="a").keeps_point("a", 2, f"s3://state/{job_id('a')}/chk-3")
+    name = tale.manifests[0].path.rsplit("/", 1)[-1]
+    tale.points = [tale.points[0].model_copy(update={"pending_manifests": (name,) if is_listed else ()})]
+    return tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.LOST_STATE))
+
+
+def with_gap(first: int) -> GapsFinding:
+    """Ten positions are missing from here on."""
+    return GapsFinding(lowest=0, highest=99, positions=90, missing=10, gaps=(PositionGap(first=first, last=first + 9),))
+
+
+def deletes(missing: int) -> Case:
+    """A manifest without rows, and with deletes, was passed over: whether these came again no position tells."""
+    dropped = leaks(*passed_over().manifests, standing=LeakStanding.DROPPED, rows=0, deletes=12)
+    return passed_over().looked_at(leaked=dropped, missing=missing)
+
+
+f18 = source_positions_skipped
+SOON = retention(last(Tale().flink_runs("a").commits("a", 1, 2, 3).at("a", 3), expires_within_s=7200))
+OWED = commits_as_new(changed(), 5, 6)
+
+
+@answers(
+    {
+        "Flink names the file": (f7, rolled_back().looked_at(), Matches, "3 times since its last checkpoint"),
+        "Flink has wrapped what the sink threw": (
+            f7, rolled_back(in_cause=True).looked_at(), Matches, "3 times since its last checkpoint",
+        ),
+        "a point that pairs with the head spares the table": (
+            f7, with_point(rolled_back(), 3), Remedy.RESTORE_JOB_AT_HEAD,
+        ),
+        "commits on top leave only the rewind": (
+            f7, rolled_back_below_others().looked_at(), Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, LastGood("head"),
+            WrongRun("c"),
+        ),
+        "the file is there: storage was out (F7)": (
+            f7, listed(rolled_back(), 9).looked_at(), Excluded, "storage was out",
+        ),
+        "the file is there: storage was out (F9)": (f9, listed(cleaned_up(), 4).looked_at(), Excluded),
+        "nobody could list the folder": (f9, blind().looked_at(), CannotTell),
+        "a file that Flink does not name is not guessed": (
+            f7, unnamed().looked_at(), CannotTell, "the name of the file",
+        ),
+        "the last commit has expired, and the run goes on": (f8, unlisted("RUNNING"), Remedy.PROTECT_LAST_COMMIT),
+        "the last commit has expired, and the run stands": (f8, unlisted("FAILED"), Remedy.CHANGE_OPERATOR_UID),
+        "the last commit may be expired soon": (
+            f8, Tale().flink_runs("a").commits("a", 1, 2, 3).looked_at(table_health=SOON), Excluded,
+            "in 2.0 hours: tag it",
+        ),
+        "deleted in flight, and a point pairs": (
+            f9, with_point(cleaned_up(), 3), Remedy.RESTORE_JOB_AT_HEAD, LastGood("head"), WrongRun(None),
+        ),
+        "deleted in flight, and none pairs": (
+            f9, cleaned_up().looked_at(pairing=points()), Remedy.REPLAY_SOURCE_RANGE,
+        ),
+        "what an ended run left since the look is looked at first": (
+            f12, ends_and_leaves().looked_at(leaked=leaks()), Asks("leaked_manifests"),
+            "checkpoint 3 of run aaaaaa came since",
+        ),
+        "those of a living run come and go": (
+            f12, Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3).looked_at(leaked=leaks()), Excluded,
+        ),
+        "the restored state never knew of it": (f12, of_a_state(is_listed=False), Excluded),
+        "the restored state lists it": (f12, of_a_state(is_listed=True), Matches),
+        "of a lost state that cannot be read the number is unknown": (
+            f12, OWED.looked_at(leaked=unread(OWED, LeakStanding.LOST_STATE)), Matches, UNKNOWN,
+        ),
+        "what lies beside the gap is not what is missing": (f18, case_with(20, 29, gaps=with_gap(40)), Matches),
+        "what reaches into the gap may be": (f18, case_with(20, 29, gaps=with_gap(25)), CannotTell),
+        "what lies anywhere may be": (f18, case_with(None, None, gaps=with_gap(25)), CannotTell),
+        "deletes were passed over, and rows are missing": (f3, deletes(1), Matches, "0 rows and 12 deletes"),
+        "deletes were passed over": (f3, deletes(0), CannotTell, "0 rows and 12 deletes"),
+    }
+)  # fmt: skip
+def test_what_became_of_a_manifest(mode: Any, case: Case, expected: list[Any]) -> None:
+    """One that is missed, owed, unread or left behind."""
+    check(mode, case, expected)

@@ -1,6 +1,7 @@
 """F13: two runs, two jobs or two sinks at the same time, and which of them stays."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from bot.observation.flink import JobRun, Restored
 from bot.observation.ids import CheckpointId, OperatorId
 from bot.observation.looked import Seen
 from tests.cases import NOON, Tale, job_id
+from tests.diagnosis.answers import Asks, LastGood, WrongRun, answers, check
 from tests.found import leaks, orphans, point, points, repeats, twice
 
 
@@ -24,35 +26,6 @@ def forked() -> Tale:
     """`b` was started from `a`'s checkpoint 4 while `a` ran on."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 7)).flink_runs("b", restored=4)
     return tale.commits("b", 5).commits("a", 7).commits("b", 6)
-
-
-def test_a_fork_that_stands_still_has_left_rows_to_take_back() -> None:
-    """By a rewind where a restore point pairs below its first commit, else by key; nothing is left to be stopped."""
-    tale = forked().becomes("b", "FINISHED")
-    good = tale.at("a", 6)
-
-    paired = mode.examine(tale.looked_at(duplicates=10, pairing=points(point(job_id("a"), 6, good))))
-    unpaired = mode.examine(tale.looked_at(duplicates=10, pairing=points()))
-
-    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.DEDUPLICATE_ROWS) == (paired.remedy, unpaired.remedy)
-    assert (good, good) == (paired.last_good, unpaired.last_good)
-
-
-def test_taking_turns_twice_needs_no_second_witness() -> None:
-    """a, b, a, b on main is proof without Flink."""
-    assert isinstance(mode.examine(forked().flink_is_down().case()), Matches)
-
-
-def test_one_return_may_be_a_pinned_id_that_was_started_again() -> None:
-    """Flink tells: stopped and started anew it is a hand-over; not known, it is neither."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
-    tale.flink_runs("b", restored=2).commits("b", 3, 4).becomes("b", "FINISHED")
-    tale.forgets("a").flink_runs("a", restored=4).commits("a", 5)
-
-    asked, blind = mode.examine(tale.looked_at()), mode.examine(tale.flink_is_down().looked_at())
-
-    assert isinstance(asked, Excluded)
-    assert isinstance(blind, CannotTell)
 
 
 def test_the_same_restore_path_is_told() -> None:
@@ -81,21 +54,6 @@ def second_writer() -> Tale:
     return tale
 
 
-def test_a_second_writer_with_its_own_sink_is_a_fork_only_where_keys_repeat() -> None:
-    """Rows decide, and before they were counted nobody knows."""
-    tale = second_writer()
-
-    uncounted, clean, repeated = (
-        mode.examine(tale.case()),
-        mode.examine(tale.case(duplicates=twice(0))),
-        mode.examine(tale.case(duplicates=twice(5))),
-    )
-
-    assert isinstance(uncounted, CannotTell)
-    assert isinstance(clean, Excluded)
-    assert isinstance(repeated, Matches)
-
-
 def repeating() -> Tale:
     """As run on Flink 2.1 with the V2 sink: `b` brought `a`'s savepoint 4 once more, after `a` had committed it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).flink_runs("b", restored=4)
@@ -122,37 +80,11 @@ def test_what_the_fork_brought_of_its_savepoint_goes_with_it() -> None:
     assert "F13" in lone.reason
 
 
-def test_a_commit_made_twice_beside_a_fork_is_still_told() -> None:
-    """Only a checkpoint from which a fork was restored is the fork's."""
-    tale = forked().commits("a", 7)
-    first, second = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 7)
-    repeat = RepeatedCommit(
-        first=first, again=second, how="same-files", job_id=job_id("a"), checkpoint_id=CheckpointId(7), rows=10
-    )
-
-    found = checkpoint_committed_twice.examine(tale.looked_at(duplicate_commits=repeats(repeat)))
-
-    assert isinstance(found, Matches)
-
-
-def test_a_repeat_without_a_fork_is_a_commit_made_twice() -> None:
-    """One run after the other: nothing of the older one's is brought beside it."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 2).becomes("a", "CANCELED").flink_runs("b", restored=2)
-    first, second = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 2)
-    repeat = RepeatedCommit(
-        first=first, again=second, how="same-files", job_id=job_id("a"), checkpoint_id=CheckpointId(2), rows=10
-    )
-
-    found = checkpoint_committed_twice.examine(tale.commits("b", 3).looked_at(duplicate_commits=repeats(repeat)))
-
-    assert isinstance(found, Matches)
-
-
 GREEN = "orders-green"
 OF_A = f"s3://state/savepoint-{job_id('a')[:6]}-0123456789ab"
 
 
-def tale() -> Tale:
+def tale_of_two() -> Tale:
     """`a` has committed up to 4; `b` runs on another cluster, under another job's name, and `a` goes on."""
     return Tale().flink_runs("a").commits("a", 1, 2, 3, 4).flink_runs("b", restored=4)
 
@@ -170,21 +102,6 @@ def apart(case: Case, whence: str | None, state: str = "RUNNING") -> Case:
     return case.model_copy(update={"observation": case.observation.model_copy(update=told)})
 
 
-def test_a_run_of_the_other_job_from_this_ones_savepoint_is_a_fork_before_it_commits() -> None:
-    """A blue/green deployment in which nobody stopped blue: nothing is spoilt yet, and both are named by their jobs."""
-    found = mode.examine(apart(tale().looked_at(), OF_A))
-
-    assert (Remedy.RESOLVE_FORK, job_id("b")) == (found.remedy, found.wrong_run)
-    assert any(f"of {GREEN} RUNNING" in reason for reason in found.reasons)
-
-
-def test_after_an_orderly_hand_over_nothing_is_a_fork() -> None:
-    """Blue was stopped before green was started."""
-    story = tale().becomes("a", "FINISHED").commits("b", 5, 6)
-
-    assert isinstance(mode.examine(apart(story.looked_at(), OF_A)), Excluded)
-
-
 BESIDE = ["b", "a", "a", "a", "b"]
 
 
@@ -198,7 +115,7 @@ def beside(story: Tale) -> Tale:
 @pytest.mark.parametrize("whence", [None, "s3://state/savepoint-eeeeee-0123456789ab"])
 def test_a_second_writer_by_design_is_none(whence: str | None) -> None:
     """Each brings its own keys, from its own state: they may be alive together, and take turns."""
-    story = beside(tale())
+    story = beside(tale_of_two())
     case = apart(story.looked_at(duplicates=0), whence)
 
     found = mode.examine(case)
@@ -207,29 +124,10 @@ def test_a_second_writer_by_design_is_none(whence: str | None) -> None:
     assert OtherJobs(case).has(story.snapshots[-1])
 
 
-def test_a_job_that_was_split_in_two_is_none_once_commits_show_it() -> None:
-    """Each half reads its own topics, from one savepoint: a fork would have brought keys twice by then."""
-    story = beside(tale())
-
-    assert isinstance(mode.examine(apart(story.looked_at(duplicates=0), OF_A)), Excluded)
-    assert isinstance(mode.examine(apart(story.case(), OF_A)), Matches)
-    assert isinstance(
-        mode.examine(apart(tale().commits("b", 5).commits("a", 5).looked_at(duplicates=0), OF_A)), Matches
-    )
-
-
-def test_in_a_table_that_is_written_by_key_no_count_of_keys_shows_it() -> None:
-    """Each row replaces its copy."""
-    story = beside(tale())
-    story.properties["write.upsert.enabled"] = "true"
-
-    assert isinstance(mode.examine(apart(story.looked_at(duplicates=0), OF_A)), Matches)
-
-
 @pytest.mark.parametrize("alive", ["RUNNING", "FAILED"])
 def test_who_took_over_and_tells_no_more_from_where_is_no_guest(alive: str) -> None:
     """It failed over, and names its own checkpoint: the job is not restarted below what it has committed since."""
-    story = tale().becomes("a", "FINISHED").commits("b", 5, 6, 7, 8)
+    story = tale_of_two().becomes("a", "FINISHED").commits("b", 5, 6, 7, 8)
     case = apart(story.looked_at(duplicates=0), f"s3://state/{job_id('b')}/chk-7", alive)
 
     assert not OtherJobs(case).has(story.snapshots[-1])
@@ -237,13 +135,6 @@ def test_who_took_over_and_tells_no_more_from_where_is_no_guest(alive: str) -> N
     doubt = may_commit_on(case)
     assert doubt is not None
     assert (f"of {GREEN}, which is RUNNING" in doubt) is (alive == "RUNNING")
-
-
-def test_a_run_of_the_job_that_flink_forgot_does_not_make_a_fork_doubtful() -> None:
-    """The first blue run and green took turns; blue came back from the same savepoint, and green was stopped."""
-    story = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).flink_runs("b", restored=4)
-    story.commits("b", 5).commits("a", 5).commits("b", 6).forgets("a").flink_runs("c", restored=4)
-    assert isinstance(mode.examine(apart(story.looked_at(duplicates=0), OF_A, "CANCELED")), Matches)
 
 
 RUN = "0123456789abcdef0123456789abcdef"
@@ -291,16 +182,6 @@ def test_the_later_run_stays_where_people_chose_it() -> None:
     assert (Remedy.RESOLVE_FORK, job_id("a"), tale.at("a", 4)) == (found.remedy, found.wrong_run, found.last_good)
     assert (tale.at("a", 5), tale.at("a", 6), tale.at("a", 7)) == found.rows
     assert any("People chose run" in reason for reason in found.reasons)
-
-
-def test_the_choice_holds_when_the_other_stands_still() -> None:
-    """The older run was stopped: its rows go, whatever came first."""
-    tale = forked().becomes("a", "FINISHED")
-    pairing = points(point(job_id("a"), 4, tale.at("a", 4)))
-
-    found = mode.examine(kept(tale.looked_at(duplicates=10, pairing=pairing), "b"))
-
-    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, job_id("a")) == (found.remedy, found.wrong_run)
 
 
 def test_of_a_run_that_came_first_only_what_the_other_brings_too_is_wrong() -> None:
@@ -390,30 +271,6 @@ def test_what_a_sink_has_passed_over_does_not_wait_on() -> None:
     assert "1 Flink manifest with 10 rows wait to be committed" in still.reason
 
 
-def test_a_manifest_that_waits_is_late_once_a_later_checkpoint_is_done() -> None:
-    """Flink lists ten: what it has forgotten completed all the same, as its commits show."""
-    tale = two_sinks(5, stuck_after=4)
-    tale.completes("a", *range(6, 12))
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": tale.runs["a"].checkpoints[:5]})
-
-    assert not isinstance(healthy.examine(looked_at(tale)), Matches)
-
-
-def test_a_quiet_sink_beside_a_busy_one_is_no_fault() -> None:
-    """It leaves no manifest and no file; what is said of carried rows is said of it alone."""
-    tale = two_sinks(9, stuck_after=9).completes("a", 10, 11, 12).commits("a", 12)
-
-    found = healthy.examine(tale.looked_at())
-    waiting = commit_not_made_yet.examine(tale.looked_at())
-    unlisted = healthy.examine(tale.looked_at(orphans=None))
-    left = healthy.examine(tale.looked_at(orphans=orphans(2)))
-
-    assert isinstance(found, Matches)
-    assert "3 checkpoints of run aaaaaa since 9 of its sink eeeeee" in waiting.reason
-    assert isinstance(unlisted, CannotTell)
-    assert isinstance(left, CannotTell)
-
-
 def quiet(name: str) -> Tale:
     """Seventeen checkpoints without a commit, a file or a manifest, by a sink whose vertex has this name."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).remembers("a", *range(1, 21))
@@ -424,9 +281,101 @@ def quiet(name: str) -> Tale:
     return tale
 
 
-def test_an_idle_dynamic_sink_is_quiet_only_while_nothing_is_left_over() -> None:
-    """What the count no longer tells, the files on storage do."""
-    found = healthy.examine(quiet("orders pre commit topology").looked_at(orphans=None))
+def handed_over() -> Tale:
+    """A pinned id was stopped, and started again after run b."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
+    tale.flink_runs("b", restored=2).commits("b", 3, 4).becomes("b", "FINISHED")
+    return tale.forgets("a").flink_runs("a", restored=4).commits("a", 5)
 
-    assert isinstance(found, CannotTell)
-    assert ("orphan_files",) == found.asks
+
+def made_twice(tale: Tale, checkpoint: int) -> Case:
+    """Both commits of this checkpoint name the same files."""
+    first, second = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == checkpoint)
+    repeat = RepeatedCommit(
+        first=first, again=second, how="same-files", job_id=job_id("a"), checkpoint_id=CheckpointId(checkpoint), rows=10
+    )
+    return tale.looked_at(duplicate_commits=repeats(repeat))
+
+
+def by_key() -> Tale:
+    """Both write on, and each row replaces its copy."""
+    tale = beside(tale_of_two())
+    tale.properties["write.upsert.enabled"] = "true"
+    return tale
+
+
+def came_back() -> Tale:
+    """The first blue run, which Flink has forgotten, and green took turns; blue came back from the same savepoint."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).flink_runs("b", restored=4)
+    return tale.commits("b", 5).commits("a", 5).commits("b", 6).forgets("a").flink_runs("c", restored=4)
+
+
+def late() -> Tale:
+    """Flink lists few checkpoints: what it has forgotten completed all the same, as its commits show."""
+    tale = two_sinks(5, stuck_after=4).completes("a", *range(6, 12))
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": tale.runs["a"].checkpoints[:5]})
+    return tale
+
+
+STOOD = forked().becomes("b", "FINISHED")
+OF_6, OF_4 = (points(point(job_id("a"), at, forked().at("a", at))) for at in (6, 4))
+TURNS = forked().commits("a", 7)
+ONE_RUN = Tale().flink_runs("a").commits("a", 1, 2, 2).becomes("a", "CANCELED").flink_runs("b", restored=2)
+GREEN_AFTER_BLUE = tale_of_two().becomes("a", "FINISHED").commits("b", 5, 6)
+EACH_ONCE = tale_of_two().commits("b", 5).commits("a", 5)
+QUIET_BESIDE = two_sinks(9, stuck_after=9).completes("a", 10, 11, 12).commits("a", 12)
+F13, REWIND = mode, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
+
+
+@answers(
+    {
+        "it stands still, and a point pairs below its first commit": (
+            F13, STOOD.looked_at(duplicates=10, pairing=OF_6), REWIND, LastGood("a6"),
+        ),
+        "it stands still, and none pairs": (
+            F13, STOOD.looked_at(duplicates=10, pairing=points()), Remedy.DEDUPLICATE_ROWS, LastGood("a6"),
+        ),
+        "people chose the later run, and the older stands still": (
+            F13, kept(forked().becomes("a", "FINISHED").looked_at(duplicates=10, pairing=OF_4), "b"), REWIND,
+            WrongRun("a"),
+        ),
+        "taking turns twice needs no second witness": (F13, forked().flink_is_down().case(), Matches),
+        "a pinned id that was stopped and started is a hand-over": (F13, handed_over().looked_at(), Excluded),
+        "without Flink it may be either": (F13, handed_over().flink_is_down().looked_at(), CannotTell),
+        "a second sink, before rows are counted": (F13, second_writer().case(), CannotTell),
+        "a second sink, and no key repeats": (F13, second_writer().case(duplicates=twice(0)), Excluded),
+        "a second sink, and keys repeat": (F13, second_writer().case(duplicates=twice(5)), Matches),
+        "a commit made twice beside a fork is still told": (
+            checkpoint_committed_twice, made_twice(TURNS, 7), Matches,
+        ),
+        "one run after the other: made twice": (
+            checkpoint_committed_twice, made_twice(ONE_RUN.commits("b", 3), 2), Matches,
+        ),
+        "a run of the other job from this one's savepoint, before it commits": (
+            F13, apart(tale_of_two().looked_at(), OF_A), Remedy.RESOLVE_FORK, WrongRun("b"), f"of {GREEN} RUNNING",
+        ),
+        "blue was stopped before green was started": (F13, apart(GREEN_AFTER_BLUE.looked_at(), OF_A), Excluded),
+        "split in two: each half reads its own topics": (
+            F13, apart(beside(tale_of_two()).looked_at(duplicates=0), OF_A), Excluded,
+        ),
+        "split in two, as far as anybody has counted": (F13, apart(beside(tale_of_two()).case(), OF_A), Matches),
+        "split in two, as far as few commits show": (F13, apart(EACH_ONCE.looked_at(duplicates=0), OF_A), Matches),
+        "by key no count of keys shows a split": (F13, apart(by_key().looked_at(duplicates=0), OF_A), Matches),
+        "a run that Flink forgot makes no fork doubtful": (
+            F13, apart(came_back().looked_at(duplicates=0), OF_A, "CANCELED"), Matches,
+        ),
+        "a manifest is late once a later checkpoint is done": (healthy, looked_at(late()), Excluded),
+        "a quiet sink beside a busy one": (healthy, QUIET_BESIDE.looked_at(), Matches),
+        "what is said of carried rows is said of it alone": (
+            commit_not_made_yet, QUIET_BESIDE.looked_at(), Excluded, "3 checkpoints of run aaaaaa since 9 of its sink",
+        ),
+        "a quiet sink, and files were not listed": (healthy, QUIET_BESIDE.looked_at(orphans=None), CannotTell),
+        "a quiet sink, and files are left": (healthy, QUIET_BESIDE.looked_at(orphans=orphans(2)), CannotTell),
+        "an idle dynamic sink is quiet only while nothing is left over": (
+            healthy, quiet("orders pre commit topology").looked_at(orphans=None), CannotTell, Asks("orphan_files"),
+        ),
+    }
+)  # fmt: skip
+def test_two_write_at_once(mode: Any, case: Case, expected: list[Any]) -> None:
+    """Runs, jobs or sinks; and what is an orderly hand-over, a split or a quiet one."""
+    check(mode, case, expected)

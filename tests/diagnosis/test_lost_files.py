@@ -1,6 +1,7 @@
 """F9: files of the table that are gone from storage, older ones too, and files that came back."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +19,7 @@ from bot.observation.ids import EvidenceId, SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.table import Window
 from tests.cases import Tale
+from tests.diagnosis.answers import Asks, LastGood, answers, check
 from tests.diagnosis.changed_cases import NAMES, case_named
 from tests.diagnosis.little_evidence import case_of
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
@@ -56,17 +58,6 @@ def test_files_that_are_not_named_are_not_below_the_last_good_snapshot() -> None
     assert unlisted.last_good is None
 
 
-def test_lost_files_behind_many_lost_manifest_lists_are_not_excluded() -> None:
-    """Metadata comes first among what is named, and may leave no place for the files."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    lists = unreadable(*[missing(tale, 2, "manifest-list")] * 20)
-    told = {"count": 21, "commits": (tale.at("a", 3),), "lists": (tale.at("a", 2),)}
-
-    found = f9.examine(tale.looked_at(unreadable=lists.model_copy(update=told)))
-
-    assert (tale.at("a", 1), (tale.at("a", 3),)) == (found.last_good, found.rows)
-
-
 def emptied(listed: int, orphaned: int, *, later: bool = True, table_data: str | None = None) -> Case:
     """Not one of the two data files that were looked for is there; the data folder was listed, too."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
@@ -91,27 +82,6 @@ def emptied(listed: int, orphaned: int, *, later: bool = True, table_data: str |
         for place, task in enumerate(order)
     )
     return case.model_copy(update={"evidence": (*(e for e in case.evidence if e.task not in order), *looks)})
-
-
-@pytest.mark.parametrize(("listed", "said"), [(0, "shows no file at all"), (4, "shows 4 other files")])
-def test_files_that_are_all_gone_are_told_once_a_listing_of_their_folder_went_through(listed: int, said: str) -> None:
-    """Storage answers then, and has none of what the table names."""
-    found = f9.examine(emptied(listed, listed))
-
-    assert Remedy.REPAIR_UNREADABLE_FILES is found.remedy
-    assert said in found.reasons[-1]
-
-
-@pytest.mark.parametrize(
-    "case",
-    [emptied(9, 4), emptied(0, 0, later=False), emptied(0, 0, table_data="s3://other/data")],
-    ids=["some are there again", "listed before", "kept elsewhere"],
-)
-def test_a_listing_that_tells_nothing_of_these_files_leaves_it_open(case: Case) -> None:
-    """What was out may be back, and an earlier listing, or one of another folder, says nothing of now."""
-    found = f9.examine(case)
-
-    assert "the storage itself" in found.missing[0]
 
 
 @pytest.mark.parametrize(
@@ -167,47 +137,6 @@ def test_positions_of_all_source_partitions_together_say_nothing_of_rows_of_one(
 
     assert isinstance(f9.examine(several), CannotTell)
     assert isinstance(commits_withheld.examine(several), CannotTell)
-
-
-def test_files_are_not_excluded_before_they_were_looked_for() -> None:
-    """Neither without the evidence nor without Flink, which alone tells of a failing restart."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-
-    assert isinstance(f9.examine(tale.case()), CannotTell)
-    assert isinstance(f9.examine(tale.flink_is_down().looked_at()), CannotTell)
-
-
-def failed_for(tale: Tale, path: str | None) -> Evidence:
-    """Row evidence that came to a file of the table which is not there."""
-    assert tale.head is not None
-    unseen = NotSeen(source="evidence", reason="It failed.", remedy="Ask again.", lost_file=path)
-    told = {"verdict": Verdict.INCONCLUSIVE, "could_not_look": (unseen,)}
-    return evidence("missing_positions", Window(since=None, until=tale.head), tale.table.read_at, **told)
-
-
-@pytest.mark.parametrize(("path", "expected"), [("s3://lake/old.parquet", Matches), (None, Excluded)])
-def test_a_file_from_below_the_window_that_a_scan_misses_is_told(path: str | None, expected: type) -> None:
-    """The window's files are all there, and yet readers fail: nobody may say that none is missing."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-
-    found = f9.examine(tale.looked_at(evidence=(failed_for(tale, path),)))
-
-    assert isinstance(found, expected)
-    if isinstance(found, Matches):
-        assert Remedy.REPAIR_UNREADABLE_FILES is found.remedy
-        assert "s3://lake/old.parquet" in found.reasons[0]
-
-
-def test_a_file_that_cannot_be_decoded_is_told_apart_from_a_missing_one() -> None:
-    """It is there: only what reads its rows meets the damage."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-    told = {"source": "evidence", "reason": "It failed.", "remedy": "Ask.", "damaged_file": "s3://lake/bad.parquet"}
-    evidence = failed_for(tale, None).model_copy(update={"could_not_look": (NotSeen.model_validate(told),)})
-
-    found = f9.examine(tale.looked_at(evidence=(evidence,)))
-
-    assert found.headline.startswith("1 file that the table names is on storage and cannot be decoded")
-    assert "s3://lake/bad.parquet" in found.reasons[0]
 
 
 MODES = scan(bot.diagnosis)
@@ -275,17 +204,6 @@ def test_readers_are_sent_below_the_oldest_missing_file() -> None:
     assert found.reasons[-1].startswith("A repair takes out the data files among them, whatever commit they are of")
 
 
-def test_readers_are_sent_below_all_that_anybody_found_missing() -> None:
-    """What cannot be read in the window, and older files that are not on storage."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5)
-    both = tale.looked_at(unreadable=unreadable(missing(tale, 5)), missing_files=lost(tale.at("a", 2), tale.at("a", 5)))
-
-    found = f9.examine(both)
-
-    assert tale.at("a", 1) == found.last_good
-    assert f"Files of {short(tale.at('a', 2))} are not on storage either." in found.reasons
-
-
 @pytest.mark.parametrize("place", ["first", "expired"])
 def test_below_the_first_listed_commit_nothing_is_trusted(place: str) -> None:
     """A file whose commit is no longer listed may be named by every snapshot."""
@@ -299,24 +217,6 @@ def test_below_the_first_listed_commit_nothing_is_trusted(place: str) -> None:
     assert few.last_good is too_many.last_good is None
     assert "A repair takes out" in few.reasons[-1]
     assert ("storage's own versions" in too_many.reasons[-1]) is (place == "expired")
-
-
-def test_a_missing_delete_file_is_told_to_bring_rows_back() -> None:
-    """Its reference must not be dropped."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-
-    found = f9.examine(tale.looked_at(missing_files=lost(tale.at("a", 1), what="deletes")))
-
-    assert any("would bring deleted rows back" in each for each in found.reasons)
-
-
-def test_a_storage_that_has_nothing_at_all_is_not_called_a_deletion() -> None:
-    """Rights and outages look like that."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2)
-
-    found = f9.examine(tale.looked_at(missing_files=lost(tale.at("a", 1), tale.at("a", 2), checked=2)))
-
-    assert isinstance(found, CannotTell)
 
 
 @pytest.mark.parametrize("asked", ["not asked", "asked", "could not tell"])
@@ -376,39 +276,86 @@ def test_a_fresh_look_accuses() -> None:
         assert not isinstance(healthy.examine(each), Matches)
 
 
-def test_an_old_look_is_asked_for_again() -> None:
-    """Somebody may have restored the file: nothing in the table would show it."""
-    for mode in (f9, healthy):
-        found = mode.examine(gone(tale_of(), 11))
+def failed_for(**told: str) -> Case:
+    """Row evidence that came to a file of the table which it could not read: the window's files are all there."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    unseen = NotSeen.model_validate({"source": "evidence", "reason": "It failed.", "remedy": "Ask again.", **told})
+    window = Window(since=None, until=tale.table.head)
+    unanswered = {"verdict": Verdict.INCONCLUSIVE, "could_not_look": (unseen,)}
+    return tale.looked_at(evidence=(evidence("missing_positions", window, tale.table.read_at, **unanswered),))
 
-        assert found.asks == ASKED
-        assert "then 1 file was missing" in found.missing[0]
 
-
-def test_a_repair_that_was_published_has_it_asked_again() -> None:
-    """Its commit is by another writer than the job, and may have dropped the reference."""
+def repaired() -> Case:
+    """A repair was published since the look: its commit is by another writer, and may have dropped the reference."""
     tale = tale_of()
     case = gone(tale, 1)
-    repaired = tale.commits(None, operation="delete").looked_at(missing_files=case.missing_files)
-
-    found = f9.examine(repaired.model_copy(update={"evidence": case.evidence}))
-
-    assert isinstance(found, CannotTell)
-    assert found.asks == ASKED
+    later = tale.commits(None, operation="delete").looked_at(missing_files=case.missing_files)
+    return later.model_copy(update={"evidence": case.evidence})
 
 
-def test_a_later_look_at_these_very_commits_is_believed() -> None:
-    """The window's files were all there afterwards: the older answer is asked again, not repeated."""
-    found = f9.examine(looked(gone(tale_of(), 5), "unreadable_files", 1, lost()))
+def behind_lists() -> Case:
+    """Metadata comes first among what is named, and leaves no place for the lost file of 3."""
+    tale = tale_of()
+    lists = unreadable(*[missing(tale, 2, "manifest-list")] * 20)
+    told = {"count": 21, "commits": (tale.at("a", 3),), "lists": (tale.at("a", 2),)}
+    return tale.looked_at(unreadable=lists.model_copy(update=told))
 
-    assert found.asks == ASKED
-    assert "unreadable_files has found every file of these commits since" in found.missing[0]
+
+def missing_too(*, unread: int | None = None, checked: int = 100, what: str = "data") -> Case:
+    """Files of 2 and 3 are not on storage; one of another commit cannot be read."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5)
+    found = lost(tale.at("a", 2), tale.at("a", 3), checked=checked, what=what)
+    return tale.looked_at(unreadable=unreadable(*([missing(tale, unread)] if unread else [])), missing_files=found)
 
 
-@pytest.mark.parametrize("mode", [f9, healthy])
-def test_a_second_look_that_could_not_look_is_no_release(mode: object) -> None:
-    """And it is not asked again by itself, for it would be refused again."""
-    found = mode.examine(looked(tale_of().looked_at(), "missing_files", 1))  # type: ignore[attr-defined]
+COULD_NOT = looked(tale_of().looked_at(), "missing_files", 1)
+SECOND = tale_of().at("a", 2)
 
-    assert found.asks == ()
-    assert found.missing[0].startswith("missing_files (it ran and could not answer")
+
+@answers(
+    {
+        "all are gone, and a listing shows no file at all": (
+            f9, emptied(0, 0), Remedy.REPAIR_UNREADABLE_FILES, "shows no file at all",
+        ),
+        "all are gone, and a listing shows others": (
+            f9, emptied(4, 4), Remedy.REPAIR_UNREADABLE_FILES, "shows 4 other files",
+        ),
+        "a listing shows some again": (f9, emptied(9, 4), CannotTell, "the storage itself"),
+        "it was listed before": (f9, emptied(0, 0, later=False), CannotTell, "the storage itself"),
+        "files are kept elsewhere": (
+            f9, emptied(0, 0, table_data="s3://other/data"), CannotTell, "the storage itself",
+        ),
+        "storage has nothing at all, as in an outage": (f9, missing_too(checked=2), CannotTell),
+        "nobody looked": (f9, tale_of().case(), CannotTell),
+        "Flink, which alone tells of a failing restart, is down": (
+            f9, tale_of().flink_is_down().looked_at(), CannotTell,
+        ),
+        "behind many lost manifest lists": (f9, behind_lists(), Matches, LastGood("a1")),
+        "a scan misses a file from below the window": (
+            f9, failed_for(lost_file="s3://lake/old.parquet"), Remedy.REPAIR_UNREADABLE_FILES, "s3://lake/old.parquet",
+        ),
+        "a scan failed otherwise": (f9, failed_for(), Excluded),
+        "a file is there and cannot be decoded": (
+            f9, failed_for(damaged_file="s3://lake/bad.parquet"), Matches, "s3://lake/bad.parquet",
+            "1 file that the table names is on storage and cannot be decoded",
+        ),
+        "readers are sent below all that anybody found missing": (
+            f9, missing_too(unread=5), LastGood("a1"), f"Files of {short(SECOND)}",
+        ),
+        "a lost delete file brings rows back": (
+            f9, missing_too(what="deletes"), Matches, "would bring deleted rows back",
+        ),
+        "an old look is asked for again": (f9, gone(tale_of(), 11), Asks(*ASKED), "then 1 file was missing"),
+        "nor does health rest on it": (healthy, gone(tale_of(), 11), Asks(*ASKED), "then 1 file was missing"),
+        "a repair was published since": (f9, repaired(), CannotTell, Asks(*ASKED)),
+        "a later look found every file of these commits": (
+            f9, looked(gone(tale_of(), 5), "unreadable_files", 1, lost()), Asks(*ASKED),
+            "unreadable_files has found every file of these commits since",
+        ),
+        "a second look could not look": (f9, COULD_NOT, Asks(), "missing_files (it ran and could not answer"),
+        "nor is the table healthy then": (healthy, COULD_NOT, Asks(), "missing_files (it ran and could not answer"),
+    }
+)  # fmt: skip
+def test_what_is_known_of_the_files(mode: Any, case: Case, expected: list[Any]) -> None:
+    """A lost file is told by whoever met it; nobody says that none is lost before all were looked for."""
+    check(mode, case, expected)

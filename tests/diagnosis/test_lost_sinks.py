@@ -1,13 +1,17 @@
 """F5 and F12: a drained job, and a sink whose old state owed something."""
 
+from typing import Any
+
 import pytest
 
 from bot.diagnosis import healthy, job_was_drained
 from bot.diagnosis import sink_lost_its_state as mode
+from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.findings import GapsFinding, LeakStanding, PositionGap
 from bot.observation.ids import DRAINED, OperatorId
 from tests.cases import OPERATOR, Tale, job_id
+from tests.diagnosis.answers import LastGood, WrongRun, answers, check
 from tests.found import leaks, point, points
 
 NEW = OperatorId("cc" * 16)
@@ -36,16 +40,6 @@ def lost(tale: Tale, missing_files: int = 0) -> object:
     return leaks(*tale.manifests, standing=LeakStanding.LOST_STATE, missing_files=missing_files)
 
 
-def test_what_the_old_state_owed_is_appended() -> None:
-    """The old id's last commit and the new id's first are the rows; nothing is undone."""
-    tale = commits_as_new(changed(), 5, 6)
-
-    found = mode.examine(tale.looked_at(leaked=lost(tale)))
-
-    assert (Remedy.RECOVER_LEAKED_MANIFESTS, tale.at("a", 3), None) == (found.remedy, found.last_good, found.wrong_run)
-    assert (tale.at("a", 3), tale.at("b", 5)) == found.rows
-
-
 def test_once_its_rows_came_again_nothing_is_left_to_be_done() -> None:
     """As after a replay: the manifest stays. Before the new sink's first rows were counted, where it began is open."""
     whole = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())
@@ -62,60 +56,6 @@ def test_once_its_rows_came_again_nothing_is_left_to_be_done() -> None:
 
     assert isinstance(mended, Excluded)
     assert not isinstance(early, Matches)
-
-
-def test_a_manifest_without_its_files_leaves_only_the_source() -> None:
-    """There is nothing to append."""
-    tale = commits_as_new(changed(), 5)
-
-    found = mode.examine(tale.looked_at(leaked=lost(tale, missing_files=1)))
-
-    assert Remedy.REPLAY_SOURCE_RANGE is found.remedy
-
-
-def test_it_is_seen_before_the_new_sink_commits() -> None:
-    """A restored run that completes checkpoints without committing what its state owed has lost it."""
-    tale = changed()
-
-    found = mode.examine(tale.looked_at(leaked=lost(tale)))
-
-    assert "restored from checkpoint 4" in found.reasons[0]
-
-
-def test_a_change_that_owed_nothing_is_no_fault() -> None:
-    """The cure of F7 and F8 changes the uid on purpose."""
-    tale = commits_as_new(changed(), 5)
-    tale.manifests.clear()
-
-    found = mode.examine(tale.looked_at())
-
-    assert "on purpose" in found.reason
-
-
-def test_what_is_owed_is_not_guessed() -> None:
-    """Storage must have been looked at, and Flink where main shows no change."""
-    told, quiet = commits_as_new(changed(), 5), Tale().flink_runs("a").commits("a", 1, 2)
-
-    assert isinstance(mode.examine(told.case()), CannotTell)
-    assert isinstance(mode.examine(quiet.flink_is_down().looked_at()), CannotTell)
-
-
-def test_a_manifest_of_another_operator_is_not_this_sinks() -> None:
-    """The same job may write other tables into one metadata folder."""
-    tale = commits_as_new(changed(), 5)
-    tale.manifests = [m.model_copy(update={"operator_id": OperatorId("dd" * 16)}) for m in tale.manifests]
-    assert OPERATOR != tale.manifests[0].operator_id
-
-    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
-
-
-def test_what_its_last_commit_covers_is_not_owed() -> None:
-    """A manifest at or below the old id's last commit was passed over, not lost with the state (F3)."""
-    tale = commits_as_new(changed(), 5)
-    tale.manifests.clear()
-    tale.leaves_manifest("a", 3)
-
-    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
 
 
 def runs_as(tale: Tale, run: str, operator: str, *checkpoints: int, restored: int | None = None) -> Tale:
@@ -139,61 +79,9 @@ def several(last: str) -> Tale:
     return runs_as(tale, "c", last, 6, 7, restored=5)
 
 
-def test_a_later_change_may_be_silent_without_flink() -> None:
-    """Main shows one that owed nothing; whether another followed only Flink tells."""
-    assert isinstance(mode.examine(several("d3").flink_is_down().looked_at(leaked=leaks())), CannotTell)
-
-
-def test_another_job_in_between_is_no_change() -> None:
-    """Our run was restarted while the other job wrote, under the uid that it always had."""
-    tale = runs_as(Tale(), "a", "d1", 1, 2)
-    tale.leaves_manifest("a", 3, operator=OperatorId("d1" * 16))
-    runs_as(tale, "b", "d2", 4)
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"name": "backfill"})
-    runs_as(tale, "c", "d1", 5, 6, restored=2)
-
-    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
-
-
 def waiting(tale: Tale) -> object:
     """Nobody could look whether a restore point lists the old sink's manifest."""
     return leaks(*tale.manifests, standing=LeakStanding.PENDING)
-
-
-@pytest.mark.parametrize(("v1", "said"), [(True, f"whose sink is {NEW[:6]}"), (False, "which has not shown its sink")])
-def test_what_waits_for_a_restore_under_another_id_leaves_it_open(v1: bool, said: str) -> None:
-    """The living run cannot commit it, or nothing tells yet whether it can; V2 has it committed within moments."""
-    tale = changed(v1=v1)
-
-    found = mode.examine(tale.looked_at(leaked=waiting(tale)))
-
-    assert said in found.missing[0]
-    assert "of checkpoint 4 of run aaaaaa" in found.missing[0]
-
-
-def test_what_waits_for_the_sink_that_runs_is_no_doubt_of_it() -> None:
-    """F11 and `healthy` tell of that one; so of a manifest above the restored checkpoint."""
-    tale = changed()
-    committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": OPERATOR})
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
-    newer = changed(v1=False)
-    newer.manifests.clear()
-    newer.leaves_manifest("a", 6)
-
-    assert isinstance(mode.examine(tale.looked_at(leaked=waiting(tale))), Excluded)
-    assert isinstance(mode.examine(newer.looked_at(leaked=waiting(newer))), Excluded)
-
-
-@pytest.mark.parametrize("run", ["b", "z"])
-def test_what_another_job_or_the_run_itself_has_left_is_none_of_it(run: str) -> None:
-    """Of run b it is from before a failover, and gone from storage since; run z is of no job that wrote this table."""
-    tale = changed(v1=False)
-    tale.manifests.clear()
-    tale.leaves_manifest(run, 4)
-    left = waiting(tale)
-    tale.manifests.clear()
-
-    assert isinstance(mode.examine(tale.looked_at(leaked=left)), Excluded)
 
 
 def drained() -> Tale:
@@ -217,42 +105,6 @@ def test_what_is_restored_from_a_drained_job_never_commits() -> None:
         found.remedy,
     )
     assert any("completed 4 and 5" in reason for reason in found.reasons)
-
-
-def test_without_a_point_before_the_drain_the_sink_needs_a_new_uid() -> None:
-    """A rewind has nowhere to go."""
-    found = job_was_drained.examine(restored().looked_at(pairing=points()))
-
-    assert Remedy.CHANGE_OPERATOR_UID is found.remedy
-
-
-def test_a_run_that_ended_with_its_rows_uncommitted_still_counts() -> None:
-    """Somebody stopped it: what it read is in no snapshot all the same."""
-    assert isinstance(job_was_drained.examine(restored().becomes("b", "CANCELED").looked_at()), Matches)
-
-
-def test_a_bounded_job_that_finished_is_right() -> None:
-    """The same mark, and nothing came after it."""
-    found = job_was_drained.examine(drained().looked_at())
-
-    assert "ended on purpose" in found.reason
-
-
-def test_the_v2_sink_asks_only_for_its_own_job_id() -> None:
-    """Restored under a new id it commits; under the same id it does not."""
-    other = drained().flink_runs("b", restored=3).completes("b", 4)
-    same = drained().starts_again("a")
-
-    assert isinstance(job_was_drained.examine(other.looked_at()), Excluded)
-    assert isinstance(job_was_drained.examine(same.looked_at()), Matches)
-
-
-def test_the_sink_or_flink_itself_may_be_unknown() -> None:
-    """Neither is guessed."""
-    no_graph = drained().flink_runs("b", restored=3, vertices=False).completes("b", 4)
-
-    assert isinstance(job_was_drained.examine(no_graph.looked_at()), CannotTell)
-    assert isinstance(job_was_drained.examine(restored().flink_is_down().looked_at()), CannotTell)
 
 
 @pytest.mark.parametrize("restored", [3, None])
@@ -291,21 +143,131 @@ def test_what_it_says_names_both_commits_and_appends_the_rows() -> None:
     assert (found.remedy, there.remedy) == (Remedy.RECOVER_LEAKED_MANIFESTS, Remedy.REPLAY_SOURCE_RANGE)
 
 
-def test_of_a_start_without_state_it_does_not_say_that_it_was_restored() -> None:
+def leaving(run: str, checkpoint: int, *, operator: OperatorId = OPERATOR) -> Tale:
+    """The uid was changed and the new sink has committed; this is what lies on storage."""
+    tale = commits_as_new(changed(), 5)
+    tale.manifests.clear()
+    return tale.leaves_manifest(run, checkpoint, operator=operator)
+
+
+def nothing_left() -> Tale:
+    """The cure of F7 and F8 changes the uid, too."""
+    tale = leaving("a", 4)
+    tale.manifests.clear()
+    return tale
+
+
+def restarted_beside_another() -> Tale:
+    """Our run was restarted while another job wrote, under the uid that it always had."""
+    tale = runs_as(Tale(), "a", "d1", 1, 2)
+    tale.leaves_manifest("a", 3, operator=OperatorId("d1" * 16))
+    runs_as(tale, "b", "d2", 4)
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"name": "backfill"})
+    return runs_as(tale, "c", "d1", 5, 6, restored=2)
+
+
+def before_the_new_sink_commits(run: str = "a", checkpoint: int = 4, *, v1: bool = False) -> Tale:
+    """Of this run a manifest of this checkpoint is left."""
+    tale = changed(v1=v1)
+    tale.manifests.clear()
+    return tale.leaves_manifest(run, checkpoint)
+
+
+def under_the_old_uid() -> Tale:
+    """Run b goes on under the uid that run a had."""
+    tale = changed()
+    committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": OPERATOR})
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
+    return tale
+
+
+def gone_since(run: str) -> Case:
+    """What this run had left was seen, and is on storage no more."""
+    tale = before_the_new_sink_commits(run)
+    left = waiting(tale)
+    tale.manifests.clear()
+    return tale.looked_at(leaked=left)
+
+
+def unseen_between() -> Tale:
+    """Flink tells neither run b's operators nor what it was restored from."""
+    tale = drained().flink_runs("b", vertices=False).completes("b", 4).leaves_manifest("b", 4).becomes("b", "CANCELED")
+    return tale.flink_runs("c", v1=True).commits("c", 1)
+
+
+def started_without_state() -> Tale:
     """The V2 sink finds the mark under its own job id."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, DRAINED).starts_again("a").leaves_manifest("a", 1)
-    tale.becomes("a", "CANCELED").flink_runs("c").commits("c", 1)
-
-    found = job_was_drained.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED)))
-
-    assert "has the same job id" in found.reasons[0]
+    return tale.becomes("a", "CANCELED").flink_runs("c").commits("c", 1)
 
 
-def test_where_nobody_could_look_it_is_open() -> None:
-    """Flink is down, or tells neither the run's operators nor what it was restored from."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")
-    tale.flink_runs("b", vertices=False).completes("b", 4).leaves_manifest("b", 4).becomes("b", "CANCELED")
-    tale.flink_runs("c", v1=True).commits("c", 1)
+def with_lost(tale: Tale, missing_files: int = 0) -> Case:
+    """Storage shows what nothing remembers any more."""
+    return tale.looked_at(leaked=lost(tale, missing_files))
 
-    assert isinstance(job_was_drained.examine(replaced().flink_is_down().looked_at(leaked=None)), CannotTell)
-    assert isinstance(job_was_drained.examine(tale.looked_at(leaked=None)), CannotTell)
+
+def that_waits(tale: Tale) -> Case:
+    """Nobody could look whether a restore point lists what lies there."""
+    return tale.looked_at(leaked=waiting(tale))
+
+
+F5, F12 = job_was_drained, mode
+OWED, APPEND = commits_as_new(changed(), 5, 6), Remedy.RECOVER_LEAKED_MANIFESTS
+QUIET = Tale().flink_runs("a").commits("a", 1, 2)
+NO_GRAPH = drained().flink_runs("b", restored=3, vertices=False).completes("b", 4)
+V2 = drained().flink_runs("b", restored=3).completes("b", 4)
+DROPPED = LeakStanding.DROPPED
+
+
+@answers(
+    {
+        "what the old state owed is appended": (F12, with_lost(OWED), APPEND, LastGood("a3"), WrongRun(None)),
+        "without its files only the source is left": (F12, with_lost(OWED, 1), Remedy.REPLAY_SOURCE_RANGE),
+        "it is seen before the new sink commits": (F12, with_lost(changed()), Matches, "restored from checkpoint 4"),
+        "the uid was changed on purpose, and nothing was owed": (
+            F12, nothing_left().looked_at(), Excluded, "on purpose",
+        ),
+        "storage was not looked at": (F12, OWED.case(), CannotTell),
+        "nothing on main, and Flink was not seen": (F12, QUIET.flink_is_down().looked_at(), CannotTell),
+        "another sink of the job left it": (F12, with_lost(leaving("a", 4, operator=OperatorId("dd" * 16))), Excluded),
+        "its last commit covers it (F3)": (F12, with_lost(leaving("a", 3)), Excluded),
+        "main shows a change that owed nothing; Flink alone knows of another": (
+            F12, several("d3").flink_is_down().looked_at(leaked=leaks()), CannotTell,
+        ),
+        "another job wrote in between": (F12, with_lost(restarted_beside_another()), Excluded),
+        "it waits for a restore under another id": (
+            F12, that_waits(changed()), CannotTell, f"whose sink is {NEW[:6]}", "of checkpoint 4 of run aaaaaa",
+        ),
+        "V2 has it committed within moments": (
+            F12, that_waits(changed(v1=False)), CannotTell, "which has not shown its sink",
+        ),
+        "it waits for the sink that runs": (F12, that_waits(under_the_old_uid()), Excluded),
+        "it lies above the restored checkpoint": (F12, that_waits(before_the_new_sink_commits("a", 6)), Excluded),
+        "the run itself left it before a failover": (F12, gone_since("b"), Excluded),
+        "a run of no job of this table left it": (F12, gone_since("z"), Excluded),
+        "drained, and no point lies before it": (
+            F5, restored().looked_at(pairing=points()), Remedy.CHANGE_OPERATOR_UID,
+        ),
+        "what the stopped run read is in no snapshot all the same": (
+            F5, restored().becomes("b", "CANCELED").looked_at(), Matches,
+        ),
+        "a bounded job that finished is right": (F5, drained().looked_at(), Excluded, "ended on purpose"),
+        "the V2 sink commits under a new job id": (F5, V2.looked_at(), Excluded),
+        "under its own it does not": (F5, drained().starts_again("a").looked_at(), Matches),
+        "the sink is unknown": (F5, NO_GRAPH.looked_at(), CannotTell),
+        "Flink is unknown": (F5, restored().flink_is_down().looked_at(), CannotTell),
+        "a run without state was not restored": (
+            F5, started_without_state().looked_at(leaked=leaks(*started_without_state().manifests, standing=DROPPED)),
+            Matches, "has the same job id",
+        ),
+        "a run has followed, and nobody could look": (
+            F5, replaced().flink_is_down().looked_at(leaked=None), CannotTell,
+        ),
+        "a run has followed, and Flink tells little of the one before": (
+            F5, unseen_between().looked_at(leaked=None), CannotTell,
+        ),
+    }
+)  # fmt: skip
+def test_what_a_sink_owed(mode: Any, case: Case, expected: list[Any]) -> None:
+    """Rows of a drained job's successor, or of a lost state, are named; nothing that is owed is guessed."""
+    check(mode, case, expected)

@@ -19,6 +19,7 @@ from bot.observation.ids import DRAINED, CheckpointId
 from bot.observation.looked import Seen
 from bot.observation.table import Window
 from tests.cases import NOON, Tale, job_id
+from tests.diagnosis.answers import LastGood, answers, check
 from tests.found import evidence, point, points
 
 
@@ -154,22 +155,6 @@ def test_a_position_is_named_only_where_none_higher_can_come(tale: Tale, said: s
     assert "the highest on the table" not in " ".join(unknown.reasons)
 
 
-@pytest.mark.parametrize(
-    ("case", "said"),
-    [
-        (given_up().looked_at(duplicates=3), "keys live more than once"),
-        (given_up().looked_at(missing=3), "are missing"),
-        (Tale().flink_runs("a").commits("a", 1, DRAINED).becomes("a", "FINISHED").looked_at(), "F5"),
-        (given_up().misses_manifest("a", "a", 4).looked_at(), "F7, F8, F9"),
-    ],
-)  # fmt: skip
-def test_a_wrong_table_is_never_left_to_the_job(case: Case, said: str) -> None:
-    """Whatever is wrong with rows or history is named instead."""
-    found = mode.examine(case)
-
-    assert said in found.reason
-
-
 def elsewhere() -> Tale:
     """Run a failed; run b commits, and the cluster that is asked does not know it."""
     return Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FAILED").commits("b", 4, 5, 6)
@@ -203,26 +188,6 @@ def test_a_job_is_not_restored_beside_a_writer_that_may_go_on(tale: Tale, said: 
 
     assert 1 == len(found.missing)
     assert said in found.missing[0]
-
-
-@pytest.mark.parametrize(
-    "tale",
-    [
-        later(Tale().commits("z", 1, 2).flink_runs("a").becomes("a", "FAILED"), minutes=1),
-        later(back_again(), minutes=1),
-    ],
-    ids=["another run came after it", "silent again"],
-)
-def test_a_writer_that_was_replaced_or_fell_silent_does_not_go_on(tale: Tale) -> None:
-    """An upgrade that never committed, and a recovery that did not last."""
-    assert isinstance(mode.examine(tale.looked_at()), Matches)
-
-
-def test_a_job_that_flink_forgot_is_looked_for_elsewhere_first() -> None:
-    """Its silence shows that nothing commits, and not that nothing runs."""
-    found = mode.examine(forgotten().looked_at())
-
-    assert any("Flink has forgotten run aaaaaa: see that no other cluster runs it" in each for each in found.reasons)
 
 
 MODES = scan(bot.diagnosis)
@@ -270,19 +235,6 @@ def test_a_slow_checkpoint_is_told_from_none_once_it_would_have_failed(
     assert isinstance(checkpoints_failed.examine(case), failed)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [CheckpointSettings(timeout_ms=3_600_000), CheckpointSettings(min_pause_ms=900_000)],
-    ids=["limit", "pause"],
-)
-def test_the_runs_own_settings_decide_how_long_is_too_long(settings: CheckpointSettings) -> None:
-    """A checkpoint may take an hour, or a quarter of an hour may lie between two."""
-    case = told(silent(20 * MINUTE), settings=settings).looked_at()
-
-    assert not isinstance(checkpoints_failed.examine(case), Matches)
-    assert not isinstance(healthy.examine(case), Excluded)
-
-
 def test_without_an_interval_nobody_can_tell() -> None:
     """A batch job takes none either; what the contract says counts where Flink told nothing."""
     case = told(silent(timedelta(hours=5)), checkpoint_interval_ms=None).looked_at()
@@ -309,29 +261,11 @@ def test_a_run_that_is_down_is_not_silent(state: str) -> None:
     assert isinstance(healthy.examine(restored.looked_at()), Matches)
 
 
-def test_a_commit_shows_what_flink_no_longer_lists() -> None:
-    """The case may hold no checkpoint of the run at all."""
-    tale = silent(timedelta(hours=5)).commits("a", 9_000)
-
-    assert isinstance(checkpoints_failed.examine(tale.looked_at()), Excluded)
-
-
 def test_two_failures_may_be_too_long_as_well() -> None:
     """Each expired after ten minutes; "no row is lost by that" was all that was said, beside `healthy`."""
     ((mode, found),) = diagnose(silent(25 * MINUTE, failed=(4, 5)).looked_at(), MODES).matches
     assert ("F20", Remedy.TELL_CONSUMERS) == (mode.code, found.remedy)
     assert "fail one after the other, so nothing reaches the table" in found.headline
-
-
-def test_a_silence_after_failures_that_were_made_good_is_told_too() -> None:
-    """The failures are over, the silence is not."""
-    tale = silent(timedelta(0), failed=(4,)).completes("a", 5).commits("a", 5)
-    tale.now += timedelta(hours=1)
-
-    found = checkpoints_failed.examine(tale.looked_at())
-
-    assert Remedy.TELL_CONSUMERS is found.remedy
-    assert "completes no checkpoint any more" in found.headline
 
 
 EXPIRED = "Checkpoint expired before completing."
@@ -361,59 +295,68 @@ def stored(case: Case, *checkpoints: int, after_minutes: int = 0) -> Case:
     return case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
 
 
-def test_folders_that_are_older_than_the_restore_are_freed() -> None:
-    """Storage shows it, whatever Flink's words were."""
-    tale = collides()
-
-    found = checkpoint_folder_taken.examine(stored(tale.looked_at(), 4, 5, 6))
-
-    assert (Remedy.FREE_CHECKPOINT_FOLDER, tale.at("a", 9)) == (found.remedy, found.last_good)
-    assert "5 and 6" in found.headline
-
-
-def test_flinks_own_words_are_enough() -> None:
-    """A failure that names an existing target needs no look at storage."""
-    found = checkpoint_folder_taken.examine(
-        collides(failure="IOException: Target file chk-5 already exists.").looked_at()
-    )
-
-    assert isinstance(found, Matches)
-
-
-def test_numbers_that_the_old_start_had_committed_are_enough_when_the_last_step_failed() -> None:
+def failed_over() -> Tale:
     """As run on Flink 2.1: Flink has removed the old folders, and each failover restored checkpoint 4 once more."""
     tale = collides()
     again = tale.runs["a"].restored
-    failed_over = again.model_copy(update={"at": again.at + timedelta(minutes=30)})
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"restored": failed_over, "started_at": again.at})
-
-    found = checkpoint_folder_taken.examine(stored(tale.looked_at(), 4))
-
-    assert "5 and 6" in found.headline
+    return told(tale, restored=again.model_copy(update={"at": again.at + timedelta(minutes=30)}), started_at=again.at)
 
 
-def test_once_a_number_was_free_nothing_is_to_be_done() -> None:
-    """The next id completed, and the match says nothing of which snapshot to trust."""
-    found = checkpoint_folder_taken.examine(stored(collides(10).looked_at(), 4, 5, 6))
-
-    assert (Remedy.NOTHING, None) == (found.remedy, found.last_good)
-
-
-def test_failures_without_old_folders_have_another_cause() -> None:
-    """Folders that were written since the restore took nobody's place."""
-    found = checkpoint_folder_taken.examine(stored(collides(failure=EXPIRED).looked_at(), 5, 6, after_minutes=40))
-
-    assert isinstance(found, Excluded)
+F20, F25 = checkpoints_failed, checkpoint_folder_taken
+OLD_RUN = Tale().commits("z", 1, 2).flink_runs("a").becomes("a", "FAILED")
+DRAINED_RUN = Tale().flink_runs("a").commits("a", 1, DRAINED).becomes("a", "FINISHED")
+MADE_GOOD = later(silent(timedelta(0), failed=(4,)).completes("a", 5).commits("a", 5), hours=1)
+SLOW, PAUSES = CheckpointSettings(timeout_ms=3_600_000), CheckpointSettings(min_pause_ms=900_000)
+BY_FLINK = collides(failure="IOException: Target file chk-5 already exists.")
 
 
-@pytest.mark.parametrize("tale", [collides(failure=EXPIRED), collides().flink_is_down()])
-def test_without_storage_or_flink_it_stays_open(tale: Tale) -> None:
-    """Flink's words are vague, and nobody could look at the folders; or Flink says nothing at all."""
-    assert isinstance(checkpoint_folder_taken.examine(tale.looked_at()), CannotTell)
-
-
-def test_a_collision_is_not_a_plain_failure() -> None:
-    """The cause is named once (F25), and F20 points to it."""
-    found = checkpoints_failed.examine(stored(collides().looked_at(), 5, 6))
-
-    assert "(F25)" in found.reason
+@answers(
+    {
+        "keys live twice": (mode, given_up().looked_at(duplicates=3), Excluded, "keys live more than once"),
+        "positions are missing": (mode, given_up().looked_at(missing=3), Excluded, "are missing"),
+        "it was drained": (mode, DRAINED_RUN.looked_at(), Excluded, "F5"),
+        "a manifest is missed": (mode, given_up().misses_manifest("a", "a", 4).looked_at(), Excluded, "F7, F8, F9"),
+        "the run that wrote was replaced by one that never committed": (
+            mode, later(OLD_RUN, minutes=1).looked_at(), Matches,
+        ),
+        "a recovery did not last": (mode, later(back_again(), minutes=1).looked_at(), Matches),
+        "a job that Flink forgot is looked for elsewhere first": (
+            mode, forgotten().looked_at(), Matches, "has forgotten run aaaaaa: see that no other cluster runs it",
+        ),
+        "a checkpoint may take an hour": (F20, told(silent(20 * MINUTE), settings=SLOW).looked_at(), CannotTell),
+        "nor is it unhealthy then": (healthy, told(silent(20 * MINUTE), settings=SLOW).looked_at(), CannotTell),
+        "a quarter of an hour may lie between two": (
+            F20, told(silent(20 * MINUTE), settings=PAUSES).looked_at(), Excluded,
+        ),
+        "the table is healthy in the pause": (
+            healthy, told(silent(20 * MINUTE), settings=PAUSES).looked_at(), Matches,
+        ),
+        "a commit shows a checkpoint that Flink no longer lists": (
+            F20, silent(timedelta(hours=5)).commits("a", 9_000).looked_at(), Excluded,
+        ),
+        "a silence after failures that were made good is told, too": (
+            F20, MADE_GOOD.looked_at(), Remedy.TELL_CONSUMERS, "completes no checkpoint any more",
+        ),
+        "a folder is taken: that is the cause, and F20 points to it": (
+            F20, stored(collides().looked_at(), 5, 6), Excluded, "(F25)",
+        ),
+        "folders that are older than the restore are freed, whatever Flink's words were": (
+            F25, stored(collides().looked_at(), 4, 5, 6), Remedy.FREE_CHECKPOINT_FOLDER, LastGood("a9"), "5 and 6",
+        ),
+        "Flink's own words are enough": (F25, BY_FLINK.looked_at(), Matches),
+        "numbers that the old start had committed are enough": (
+            F25, stored(failed_over().looked_at(), 4), Matches, "5 and 6",
+        ),
+        "once a number was free nothing is to be done": (
+            F25, stored(collides(10).looked_at(), 4, 5, 6), Remedy.NOTHING, LastGood(None),
+        ),
+        "folders that were written since the restore took nobody's place": (
+            F25, stored(collides(failure=EXPIRED).looked_at(), 5, 6, after_minutes=40), Excluded,
+        ),
+        "vague words, and nobody could look at the folders": (F25, collides(failure=EXPIRED).looked_at(), CannotTell),
+        "Flink says nothing": (F25, collides().flink_is_down().looked_at(), CannotTell),
+    }
+)  # fmt: skip
+def test_the_job_does_not_go_on(mode: Any, case: Case, expected: list[Any]) -> None:
+    """A wrong table is never left to the job, and a silence or a failure is told with its own cause."""
+    check(mode, case, expected)

@@ -1,6 +1,7 @@
 """F21: commits that are not the job's, cherry-picks, compactions and other branches."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from bot.observation.findings import CompactedRows, CorrectedRowsFinding
 from bot.observation.ids import OperatorId, SnapshotId
 from bot.observation.table import Ref
 from tests.cases import Tale
+from tests.diagnosis.answers import Unsaid, answers, check
 from tests.diagnosis.histories.held import MODES
 
 
@@ -49,99 +51,6 @@ def converted(tale: Tale, source: SnapshotId, **counts: str) -> Tale:
         update={"summary": told | {key.replace("_", "-"): value for key, value in counts.items()}}
     )
     return tale
-
-
-def test_a_conversion_of_equality_deletes_where_they_lie_is_maintenance() -> None:
-    """It adds vectors and removes the deletes that they stand for; a data file neither comes nor goes."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, operation="overwrite")
-
-    found = another_writer_changed_rows.examine(
-        converted(tale, tale.at("a", 2), added_position_deletes="3", removed_equality_delete_files="1").looked_at()
-    )
-
-    assert "Iceberg's own maintenance" in found.reason
-
-
-def test_a_conversion_from_a_staging_branch_brings_the_job_s_rows() -> None:
-    """As a cherry-pick of a staged commit does: the same data files, with vectors for its equality deletes."""
-    tale = Tale().flink_runs("a").commits("a", 1).stages("a", 2)
-    staged = tale.at("a", 2)
-
-    found = another_writer_changed_rows.examine(
-        converted(tale, staged, added_data_files="1", added_records="10").looked_at()
-    )
-
-    assert isinstance(found, Excluded)
-
-
-def test_a_conversion_that_changes_more_is_told() -> None:
-    """Another number of rows than was staged, data files that went, or the same snapshot once more, which may take rows
-    that were written anew."""
-    tale = Tale().flink_runs("a").commits("a", 1).stages("a", 2)
-    staged, own = tale.at("a", 2), tale.at("a", 1)
-    more = converted(tale, staged, added_data_files="1", added_records="11").looked_at()
-    lost = converted(Tale().flink_runs("a").commits("a", 1), own, deleted_data_files="1").looked_at()
-    again = converted(converted(Tale().flink_runs("a").commits("a", 1), own), own).looked_at()
-
-    told = [another_writer_changed_rows.examine(case) for case in (more, lost, again)]
-
-    assert [Matches] * 3 == [type(found) for found in told]
-
-
-def test_a_conversion_of_what_is_no_longer_listed_is_untold() -> None:
-    """Whose rows it brought, only the staged snapshot could tell."""
-    tale = Tale().flink_runs("a").commits("a", 1)
-
-    found = another_writer_changed_rows.examine(converted(tale, SnapshotId(4711)).looked_at())
-
-    assert "a conversion of" in found.missing[0]
-
-
-def test_the_writer_is_named() -> None:
-    """The application id leads to whoever started it."""
-    tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete")
-    tale.snapshots[-1] = tale.snapshots[-1].model_copy(
-        update={"summary": {"engine-name": "spark", "spark.app.id": "local-17", "added-position-deletes": "40"}}
-    )
-
-    found = another_writer_changed_rows.examine(tale.looked_at())
-
-    assert "spark application local-17" in found.headline
-    assert "40 rows deleted by position" in found.reasons[0]
-
-
-@pytest.mark.parametrize(
-    "counts",
-    [
-        {"deleted-records": "20"},
-        {"deleted-records": "25", "removed-position-deletes": "5"},
-        {"entries-processed": "2", "manifests-replaced": "2"},
-    ],
-    ids=["rows kept", "deletes worked in", "manifests alone"],
-)
-def test_a_compaction_that_keeps_its_rows_changes_none(counts: dict[str, str]) -> None:
-    """The same rows in other files; rows that were deleted before may go."""
-    found = another_writer_changed_rows.examine(compacted(**counts).looked_at())
-
-    assert "compactions (1), which kept" in found.reason
-
-
-def test_a_compaction_that_lost_rows_is_told() -> None:
-    """It read more rows than it wrote, and removed no deletes that would explain it."""
-    found = another_writer_changed_rows.examine(compacted(**{"deleted-records": "25"}).looked_at())
-
-    assert "a compaction that lost 5 rows" in found.reasons[0]
-
-
-def test_a_cherry_pick_is_no_change_of_its_own() -> None:
-    """A responder puts a rolled-back commit back; its summary names the source and no job."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None)
-    source = {"source-snapshot-id": str(tale.at("a", 2))}
-    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"summary": source})
-
-    found = another_writer_changed_rows.examine(tale.looked_at())
-
-    assert "cherry-pick" in found.reason
 
 
 def test_a_table_without_any_job_id_has_no_other_writer() -> None:
@@ -214,37 +123,6 @@ def test_a_staged_change_that_was_published_is_another_writers(operation: str) -
     assert "a cherry-pick of " in found.reasons[0]
     assert not isinstance(healthy.examine(tale.looked_at()), Matches)
     assert isinstance(no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at()), Excluded)
-
-
-def test_a_pick_whose_source_is_gone_may_be_anybodys() -> None:
-    """Neither that the job's rows were put back is known, nor that another writer's were brought."""
-    tale = without_source(published())
-
-    told = [
-        another_writer_changed_rows.examine(tale.looked_at()),
-        healthy.examine(tale.looked_at()),
-        no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at()),
-    ]
-
-    assert [CannotTell] * 3 == [type(each) for each in told]
-    assert all("cherry-pick" in each.missing[-1] for each in told if isinstance(each, CannotTell))
-
-
-def test_a_commit_of_the_job_that_is_put_back_is_no_change() -> None:
-    """Also where it was picked, rolled back once more, and picked from that pick."""
-    tale = published(by="a")
-    again = next(s for s in tale.snapshots if "source-snapshot-id" in s.summary)
-    picks(tale, again.snapshot_id)
-
-    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), Excluded)
-    assert isinstance(healthy.examine(tale.looked_at()), Matches)
-
-
-def test_a_pick_that_overwrote_took_rows_off() -> None:
-    """Rows that are missing under it were written once, whoever staged it: no replay of the source tells them right."""
-    found = source_positions_skipped.examine(without_source(published()).looked_at(missing=5))
-
-    assert "(F21)" in found.reason
 
 
 EXAMINES = pytest.mark.parametrize(
@@ -375,51 +253,123 @@ def job() -> Tale:
     return Tale().flink_runs("a").completes("a", 1, 2, 3).commits("a", 1, 2, 3)
 
 
-@pytest.mark.parametrize("last", [9, 30])
-def test_main_is_not_called_healthy_for_a_job_that_writes_a_branch(last: int) -> None:
-    """It was, with six commits of the living run on the branch; and none of them is missing either, however many."""
-    found = healthy.examine(on_branch(job(), *range(4, last + 1)).looked_at())
-
-    (missing,) = found.missing
-    assert "branch audit" in missing
-    assert "what is judged here is main" in missing
-    assert f"up to checkpoint {last}" in missing
+def one() -> Tale:
+    """The job has committed once."""
+    return Tale().flink_runs("a").commits("a", 1)
 
 
-def test_what_the_branch_holds_did_carry_rows() -> None:
-    """F11 said of the six checkpoints that they carried none; of what comes after them it may."""
-    tale = on_branch(job(), *range(4, 10))
-
-    found = commit_not_made_yet.examine(tale.looked_at())
-    later = commit_not_made_yet.examine(tale.completes("a", 10, 11).looked_at())
-
-    assert "9 is on branch audit" in found.reason
-    assert "no rows" not in found.reason
-    assert "2 checkpoints of run aaaaaa since 9" in later.reason
+def conversion_of_staged(rows: str) -> Case:
+    """Of a commit of the job on a staging branch: the same data file, with so many rows."""
+    tale = one().stages("a", 2)
+    return converted(tale, tale.at("a", 2), added_data_files="1", added_records=rows).looked_at()
 
 
-def test_the_next_run_is_judged_by_the_last_one_until_it_commits() -> None:
-    """It may go on with the branch, or come back to main."""
-    tale = on_branch(job(), 4, 5).becomes("a", "FINISHED").flink_runs("b", restored=5)
-
-    before = healthy.examine(tale.looked_at())
-    after = healthy.examine(tale.completes("b", 6).commits("b", 6).looked_at())
-
-    assert isinstance(before, CannotTell)
-    assert isinstance(after, Matches)
+def deleted_by(**summary: str) -> Case:
+    """Spark deletes, with these in its summary."""
+    tale = one().commits(None, operation="delete")
+    return tale.counts(**{"engine-name": "spark", **summary}).looked_at()
 
 
-@pytest.mark.parametrize("sink", [SECOND, None], ids=["two sinks", "one sink for both"])
-def test_a_job_that_writes_both_is_judged_by_main(sink: OperatorId | None) -> None:
-    """The branch's rows are named as not looked at; a dynamic sink commits both under one id, one after the other."""
-    tale = job().completes("a", 4).commits("a", 4)
-    on_branch(tale, 4, sink=sink)
+def picked() -> Case:
+    """A responder puts a rolled-back commit back; its summary names the source and no job."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None)
+    source = {"source-snapshot-id": str(tale.at("a", 2))}
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"summary": source})
+    return tale.looked_at()
 
-    assert isinstance(healthy.examine(tale.looked_at()), Matches)
+
+def picked_again() -> Case:
+    """A commit of the job was picked, rolled back once more, and picked from that pick."""
+    tale = published(by="a")
+    again = next(s for s in tale.snapshots if "source-snapshot-id" in s.summary)
+    return picks(tale, again.snapshot_id).looked_at()
 
 
-def test_a_sink_that_left_main_is_told_beside_one_that_stays() -> None:
-    """Found by the property of `healthy`: another sink of the run has its newest commit on main."""
-    tale = job().commits("a", 3).by_sink(SECOND)
+def by_both(sink: OperatorId | None) -> Case:
+    """The run commits checkpoint 4 to main and to the branch; a dynamic sink does so under one id."""
+    return on_branch(job().completes("a", 4).commits("a", 4), 4, sink=sink).looked_at()
 
-    assert not isinstance(healthy.examine(on_branch(tale, 4, 5).looked_at()), Matches)
+
+def followed() -> Tale:
+    """The next run may go on with the branch, or come back to main."""
+    return on_branch(job(), 4, 5).becomes("a", "FINISHED").flink_runs("b", restored=5)
+
+
+F11, F21, IDLE = commit_not_made_yet, another_writer_changed_rows, no_snapshot_advanced
+UPSERT = Tale().flink_runs("a").commits("a", 1, 2, operation="overwrite")
+VECTORS = {"added_position_deletes": "3", "removed_equality_delete_files": "1"}
+KEPT, PICK = "compactions (1), which kept", "cherry-pick"
+ON_BRANCH = on_branch(job(), *range(4, 10))
+TO_BRANCH = ("branch audit", "what is judged here is main")
+
+
+@answers(
+    {
+        "a conversion where the deletes lie is maintenance": (
+            F21, converted(UPSERT, UPSERT.at("a", 2), **VECTORS).looked_at(), Excluded, "Iceberg's own maintenance",
+        ),
+        "a conversion from a staging branch brings the job's rows": (F21, conversion_of_staged("10"), Excluded),
+        "a conversion brings other rows than were staged": (F21, conversion_of_staged("11"), Matches),
+        "a conversion takes data files": (
+            F21, converted(one(), one().at("a", 1), deleted_data_files="1").looked_at(), Matches,
+        ),
+        "a conversion once more may take rows that were written anew": (
+            F21, converted(converted(one(), one().at("a", 1)), one().at("a", 1)).looked_at(), Matches,
+        ),
+        "a conversion of what is no longer listed is untold": (
+            F21, converted(one(), SnapshotId(4711)).looked_at(), CannotTell, "a conversion of",
+        ),
+        "the application id leads to whoever started it": (
+            F21, deleted_by(**{"spark.app.id": "local-17", "added-position-deletes": "40"}), Matches,
+            "spark application local-17", "40 rows deleted by position",
+        ),
+        "a compaction keeps its rows": (F21, compacted(**{"deleted-records": "20"}).looked_at(), Excluded, KEPT),
+        "a compaction works deletes in": (
+            F21, compacted(**{"deleted-records": "25", "removed-position-deletes": "5"}).looked_at(), Excluded, KEPT,
+        ),
+        "a compaction of manifests": (
+            F21, compacted(**{"entries-processed": "2", "manifests-replaced": "2"}).looked_at(), Excluded, KEPT,
+        ),
+        "a compaction read more rows than it wrote": (
+            F21, compacted(**{"deleted-records": "25"}).looked_at(), Matches, "a compaction that lost 5 rows",
+        ),
+        "a cherry-pick is no change of its own": (F21, picked(), Excluded, PICK),
+        "a pick of a pick of the job's commit is none": (F21, picked_again(), Excluded),
+        "the table is healthy then": (healthy, picked_again(), Matches),
+        "a pick whose source is gone may be anybody's (F21)": (
+            F21, without_source(published()).looked_at(), CannotTell, PICK,
+        ),
+        "a pick whose source is gone may be anybody's (healthy)": (
+            healthy, without_source(published()).looked_at(), CannotTell, PICK,
+        ),
+        "a pick whose source is gone may be anybody's (no-advance)": (
+            IDLE, without_source(published()).becomes("a", "FAILED").looked_at(), CannotTell, PICK,
+        ),
+        "rows under a pick that overwrote were written once": (
+            source_positions_skipped, without_source(published()).looked_at(missing=5), Excluded, "(F21)",
+        ),
+        "main is not healthy for a job that writes a branch": (
+            healthy, ON_BRANCH.looked_at(), CannotTell, *TO_BRANCH, "up to checkpoint 9",
+        ),
+        "however many commits it has there": (
+            healthy, on_branch(job(), *range(4, 31)).looked_at(), CannotTell, *TO_BRANCH, "up to checkpoint 30",
+        ),
+        "what the branch holds did carry rows": (
+            F11, ON_BRANCH.looked_at(), Excluded, "9 is on branch audit", Unsaid("no rows"),
+        ),
+        "what comes after it may carry none": (
+            F11, on_branch(job(), *range(4, 10)).completes("a", 10, 11).looked_at(), Excluded,
+            "2 checkpoints of run aaaaaa since 9",
+        ),
+        "the next run is judged by the last one": (healthy, followed().looked_at(), CannotTell),
+        "until it commits": (healthy, followed().completes("b", 6).commits("b", 6).looked_at(), Matches),
+        "a job that writes both by two sinks is judged by main": (healthy, by_both(SECOND), Matches),
+        "a job that writes both by one sink is judged by main": (healthy, by_both(None), Matches),
+        "a sink that left main is told beside one that stays": (
+            healthy, on_branch(job().commits("a", 3).by_sink(SECOND), 4, 5).looked_at(), CannotTell,
+        ),
+    }
+)  # fmt: skip
+def test_what_others_committed(mode: Any, case: Case, expected: list[Any]) -> None:
+    """Maintenance and picks that change no row, those that do, and commits of the job elsewhere than on main."""
+    check(mode, case, expected)

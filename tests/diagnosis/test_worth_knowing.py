@@ -28,6 +28,7 @@ from bot.observation.looked import NotSeen, Seen
 from bot.observation.table import Column
 from bot.observation.written import WrittenSchema
 from tests.cases import Tale, job_id
+from tests.diagnosis.answers import LastGood, answers, check
 from tests.diagnosis.test_no_advance import looping
 from tests.found import evidence, hole, leaks, newest_event, orphans, point, points, schema
 
@@ -67,26 +68,6 @@ def test_a_rescale_is_told_beside_health() -> None:
 
     assert ("healthy", "F19") == diagnosis.codes
     assert "ran 2 times in run aaaaaa and runs 4 times in run bbbbbb" in diagnosis.matches[1][1].reasons[0]
-
-
-def test_a_rescale_while_running_shows_in_file_names() -> None:
-    """Subtask 3 wrote files, and no operator has more than one subtask now."""
-    case = with_subtasks(Tale().flink_runs("a").commits("a", 1, 2).looked_at(), 0, 3)
-
-    found = parallelism_changed.examine(case)
-
-    assert "by subtask 3" in found.reasons[0]
-
-
-def test_one_parallelism_throughout_is_no_rescale() -> None:
-    """The same operators, as often as before, and only subtasks that there are."""
-    assert isinstance(parallelism_changed.examine(with_subtasks(scaled(2, 2).looked_at(), 0, 1)), Excluded)
-
-
-@pytest.mark.parametrize("tale", [scaled(2, 2).flink_is_down(), Tale().flink_runs("a", vertices=False).commits("a", 1)])
-def test_a_rescale_cannot_be_excluded_without_operators(tale: Tale) -> None:
-    """Flink does not answer, or lists no operators."""
-    assert isinstance(parallelism_changed.examine(tale.looked_at()), CannotTell)
 
 
 def test_failed_checkpoints_are_told_beside_health() -> None:
@@ -150,46 +131,6 @@ def test_files_of_a_failed_checkpoint_that_late_ones_replaced_are_appended(
     assert tale.at("a", 2) == told.matches[0][1].last_good
 
 
-def test_late_files_of_a_run_that_was_stopped_since_are_lost_as_well() -> None:
-    """Of two checkpoints, both are named."""
-    tale = failing(3, 5, v1=True).leaves_manifest("a", 3, 5).completes("a", 4, 6).commits("a", 4, 6)
-    told = {"settings": CheckpointSettings(is_unaligned=True)}
-    tale.runs["a"] = tale.runs["a"].model_copy(update=told)
-    tale.becomes("a", "CANCELED")
-    lost = leaks(*tale.manifests, standing=LeakStanding.DROPPED)
-
-    found = late_files_replaced.examine(tale.looked_at(leaked=lost, missing=20))
-
-    assert isinstance(found, Matches)
-    assert found.headline.startswith("Checkpoints 3 and 5 of run aaaaaa failed, and its sink lost 20 rows")
-
-
-def test_whether_late_files_are_lost_is_open_where_flink_no_longer_shows_it() -> None:
-    """As after a failover: not excluded, though nothing accuses."""
-    tale = late_files().fails("a").came_from("a", 4, "file:/state/chk-4")
-    left = leaks(*tale.manifests, standing=LeakStanding.UNTOLD)
-
-    assert isinstance(late_files_replaced.examine(tale.looked_at(leaked=left, missing=10)), CannotTell)
-
-
-def test_files_that_came_again_since_are_no_loss() -> None:
-    """Positions were counted, and theirs are there."""
-    tale = late_files()
-    lost = leaks(*tale.manifests, standing=LeakStanding.DROPPED, positions=(21, 30))
-
-    told = late_files_replaced.examine(tale.looked_at(leaked=lost, gaps=hole(0)))
-
-    assert isinstance(told, Excluded)
-
-
-def test_a_dropped_manifest_of_an_aligned_run_is_not_called_replaced() -> None:
-    """Another mode has to explain it."""
-    tale = late_files(unaligned=False)
-    lost = leaks(*tale.manifests, standing=LeakStanding.DROPPED)
-
-    assert isinstance(late_files_replaced.examine(tale.looked_at(leaked=lost)), Excluded)
-
-
 @pytest.mark.parametrize(("failed", "remedy"), [((3, 4), Remedy.NOTHING), ((3, 4, 5), Remedy.TELL_CONSUMERS)])
 def test_checkpoints_that_fail_one_after_the_other_hold_the_table(failed: tuple[int, ...], remedy: Remedy) -> None:
     """From the third on consumers are told, because nothing reaches the table."""
@@ -198,69 +139,6 @@ def test_checkpoints_that_fail_one_after_the_other_hold_the_table(failed: tuple[
     found = {mode.code: match for mode, match in diagnosis.matches}
     assert remedy is found["F20"].remedy
     assert (remedy is Remedy.NOTHING) == ("healthy" in found)
-
-
-@pytest.mark.parametrize(
-    ("failed", "told"), [((4,), "checkpoint 4 as failed"), ((4, 5), "checkpoints 4 and 5 as failed")]
-)
-def test_a_failed_checkpoint_is_not_read_as_how_many(failed: tuple[int, ...], told: str) -> None:
-    """“Flink counts 8 failed … It lists 14 as failed” was one sentence after the other."""
-    found = checkpoints_failed.examine(failing(*failed).looked_at())
-
-    assert any(told in reason for reason in found.reasons)
-
-
-@pytest.mark.parametrize("young", [0, 4])
-def test_files_of_another_attempt_are_left_to_maintenance_after_the_incident(young: int) -> None:
-    """However old they are: Waterline removes no file."""
-    case = Tale().flink_runs("a").commits("a", 1).looked_at(orphans=orphans(4, young=young, of_other_attempts=3))
-
-    found = concurrent_attempts.examine(case)
-
-    assert found.remedy is Remedy.NOTHING
-    assert "once the incident is closed, not before" in found.reasons[-1]
-
-
-@pytest.mark.parametrize(("age_s", "remedy"), [(30.0, Remedy.NOTHING), (5000.0, Remedy.TELL_CONSUMERS)])
-def test_events_that_stand_still_are_told_to_consumers_once_a_promise_is_broken(age_s: float, remedy: Remedy) -> None:
-    """Commits with rows come, and the highest event time does not rise: a quiet source, until it lasts too long."""
-    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=newest_event(age_s, is_event_time_stuck=True))
-
-    found = event_time_stuck.examine(case)
-
-    assert (remedy, None) == (found.remedy, found.last_good)
-
-
-@pytest.mark.parametrize(("commit_age_s", "expected"), [(10.0, Matches), (4000.0, Excluded)])
-def test_old_events_are_the_sources_only_while_commits_come(commit_age_s: float, expected: type) -> None:
-    """Where commits stay away, that is the reason, and another mode's."""
-    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=newest_event(5000.0, commit_age_s=commit_age_s))
-
-    assert isinstance(event_time_stuck.examine(case), expected)
-
-
-@pytest.mark.parametrize(
-    ("freshness", "expected"), [(newest_event(5.0), Excluded), (newest_event(None), CannotTell), (None, CannotTell)]
-)
-def test_fresh_events_exclude_it_and_unknown_ones_do_not(freshness: Any, expected: type) -> None:
-    """Without a column of event time nobody can tell."""
-    case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=freshness)
-    timeless = case.model_copy(update={"contract": TableContract(key=("id",))})
-
-    assert isinstance(event_time_stuck.examine(timeless), expected)
-
-
-def test_files_that_may_hold_missing_rows_are_left_where_they_are() -> None:
-    """A commit that went with every trace leaves files that look the same: the only copy of its rows."""
-    tale, left = Tale().flink_runs("a").commits("a", 1), orphans(4, young=0, of_other_attempts=3)
-
-    lost = concurrent_attempts.examine(tale.looked_at(orphans=left, gaps=hole(30)))
-    unknown = concurrent_attempts.examine(tale.case(orphans=left))
-
-    assert (Remedy.NOTHING, Remedy.NOTHING) == (lost.remedy, unknown.remedy)
-    assert "leave them for now" in lost.headline
-    assert "30 source positions are missing" in " ".join(lost.reasons)
-    assert "is not known: missing_positions" in " ".join(unknown.reasons)
 
 
 @pytest.mark.parametrize("code", ["F14", "F19", "F20", "F22", "F24"])
@@ -277,73 +155,6 @@ APART = SchemaDifference(column="discount", between=("table", "files"), expected
 
 def table() -> Tale:
     return Tale().flink_runs("a").commits("a", 1, 2, 3)
-
-
-def test_a_column_that_was_added_under_the_job_asks_for_a_restart() -> None:
-    """What lies below the change is complete; the job's commits since then are not."""
-    tale = table()
-
-    found = schema_changed_under_the_job.examine(
-        tale.looked_at(schema_drift=schema(all_null=("discount",), added_at=tale.at("a", 2)))
-    )
-
-    assert (tale.at("a", 1), (tale.at("a", 2), tale.at("a", 3))) == (found.last_good, found.rows)
-    assert found.remedy is Remedy.RESTART_FROM_STOP_SAVEPOINT
-
-
-def test_files_that_lack_the_column_show_an_older_change() -> None:
-    """The change may lie below the window: table and files disagree all the same."""
-    found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=schema(APART, all_null=("discount",))))
-
-    assert "For column discount, the table's columns say double" in found.reasons[1]
-
-
-@pytest.mark.parametrize(
-    ("drift", "expected"),
-    [
-        (schema(), Excluded),
-        (schema(all_null=("discount",)), CannotTell),
-        (schema().model_copy(update={"untold": ("discount",)}), CannotTell),
-        (None, CannotTell),
-    ],
-    ids=["filled", "null without a change", "files without null counts", "not looked at"],
-)
-def test_a_null_column_alone_is_no_proof(drift: Any, expected: type) -> None:
-    """The source may leave it empty; and nobody may say so before the files were looked at."""
-    assert isinstance(schema_changed_under_the_job.examine(table().looked_at(schema_drift=drift)), expected)
-
-
-def test_a_table_with_an_unwritten_column_is_not_healthy() -> None:
-    """Its rows are there, and not whole."""
-    found = healthy.examine(table().looked_at(schema_drift=schema(APART, all_null=("discount",))))
-
-    assert "(F23)" in found.reason
-
-
-def test_a_living_run_whose_schema_lacks_the_column_matches_before_it_commits() -> None:
-    """No file is written since the change, so none is null; what the run goes on with is known all the same."""
-    drift = schema().model_copy(update={"state_run": job_id("a"), "not_in_state": ("discount",)})
-
-    found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=drift))
-    of_another = schema_changed_under_the_job.examine(
-        table().looked_at(schema_drift=drift.model_copy(update={"state_run": job_id("b")}))
-    )
-
-    assert found.reasons[0] == "The run writes under a schema without discount, as its own files say."
-    assert isinstance(of_another, Excluded)
-    assert not isinstance(healthy.examine(table().looked_at(schema_drift=drift)), Matches)
-
-
-def test_a_column_that_the_run_writes_and_the_table_dropped_matches() -> None:
-    """Nothing is null, and yet what the job writes there reaches nobody."""
-    gone = SchemaDifference(column="old", between=("state", "table"), expected="string", found="no such column")
-    drift = schema(gone).model_copy(update={"state_run": job_id("a"), "not_in_table": ("old",)})
-
-    found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=drift))
-
-    assert found.headline.startswith("The job goes on writing old, which the table no longer has")
-    assert "the columns that the job's state goes on with say string" in found.reasons[1]
-    assert not isinstance(healthy.examine(table().looked_at(schema_drift=drift)), Matches)
 
 
 def test_a_change_after_the_last_commit_is_not_excluded_unseen() -> None:
@@ -372,36 +183,141 @@ def failing_for(cause: str, times: int = 3) -> Tale:
     return tale
 
 
-def test_a_job_that_fails_so_is_not_restored_before_that_is_mended() -> None:
-    """The table is right; `wait` and `no-advance` both quote it."""
-    tale = failing_for("java.io.IOException: No space left on device")
-    case = tale.looked_at(pairing=points(point(job_id("a"), 3, tale.at("a", 3))))
-
-    found, waits = no_snapshot_advanced.examine(case), flink_is_recovering.examine(case)
-
-    assert found.headline.endswith("a disk is full. Free space on that disk first.")
-    assert found.how.startswith("free space on that disk; then restore the job")
-    assert found.remedy is Remedy.RESTORE_JOB_ONLY
-    assert "No space left on device" in found.reasons[0]
-    assert "a restore does not cure it" in waits.reason
+def late(tale: Tale, standing: LeakStanding = LeakStanding.DROPPED, **found: Any) -> Case:
+    """What the failed checkpoint left is seen; `positions` are those of its rows."""
+    lost = leaks(*tale.manifests, standing=standing, positions=found.pop("positions", None))
+    return tale.looked_at(leaked=lost, **found)
 
 
-def test_while_flink_still_tries_it_is_told_as_well() -> None:
-    """One failure is no loop."""
-    found = flink_is_recovering.examine(failing_for("java.net.UnknownHostException: metastore", times=1).looked_at())
+def two_failed() -> Tale:
+    """Two checkpoints failed and left something; the run was stopped since."""
+    tale = failing(3, 5, v1=True).leaves_manifest("a", 3, 5).completes("a", 4, 6).commits("a", 4, 6)
+    told = {"settings": CheckpointSettings(is_unaligned=True)}
+    tale.runs["a"] = tale.runs["a"].model_copy(update=told)
+    return tale.becomes("a", "CANCELED")
 
-    assert any("a service does not answer" in each for each in found.reasons)
+
+def once(**found: Any) -> Case:
+    """One commit, and all was looked at."""
+    return Tale().flink_runs("a").commits("a", 1).looked_at(**found)
 
 
-def test_so_is_what_keeps_checkpoints_from_completing() -> None:
-    """Flink says it of each checkpoint that failed."""
+def without_event_time(case: Case) -> Case:
+    """Its contract names no such column."""
+    return case.model_copy(update={"contract": TableContract(key=("id",))})
+
+
+def drifted(*different: SchemaDifference, **found: Any) -> Case:
+    """Three commits, and this was found of the schema."""
+    nulls = {key: found.pop(key) for key in ("all_null", "added_at") if key in found}
+    return table().looked_at(schema_drift=schema(*different, **nulls).model_copy(update=found))
+
+
+def disk_is_full() -> Tale:
+    """Flink says so of each checkpoint that failed."""
     tale = Tale().flink_runs("a").commits("a", 1).completes("a", 2)
-    run = tale.runs["a"]
-    failed = tuple(
-        c.model_copy(update={"status": "FAILED", "failure": "No space left on device"}) for c in run.checkpoints
-    )
-    tale.runs["a"] = run.model_copy(update={"checkpoints": failed, "failed_count": 1})
+    told = {"status": "FAILED", "failure": "No space left on device"}
+    failed = tuple(c.model_copy(update=told) for c in tale.runs["a"].checkpoints)
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": failed, "failed_count": 1})
+    return tale
 
-    found = checkpoints_failed.examine(tale.looked_at())
 
-    assert any("a disk is full" in each for each in found.reasons)
+F19, F20, F22, F23, F24, F27 = (
+    parallelism_changed, checkpoints_failed, concurrent_attempts, schema_changed_under_the_job, event_time_stuck,
+    late_files_replaced,
+)  # fmt: skip
+SUBTASKS = with_subtasks(Tale().flink_runs("a").commits("a", 1, 2).looked_at(), 0, 3)
+NO_OPERATORS = Tale().flink_runs("a", vertices=False).commits("a", 1)
+FORGOT = late_files().fails("a").came_from("a", 4, "file:/state/chk-4")
+LEFT = orphans(4, young=0, of_other_attempts=3)
+LACKS = {"state_run": job_id("a"), "not_in_state": ("discount",)}
+GONE = SchemaDifference(column="old", between=("state", "table"), expected="string", found="no such column")
+KEEPS_WRITING = drifted(GONE, state_run=job_id("a"), not_in_table=("old",))
+FULL = failing_for("java.io.IOException: No space left on device").looked_at(
+    pairing=points(point(job_id("a"), 3, table().at("a", 3)))
+)
+AWAY = failing_for("java.net.UnknownHostException: metastore", times=1).looked_at()
+
+
+@answers(
+    {
+        "a rescale while running shows in file names": (F19, SUBTASKS, Matches, "by subtask 3"),
+        "one parallelism throughout": (F19, with_subtasks(scaled(2, 2).looked_at(), 0, 1), Excluded),
+        "Flink is down, and operators are unknown": (F19, scaled(2, 2).flink_is_down().looked_at(), CannotTell),
+        "Flink lists no operators": (F19, NO_OPERATORS.looked_at(), CannotTell),
+        "files of two failed checkpoints of a stopped run are lost": (
+            F27, late(two_failed(), missing=20), Matches,
+            "Checkpoints 3 and 5 of run aaaaaa failed, and its sink lost 20 rows",
+        ),
+        "Flink no longer shows that the checkpoint failed": (
+            F27, late(FORGOT, LeakStanding.UNTOLD, missing=10), CannotTell,
+        ),
+        "files that came again since are no loss": (F27, late(late_files(), positions=(21, 30)), Excluded),
+        "of an aligned run nothing is replaced": (F27, late(late_files(unaligned=False)), Excluded),
+        "a failed checkpoint is not read as how many": (
+            F20, failing(4).looked_at(), Matches, "checkpoint 4 as failed",
+        ),
+        "nor are two": (F20, failing(4, 5).looked_at(), Matches, "checkpoints 4 and 5 as failed"),
+        "what keeps checkpoints from completing is told": (F20, disk_is_full().looked_at(), Matches, "a disk is full"),
+        "files of another attempt are left to maintenance": (
+            F22, once(orphans=LEFT), Remedy.NOTHING, "once the incident is closed, not before",
+        ),
+        "young ones, too": (
+            F22, once(orphans=orphans(4, young=4, of_other_attempts=3)), Remedy.NOTHING,
+            "once the incident is closed, not before",
+        ),
+        "they may hold missing rows": (
+            F22, once(orphans=LEFT, gaps=hole(30)), Remedy.NOTHING, "leave them for now",
+            "30 source positions are missing",
+        ),
+        "whether rows are missing is not known": (
+            F22, table().case(orphans=LEFT), Remedy.NOTHING, "is not known: missing_positions",
+        ),
+        "events stand still for a moment": (
+            F24, once(freshness=newest_event(30.0, is_event_time_stuck=True)), Remedy.NOTHING, LastGood(None),
+        ),
+        "events stand still, and a promise is broken": (
+            F24, once(freshness=newest_event(5000.0, is_event_time_stuck=True)), Remedy.TELL_CONSUMERS, LastGood(None),
+        ),
+        "old events are the source's while commits come": (
+            F24, once(freshness=newest_event(5000.0, commit_age_s=10.0)), Matches,
+        ),
+        "where commits stay away, that is the reason": (
+            F24, once(freshness=newest_event(5000.0, commit_age_s=4000.0)), Excluded,
+        ),
+        "fresh events": (F24, without_event_time(once(freshness=newest_event(5.0))), Excluded),
+        "no event time": (F24, without_event_time(once(freshness=newest_event(None))), CannotTell),
+        "nobody looked for events": (F24, without_event_time(once(freshness=None)), CannotTell),
+        "a column that was added under the job asks for a restart": (
+            F23, drifted(all_null=("discount",), added_at=table().at("a", 2)), Remedy.RESTART_FROM_STOP_SAVEPOINT,
+            LastGood("a1"),
+        ),
+        "files that lack the column show a change below the window": (
+            F23, drifted(APART, all_null=("discount",)), Matches, "For column discount, the table's columns say double",
+        ),
+        "such a table is not healthy": (healthy, drifted(APART, all_null=("discount",)), Excluded, "(F23)"),
+        "all columns are filled": (F23, drifted(), Excluded),
+        "a null column alone is no proof": (F23, drifted(all_null=("discount",)), CannotTell),
+        "files without null counts": (F23, drifted(untold=("discount",)), CannotTell),
+        "nobody looked at the schema": (F23, table().looked_at(schema_drift=None), CannotTell),
+        "the living run's schema lacks the column before it commits": (
+            F23, drifted(**LACKS), Matches, "The run writes under a schema without discount, as its own files say.",
+        ),
+        "nor is the table healthy": (healthy, drifted(**LACKS), Excluded),
+        "the schema is of another run": (F23, drifted(**LACKS | {"state_run": job_id("b")}), Excluded),
+        "the run writes a column that the table dropped": (
+            F23, KEEPS_WRITING, Matches, "The job goes on writing old, which the table no longer has",
+            "the columns that the job's state goes on with say string",
+        ),
+        "not healthy for a dropped column": (healthy, KEEPS_WRITING, Excluded),
+        "a job is not restored before its cause is mended": (
+            no_snapshot_advanced, FULL, Remedy.RESTORE_JOB_ONLY, "a disk is full. Free space on that disk first.",
+            "free space on that disk; then restore the job", "No space left on device",
+        ),
+        "a restore does not cure it": (flink_is_recovering, FULL, Excluded, "a restore does not cure it"),
+        "one failure is no loop": (flink_is_recovering, AWAY, Matches, "a service does not answer"),
+    }
+)  # fmt: skip
+def test_what_is_only_worth_knowing(mode: Any, case: Case, expected: list[Any]) -> None:
+    """And what is not: a note is no all-clear, and what is unknown stays open."""
+    check(mode, case, expected)
