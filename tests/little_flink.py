@@ -7,12 +7,15 @@ stopped, a started run rewinds its source to the restore point and commits the n
 import json
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.table import Table
 
 from bot.observation.errors import CommitRefused
 from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, Vertex
@@ -95,6 +98,12 @@ class LittleFlink:
         then = min(datetime.now(UTC).timestamp(), came_to_it + _SOON_S)
         os.utime(path / "_metadata", (then, then))
         return path
+
+    def ends_with_savepoint(self, job_id: JobId, state: str = "FAILED") -> Path:
+        """The run is at its end, and has left this savepoint."""
+        savepoint = self.savepoint(job_id)
+        self.ends(job_id, state)
+        return savepoint
 
     @property
     def calls(self) -> list[str]:
@@ -203,6 +212,17 @@ class LittleFlink:
         savepoint = str(self.savepoint(job_id))
         return Stopped(sentence=f"Run {job_id[:6]} stopped with savepoint {savepoint}.", savepoint=savepoint)
 
+    def then(self, act: Callable[[], object]) -> None:
+        """From now on `act` happens right after each stop, before whoever asked for it hears of its end."""
+        stop = self.stop
+
+        def stopped(*asked: Any, **how: Any) -> Stopped:
+            ended = stop(*asked, **how)
+            act()
+            return ended
+
+        self.stop = stopped  # type: ignore[method-assign]
+
     def _cancelled(self, job_id: JobId) -> Stopped:
         self._ends(job_id, "CANCELED")
         self._note(f"stop {job_id}")
@@ -261,17 +281,14 @@ class LittleFlink:
         self.checkpoints(job_id, 2)
 
     def _commit(self, job_id: JobId, number: int, positions: range) -> None:
-        catalog = open_catalog(self._folder)
-        try:
-            summary = {
-                "flink.job-id": job_id,
-                "flink.operator-id": self._read()[job_id]["operator"],
-                "flink.max-committed-checkpoint-id": str(number),
-                "engine-name": "flink",
-            }
-            catalog.load_table(ORDERS).append(rows(positions), snapshot_properties=summary)
-        finally:
-            catalog.close()
+        summary = {
+            "flink.job-id": job_id,
+            "flink.operator-id": self._read()[job_id]["operator"],
+            "flink.max-committed-checkpoint-id": str(number),
+            "engine-name": "flink",
+        }
+        with by_hand(self._folder) as table:
+            table.append(rows(positions), snapshot_properties=summary)
 
     def _note(self, call: str) -> None:
         with self._calls.open("a") as file:
@@ -289,3 +306,17 @@ class LittleFlink:
 def open_catalog(folder: Path) -> Catalog:
     """The catalog that `OrdersTable(folder)` made."""
     return load_catalog("lake", **lake_in(folder))
+
+
+@contextmanager
+def by_hand(folder: Path, table: str = ORDERS) -> Iterator[Table]:
+    """A table of the folder, for whoever changes or reads it past Waterline."""
+    with closing(open_catalog(folder)) as catalog:
+        yield catalog.load_table(table)
+
+
+def live_positions(folder: Path, at: int | None = None) -> list[int]:
+    """Every live source position, sorted: of main, or at this snapshot."""
+    with by_hand(folder) as table:
+        found = table.scan(selected_fields=("source_position",), snapshot_id=at).to_arrow()
+    return sorted(found["source_position"].to_pylist())

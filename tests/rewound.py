@@ -11,7 +11,7 @@ from bot.adapters.journal_sql.store import open_store
 from bot.adapters.table_files import FolderOfTable
 from bot.incident.approval import Approval, ApprovalPolicy
 from bot.incident.effects import MoveTable, StartJob, StopJob
-from bot.incident.entries import IncidentOpened, ProposalApproved, ProposalMade
+from bot.incident.entries import ExecutionStarted, IncidentOpened, ProposalApproved, ProposalMade
 from bot.incident.proposal import (
     HeadDescends,
     Preview,
@@ -34,7 +34,7 @@ from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink
 from tests.power_cut import PowerCut
 from tests.restored import restored
-from tests.tables import CONTRACT, ORDERS, OrdersTable, job
+from tests.tables import CONTRACT, ORDERS, OrdersTable, job, lake_in
 
 ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00001")
 GOOD_RUN, WRONG_RUN = job("a"), job("b")
@@ -47,11 +47,7 @@ class Damaged:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.flink = LittleFlink(folder)
-        self.catalog = PyIcebergCatalog(
-            "lake",
-            {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"},
-            SystemClock(),
-        )
+        self.catalog = PyIcebergCatalog("lake", lake_in(folder), SystemClock())
         self.checkpoints = CheckpointFiles(None, str(self.flink.savepoints))
         self.history: PastRuns | None = None
 
@@ -160,6 +156,14 @@ def _damage(folder: Path) -> None:
     flink.stop(JOB, GOOD_RUN)
     flink.submit(WRONG_RUN, at_checkpoint=3, restored=older)
     flink.checkpoints(WRONG_RUN, 3)
+
+
+def begins(store: IncidentStore, incident: IncidentId, proposal: Proposal) -> None:
+    """The record tells that it was proposed, approved by Ben, and begun."""
+    made = ProposalMade(step=None, proposal=proposal)
+    approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
+    yes = ProposalApproved(proposal=proposal.id, approval=approval, complete=True)
+    store.write(incident, by=BEN, decide=lambda _i: [made, yes, ExecutionStarted(proposal=proposal.id)])
 
 
 class NoReads:

@@ -7,6 +7,7 @@ from bot.incident.action import Plan
 from bot.observation.evidence import Ask
 from bot.observation.findings import RecoveryExtentFinding
 from spark_tasks.recovery_extent import reach_of_point
+from tests.actions.plans import answering
 from tests.actions.scene import Scene
 from tests.tables import CONTRACT, OPERATOR, job
 
@@ -48,4 +49,4 @@ def extent(plan: Plan) -> RecoveryExtentFinding:
 
 def with_extent(plan: Plan, found: RecoveryExtentFinding) -> Plan:
     """The plan with this as the newest answer, however old it is."""
-    return plan.model_copy(update={"case": plan.case.model_copy(update={"recovery_extent": found})})
+    return answering(plan, recovery_extent=found)

@@ -18,6 +18,16 @@ def nobody_looks(*_asked: object) -> Any:
     raise CouldNotLook("This was not read.", "Expected a look at it; there is none here.", "Name one in the test.")
 
 
+def answering(plan: Plan, **found: object) -> Plan:
+    """The same with these answers in its case."""
+    return plan.model_copy(update={"case": plan.case.model_copy(update=found)})
+
+
+def seeing(plan: Plan, **seen: object) -> Plan:
+    """The same where the world shows itself so."""
+    return answering(plan, observation=plan.case.observation.model_copy(update=seen))
+
+
 def plan_of(case: Case, mode: Mode, match: Matches, **more: Any) -> Plan:
     """Asked by Ana, for Ben to approve."""
     told: dict[str, Any] = {

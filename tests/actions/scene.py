@@ -1,16 +1,18 @@
 """A real table, a little Flink and a real record, on which actions are proposed, approved and carried out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyiceberg.table import Table
 
 from bot.actions._effects import Pending, awaited, checks
-from bot.actions._support.completing import completed
+from bot.actions._support.completing import ActionModule, completed
 from bot.actions._support.requirements import check_all
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
@@ -38,13 +40,13 @@ from bot.service.observing import Observer
 from bot.service.proposals.choosing import past_of
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import Proposals
-from tests.actions.plans import plan_of
+from tests.actions.plans import answering, plan_of
 from tests.decisions import RUNBOOK
-from tests.little_flink import JOB, LittleFlink, open_catalog
+from tests.little_flink import JOB, LittleFlink, by_hand, live_positions, open_catalog
 from tests.power_cut import PowerCut
 from tests.restored import restored
 from tests.rewound import ANA, BEN, NoReads
-from tests.tables import CONTRACT, ORDERS, OrdersTable, job, rows
+from tests.tables import CONTRACT, ORDERS, OrdersTable, job, lake_in, rows
 
 MODE = Mode(code="F0", name="told", title="as the test says", needs=(), false_positives=())
 
@@ -56,11 +58,7 @@ class Scene:
         self.folder = folder
         self.flink = LittleFlink(folder)
         self.checkpoints = CheckpointFiles(None, str(self.flink.savepoints))
-        self.catalog = PyIcebergCatalog(
-            "lake",
-            {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"},
-            SystemClock(),
-        )
+        self.catalog = PyIcebergCatalog("lake", lake_in(folder), SystemClock())
         self.record = open_store(f"sqlite:///{folder}/journal.db")
         self.store = IncidentStore(journal or self.record.journal, SystemClock())
         setup = TableSetup(
@@ -119,12 +117,11 @@ class Scene:
 
     def positions(self) -> list[int]:
         """Every live source position, sorted."""
-        catalog = open_catalog(self.folder)
-        try:
-            found = catalog.load_table(ORDERS).scan(selected_fields=("source_position",)).to_arrow()
-        finally:
-            catalog.close()
-        return sorted(found["source_position"].to_pylist())
+        return live_positions(self.folder)
+
+    def by_hand(self) -> AbstractContextManager[Table]:
+        """The table, for whoever changes or reads it past Waterline."""
+        return by_hand(self.folder)
 
     def backfill_commits(self) -> None:
         """Another engine appends three rows."""
@@ -132,22 +129,28 @@ class Scene:
 
     def commits(self, table: pa.Table, summary: dict[str, str]) -> None:
         """Somebody appends these rows to main."""
-        catalog = open_catalog(self.folder)
-        catalog.load_table(ORDERS).append(table, snapshot_properties=summary)
-        catalog.close()
+        with self.by_hand() as orders:
+            orders.append(table, snapshot_properties=summary)
 
     def rolls_back(self, *, to: SnapshotId) -> None:
         """Somebody sets main back by hand."""
-        catalog = open_catalog(self.folder)
-        catalog.load_table(ORDERS).manage_snapshots().rollback_to_snapshot(to).commit()
-        catalog.close()
+        with self.by_hand() as table:
+            table.manage_snapshots().rollback_to_snapshot(to).commit()
+
+    def expires(self, snapshots: Sequence[SnapshotId]) -> None:
+        """As maintenance does it; data and metadata files stay."""
+        with self.by_hand() as table:
+            table.maintenance.expire_snapshots().by_ids(list(snapshots)).commit()
+
+    def drops(self, table: str = ORDERS) -> None:
+        """Its owner drops the table for good."""
+        with closing(open_catalog(self.folder)) as catalog:
+            catalog.drop_table(table)
 
     def sets(self, key: str, value: str) -> None:
         """A table property is set by hand."""
-        catalog = open_catalog(self.folder)
-        with catalog.load_table(ORDERS).transaction() as change:
+        with self.by_hand() as table, table.transaction() as change:
             change.set_properties({key: value})
-        catalog.close()
 
     def plan(
         self,
@@ -199,6 +202,13 @@ class Scene:
         """The use case over this world."""
         proposals = Proposals(self.store, self.observer, None, {}, SystemClock())  # type: ignore[arg-type]
         return Executions(self.store, self.observer, proposals, SystemClock())
+
+    def proposing(self, action: ModuleType, propose: Callable[[Plan], Proposal], observer: Any = None) -> Proposals:
+        """The use case with this one action, whose proposal is as the test says; no evidence is needed."""
+        known = action.ACTION.model_copy(update={"needs": (), "on_request": True})
+        modules = {known.name: ActionModule(action=known, propose=propose)}
+        cases: Any = SimpleNamespace(case=lambda _incident, seen: answering(self.plan(), observation=seen).case)
+        return Proposals(self.store, observer or self.observer, cases, modules, SystemClock())
 
     def carries_out(self, proposal: Proposal, plan: Plan) -> ProposalView:
         """From approval to the end of the execution."""

@@ -10,12 +10,10 @@ import spark_tasks
 from bot import actions
 from bot.actions import repair_unreadable_files, take_savepoint
 from bot.actions._effects import HANDLERS
-from bot.actions._support.completing import ActionModule, completed, must_be_destructive, scan
+from bot.actions._support.completing import completed, must_be_destructive, scan
 from bot.actions._support.requirements import CurrentState, check_all
 from bot.actions._support.staging import every, listed, within
-from bot.adapters.clock import SystemClock
 from bot.evidence import find_tasks
-from bot.history.case import Case
 from bot.incident.action import Action, Plan
 from bot.incident.effects import ChangeFiles, DropBranch, Effect, MarkTable, StopFork
 from bot.incident.proposal import Proposal
@@ -25,9 +23,8 @@ from bot.observation.findings import MissingFilesFinding, UnreadableFile
 from bot.observation.ids import EvidenceId, JobId, SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.replay import PositionRange, ReplayRange
-from bot.service.proposals.proposing import Proposals
 from tests import orders_table as orders
-from tests.actions.plans import nobody_looks
+from tests.actions.plans import answering, nobody_looks
 from tests.actions.scene import Scene, refusal
 from tests.decisions import rewind
 from tests.found import unreadable
@@ -168,22 +165,11 @@ def test_what_takes_something_away_for_good_is_not_proposed_as_if_it_did_not(
 
 def test_nobody_is_asked_to_approve_it(scene: Scene) -> None:
     """The refusal comes before anything is written."""
-    plan = scene.plan()
-    made = take_savepoint.propose(plan)
-    action = take_savepoint.ACTION.model_copy(update={"needs": ()})
-
-    class Knowing:
-        def case(self, _incident: object, _observation: object) -> Case:
-            return plan.case
-
-    def propose(_plan: Plan) -> Proposal:
-        return made.model_copy(update={"undo": "It cannot be undone."})
-
-    modules = {action.name: ActionModule(action=action, propose=propose)}
-    proposals = Proposals(scene.store, scene.observer, Knowing(), modules, SystemClock())  # type: ignore[arg-type]
+    made = take_savepoint.propose(scene.plan()).model_copy(update={"undo": "It cannot be undone."})
+    proposals = scene.proposing(take_savepoint, lambda _plan: made)
 
     with pytest.raises(Refused, match="it needs the approval of two teams"):
-        proposals.propose(scene.incident, action.name, step=None, by=ANA)
+        proposals.propose(scene.incident, take_savepoint.ACTION.name, step=None, by=ANA)
 
     assert scene.store.get(scene.incident).proposals == {}
 
@@ -241,7 +227,7 @@ def planned(scene: Scene, **found: object) -> Plan:
     def survey(add, remove):  # type: ignore[no-untyped-def]
         return scene.catalog.survey_files(ORDERS, "main", add=add, remove=remove, columns=())
 
-    return plan.model_copy(update={"case": plan.case.model_copy(update=found), "survey": survey})
+    return answering(plan, **found).model_copy(update={"survey": survey})
 
 
 def told(proposal: Proposal) -> tuple[str, int, int]:
@@ -315,9 +301,8 @@ def test_a_file_that_a_task_could_not_decode_goes_as_well(scene: Scene) -> None:
         task="duplicate_rows", task_version=1, question="?", metadata_location=table.metadata_location,
         head=table.head, window=plan.case.window, at=table.read_at, took_ms=1, bytes_read=0,
     )  # fmt: skip
-    plan = plan.model_copy(update={"case": plan.case.model_copy(update={"evidence": (evidence,)})})
 
-    said, files, rows = told(repair_unreadable_files.propose(plan))
+    said, files, rows = told(repair_unreadable_files.propose(answering(plan, evidence=(evidence,))))
 
     assert (files, rows) == (1, 10)
     assert f"{short(scene.snapshot('a', 2))} 10 rows" in said

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,26 +11,21 @@ import pytest
 from bot import actions
 from bot.actions import restore_job_only
 from bot.actions._effects import HANDLERS
-from bot.actions._support.completing import ActionModule, completed, must_be_destructive, scan
+from bot.actions._support.completing import completed, must_be_destructive, scan
 from bot.actions._support.requirements import CurrentState, check_all
-from bot.adapters.clock import SystemClock
-from bot.history.case import Case
 from bot.incident.action import Plan
-from bot.incident.approval import Approval
 from bot.incident.effects import MoveTable, PublishBranch, StopJob
-from bot.incident.entries import ExecutionStarted, ProposalApproved, ProposalMade
 from bot.incident.execution import ProposalState
 from bot.incident.proposal import FINAL, Proposal
 from bot.observation.errors import CouldNotLook, NotYet, Refused, Superseded
 from bot.observation.ids import IncidentId, ProposalId, StepId
-from bot.service.proposals.proposing import Proposals
 from bot.service.proposals.rules import must_end_no_repair, must_have_the_job_alone
 from tests.actions.plans import nobody_looks
 from tests.actions.scene import Scene, carry_out, savepoint_of
 from tests.actions.test_given_up import given_up, rehearsed
 from tests.actions.worlds import OWN_WORLDS, WORLDS, closed, made, shown
 from tests.power_cut import killed
-from tests.rewound import ANA, BEN
+from tests.rewound import ANA, begins
 from tests.tables import ORDERS, job
 
 OWN = os.environ.get("WATERLINE_ACTIONS", "").split()
@@ -261,19 +255,10 @@ def test_whoever_proposes_one_is_refused_and_the_step_waits(scene: Scene) -> Non
         catalog=real.catalog,
     )
 
-    class Knowing:
-        def case(self, _incident: object, _observation: object) -> Case:
-            return plan.case
-
-    def propose(_plan: object) -> Proposal:
-        return restore_job_only.propose(plan)
-
-    action = restore_job_only.ACTION.model_copy(update={"needs": (), "on_request": True})
-    modules = {action.name: ActionModule(action=action, propose=propose)}
-    proposals = Proposals(scene.store, of_orders, Knowing(), modules, SystemClock())  # type: ignore[arg-type]
+    proposals = scene.proposing(restore_job_only, lambda _plan: restore_job_only.propose(plan), of_orders)
 
     with pytest.raises(NotYet, match="is stopped for “Repair” of"):
-        proposals.propose(other, action.name, step=StepId("duplicates"), by=ANA)
+        proposals.propose(other, restore_job_only.ACTION.name, step=StepId("duplicates"), by=ANA)
 
     assert scene.store.get(other).proposals == {}
     assert scene.store.get(other).outcomes == {}
@@ -284,13 +269,7 @@ def test_a_start_that_was_approved_before_does_nothing(scene: Scene) -> None:
     other = elsewhere(scene)
     rehearsed(scene)
     start = restore_job_only.propose(scene.plan(number=5)).model_copy(update={"id": OTHER})
-    yes = Approval(by=BEN, at=datetime.now(UTC), digest=start.digest)
-    for body in (
-        ProposalMade(step=None, proposal=start),
-        ProposalApproved(proposal=start.id, approval=yes, complete=True),
-        ExecutionStarted(proposal=start.id),
-    ):
-        scene.store.write(other, by=BEN, decide=lambda _now, body=body: [body])
+    begins(scene.store, other, start)
     before = len(scene.calls)
 
     scene.executions.carry_on(other, OTHER)

@@ -20,7 +20,8 @@ from bot.observation.errors import CouldNotLook, Refused, Superseded
 from bot.observation.flink import JobRun
 from bot.ports import JobPorts
 from bot.service.observing import Observer
-from tests.actions.scene import Scene, refusal
+from tests.actions.plans import answering
+from tests.actions.scene import Scene, refusal, savepoint_of
 from tests.little_flink import JOB, LittleFlink
 from tests.power_cut import PowerCut, killed
 from tests.rewound import BEN, NoReads
@@ -102,18 +103,9 @@ def test_a_savepoint_is_proven_to_pair_and_its_table_state_is_kept(scene: Scene)
 
 def test_a_savepoint_that_does_not_pair_is_not_tagged(scene: Scene) -> None:
     """A commit that arrives with the stop makes it another state; the refusal says that the run has ended."""
-    plan = scene.plan()
-    proposal = take_savepoint.propose(plan)
-    stop = scene.flink.stop
+    scene.flink.then(lambda: (savepoint_of(scene, "a", 3) / "_metadata").write_bytes(b"cut"))
 
-    def stop_and_lose_it(name: str, job_id, **how):  # type: ignore[no-untyped-def]
-        stopped = stop(name, job_id, **how)
-        (scene.flink.savepoints / f"savepoint-{job_id[:6]}-{3:012x}" / "_metadata").write_bytes(b"cut")
-        return stopped
-
-    scene.flink.stop = stop_and_lose_it  # type: ignore[method-assign]
-
-    view = scene.carries_out(proposal, plan)
+    view = scene.does(take_savepoint)
 
     assert view.state is ProposalState.REFUSED
     assert [ref.name for ref in scene.table.refs if ref.name.startswith("savepoint-")] == []
@@ -293,8 +285,7 @@ def test_a_choice_holds_until_it_is_turned_down(scene: Scene) -> None:
     forked(scene)
     plan = scene.plan(wrong_run=job("b")).model_copy(update={"keeps": "bbbb"})
     made = scene.approved(resolve_fork.propose(plan), plan)
-    later = scene.plan(wrong_run=job("b"), number=2)
-    later = later.model_copy(update={"case": later.case.model_copy(update={"keeps": job("b")})})
+    later = answering(scene.plan(wrong_run=job("b"), number=2), keeps=job("b"))
 
     again = resolve_fork.propose(later)
     rejected = decide(scene.view(made.id), Reject(reason="No."), by=BEN, at=plan.at)

@@ -14,7 +14,6 @@ from bot.observation.errors import CommitRefused, OutcomeUnknown, Refused
 from bot.observation.table import TableState
 from bot.ports import TableChange
 from tests.actions.scene import Scene
-from tests.little_flink import open_catalog
 from tests.rewound import ANA
 from tests.tables import ORDERS
 
@@ -55,10 +54,8 @@ def test_each_proposal_begins_with_the_freeze(scene: Scene) -> None:
 
 def thawed_by_hand(scene: Scene, *properties: str) -> None:
     """Somebody takes these off the table, past Waterline."""
-    catalog = open_catalog(scene.folder)
-    with catalog.load_table(ORDERS).transaction() as change:
+    with scene.by_hand() as table, table.transaction() as change:
         change.remove_properties(*properties)
-    catalog.close()
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ from tests.actions.plans import nobody_looks
 from tests.actions.scene import Scene
 from tests.cases import OPERATOR, Tale, job_id
 from tests.execution.away import Later
-from tests.little_flink import JOB, open_catalog
+from tests.little_flink import JOB
 from tests.rewound import ANA, BEN, Nobody
-from tests.tables import ORDERS, job
+from tests.tables import job
 
 
 def frozen_by_hand(scene: Scene) -> None:
@@ -61,13 +61,6 @@ def begun(scene: Scene) -> ProposalId:
     return made.id
 
 
-def drops_the_table(scene: Scene) -> None:
-    """By its owner, for good."""
-    catalog = open_catalog(scene.folder)
-    catalog.drop_table(ORDERS)
-    catalog.close()
-
-
 def recovering(scene: Scene, executions: Executions) -> Reconciler:
     """Those of a replica whose background does nothing more: a test calls the recovery itself."""
     background = Background(scene.store, lambda: True, workers=1)
@@ -94,14 +87,8 @@ def settles(scene: Scene, made: ProposalId, *, happened: bool) -> None:
 
 def test_a_table_that_is_dropped_is_waited_for_an_hour(scene: Scene) -> None:
     """Somebody may bring it back; then it ends as refused, and the incident can be closed."""
-    made, executions, stop = begun(scene), scene.executions, scene.flink.stop
-
-    def then_dropped(*asked: Any, **how: Any) -> Any:
-        stopped = stop(*asked, **how)
-        drops_the_table(scene)
-        return stopped
-
-    scene.flink.stop = then_dropped  # type: ignore[method-assign]
+    made, executions = begun(scene), scene.executions
+    scene.flink.then(scene.drops)
     executions.carry_on(scene.incident, made)
     meanwhile, noted = scene.view(made).state, notes(scene)
     executions._clock = Later()  # the bot has no other way to let an hour pass
@@ -118,15 +105,9 @@ def test_a_recovery_of_a_table_that_is_dropped_under_review_ends_all_the_same(sc
     """The mark cannot be looked at any more; that is told, and hides neither the wait nor the end."""
     under_review = WaterlineMoved(snapshot=None, status="under-review")
     scene.store.write(scene.incident, by=WATERLINE, decide=lambda _now: [under_review])
-    made, executions, stop = begun(scene), scene.executions, scene.flink.stop
+    made, executions = begun(scene), scene.executions
     reconciler = recovering(scene, executions)
-
-    def then_dropped(*asked: Any, **how: Any) -> Any:
-        stopped = stop(*asked, **how)
-        drops_the_table(scene)
-        return stopped
-
-    scene.flink.stop = then_dropped  # type: ignore[method-assign]
+    scene.flink.then(scene.drops)
     with pytest.raises(UnknownTable, match=r"There is no table sales\.orders"):
         reconciler._execute_and_prove(scene.incident)
     meanwhile = scene.view(made).state
@@ -165,7 +146,7 @@ def test_what_became_of_a_step_is_settled_meanwhile(scene: Scene, gone: str, hap
     scene.flink.stop = lost  # type: ignore[method-assign]
     executions.carry_on(scene.incident, made)
     if gone == "table":
-        drops_the_table(scene)
+        scene.drops()
     else:
         scene.observer.jobs.clear()  # type: ignore[attr-defined]
     executions.carry_on(scene.incident, made)
@@ -183,7 +164,7 @@ def test_nothing_is_begun_on_a_table_that_is_gone(scene: Scene) -> None:
     """Nothing is known of it; the proposal is there still if the table comes back."""
     plan = scene.plan()
     made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
-    drops_the_table(scene)
+    scene.drops()
 
     with pytest.raises(CouldNotLook, match=r"There is no table sales\.orders"):
         scene.executions.begin(scene.incident, made.id, by=ANA)

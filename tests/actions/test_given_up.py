@@ -1,16 +1,10 @@
 """A repair that is given up: the job goes on from what pairs with main, or does not start."""
 
-from collections.abc import Callable
-from contextlib import closing
-
 import pytest
-from pyiceberg.table import Table
 
 from bot.actions import drop_repair_branch, protect_last_commit, publish_repair, restore_job_at_head, take_savepoint
-from bot.actions._support.completing import ActionModule
 from bot.actions._support.staging import branch_for, rehearsal_of
 from bot.adapters.clock import SystemClock
-from bot.history.case import Case
 from bot.incident.action import Plan
 from bot.incident.diagnosis import CannotTell, Diagnosis, Examined, Excluded, ModeResult
 from bot.incident.effects import DeleteRows, MarkTable, StartJob
@@ -25,18 +19,13 @@ from bot.observation.file_changes import RowsOfFile
 from bot.observation.ids import ProposalId, StepId
 from bot.observation.looked import NotSeen
 from bot.service.proposals.proposing import Proposals, branches_begun, past_of_rehearsal
-from tests.actions.scene import MODE, Scene
-from tests.little_flink import JOB, open_catalog
+from tests.actions.plans import seeing
+from tests.actions.scene import MODE, Scene, savepoint_of
+from tests.little_flink import JOB
 from tests.rewound import ANA, BEN
 from tests.tables import ORDERS, job, rows
 
 BRANCH = "recovery-wl-1"
-
-
-def changed(scene: Scene, change: Callable[[Table], object]) -> None:
-    """Somebody works on the table by hand."""
-    with closing(open_catalog(scene.folder)) as catalog:
-        change(catalog.load_table(ORDERS))
 
 
 def repair(plan: Plan) -> Proposal:
@@ -51,7 +40,8 @@ def rehearsed(scene: Scene, plan: Plan | None = None, branch: str = BRANCH) -> N
     plan = plan or scene.plan()
     done = scene.carries_out(repair(plan), plan)
     assert done.state is ProposalState.APPLIED, done.result
-    changed(scene, lambda table: table.append(rows(range(500, 501)), branch=branch))
+    with scene.by_hand() as table:
+        table.append(rows(range(500, 501)), branch=branch)
 
 
 def planned(scene: Scene, number: int = 2) -> Plan:
@@ -85,9 +75,7 @@ def test_nothing_is_started_over_commits_with_which_nothing_pairs(scene: Scene) 
     """An undo, or a hand, had the job go on from the rehearsal's stop, and it failed: from there its rows would come a
     second time."""
     rehearsed(scene)
-    scene.flink.submit(
-        job("b"), at_checkpoint=3, restored=scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{3:012x}"
-    )
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=savepoint_of(scene, "a", 3))
     scene.flink.checkpoints(job("b"), 3)
     scene.flink.ends(job("b"), "FAILED")
 
@@ -108,8 +96,7 @@ def test_nothing_is_started_over_commits_with_which_nothing_pairs(scene: Scene) 
 def test_nothing_is_started_over_a_main_that_was_rolled_back(scene: Scene) -> None:
     """The rehearsal's stop pairs with a commit that main has not any more: its rows would be missing."""
     rehearsed(scene)
-    second = scene.snapshot("a", 2)
-    changed(scene, lambda table: table.manage_snapshots().rollback_to_snapshot(second).commit())
+    scene.rolls_back(to=scene.snapshot("a", 2))
 
     given_up(scene)
 
@@ -120,9 +107,7 @@ def test_nothing_is_started_over_a_main_that_was_rolled_back(scene: Scene) -> No
 def test_the_job_goes_on_from_the_newest_state_of_whatever_run(scene: Scene) -> None:
     """People had started it by hand, and stopped it with a savepoint."""
     rehearsed(scene)
-    scene.flink.submit(
-        job("b"), at_checkpoint=3, restored=scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{3:012x}"
-    )
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=savepoint_of(scene, "a", 3))
     scene.flink.checkpoints(job("b"), 2)
     scene.flink.stop(JOB, job("b"))
 
@@ -137,21 +122,17 @@ def test_the_job_goes_on_from_the_newest_state_of_whatever_run(scene: Scene) -> 
 def test_nothing_is_given_up_while_it_is_not_known_from_where_the_job_goes_on(scene: Scene) -> None:
     """Not to see the restore points is not to see that there are none."""
     rehearsed(scene)
-    plan = planned(scene)
     unseen = NotSeen(source="the checkpoint storage", reason="It timed out.", remedy="Try again.")
-    observation = plan.case.observation.model_copy(update={"checkpoints": unseen})
-    case = plan.case.model_copy(update={"observation": observation})
+    plan = seeing(planned(scene), checkpoints=unseen)
 
     with pytest.raises(CouldNotLook, match="not known from where the job can continue"):
-        drop_repair_branch.propose(plan.model_copy(update={"case": case}))
+        drop_repair_branch.propose(plan)
 
 
 def test_a_start_that_somebody_makes_first_ends_it(scene: Scene) -> None:
     """A job that runs by then is left alone, and only the branch goes."""
     rehearsed(scene)
-    scene.flink.submit(
-        job("b"), at_checkpoint=3, restored=scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{3:012x}"
-    )
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=savepoint_of(scene, "a", 3))
 
     given_up(scene)
 
@@ -216,7 +197,8 @@ def test_a_repair_that_somebody_published_by_hand_can_be_given_up_and_says_so(sc
     rehearsed(scene)
     repaired = scene.table.ref(BRANCH)
     assert repaired is not None
-    changed(scene, lambda table: table.manage_snapshots().set_current_snapshot(repaired).commit())
+    with scene.by_hand() as table:
+        table.manage_snapshots().set_current_snapshot(repaired).commit()
 
     view = given_up(scene)
 
@@ -228,7 +210,8 @@ def test_a_repair_that_somebody_published_by_hand_can_be_given_up_and_says_so(sc
 
 def removed_by_hand(scene: Scene) -> None:
     """Somebody takes the branch for a leftover."""
-    changed(scene, lambda table: table.manage_snapshots().remove_branch(BRANCH).commit())
+    with scene.by_hand() as table:
+        table.manage_snapshots().remove_branch(BRANCH).commit()
 
 
 def test_giving_it_up_starts_the_job_and_ends_the_question(scene: Scene) -> None:
@@ -252,8 +235,7 @@ def test_it_ends_the_question_also_where_people_have_started_the_job(scene: Scen
     """Then nothing is left to be done."""
     rehearsed(scene)
     removed_by_hand(scene)
-    savepoint = scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{3:012x}"
-    scene.flink.submit(job("b"), at_checkpoint=3, restored=savepoint)
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=savepoint_of(scene, "a", 3))
 
     given_up(scene)
 
@@ -347,18 +329,9 @@ STEP = StepId("duplicates")
 def asked(scene: Scene, plan: Plan) -> None:
     """Ana clicks on “Propose” at this step, and is refused."""
 
-    class Knowing:
-        def case(self, _incident: object, _observation: object) -> Case:
-            return plan.case
-
-    def propose(_plan: Plan) -> Proposal:
-        return repair(plan)
-
-    action = take_savepoint.ACTION.model_copy(update={"needs": ()})
-    modules = {action.name: ActionModule(action=action, propose=propose)}
-    proposals = Proposals(scene.store, scene.observer, Knowing(), modules, SystemClock())  # type: ignore[arg-type]
+    proposals = scene.proposing(take_savepoint, lambda _plan: repair(plan))
     with pytest.raises(Refused):
-        proposals.propose(scene.incident, action.name, step=STEP, by=ANA)
+        proposals.propose(scene.incident, take_savepoint.ACTION.name, step=STEP, by=ANA)
 
 
 def test_a_step_waits_for_the_end_of_the_repair_that_is_under_way(scene: Scene) -> None:
@@ -376,10 +349,8 @@ def test_a_step_on_which_nothing_right_can_be_proposed_ends_with_the_reason(scen
     """Nothing that is under way changes that: the walk goes on to what people do by hand."""
     plan = scene.plan()
     table = plan.case.observation.table.model_copy(update={"format_version": 1})
-    observation = plan.case.observation.model_copy(update={"table": table})
-    case = plan.case.model_copy(update={"observation": observation})
 
-    asked(scene, plan.model_copy(update={"case": case}))
+    asked(scene, seeing(plan, table=table))
 
     ended = scene.store.get(scene.incident).outcomes[STEP]
     assert ended.key == NOT_POSSIBLE

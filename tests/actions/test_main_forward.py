@@ -28,8 +28,9 @@ from bot.observation.looked import NotSeen
 from bot.observation.snapshot import REPAIR
 from bot.observation.table import Snapshot, TableState, Window
 from tests import orders_table
+from tests.actions.plans import answering, seeing
 from tests.actions.scene import ProposalState, Scene, savepoint_of, starts_from
-from tests.little_flink import JOB, open_catalog
+from tests.little_flink import JOB
 from tests.tables import ORDERS, job, of_flink, rows
 
 A, C = job("a"), job("c")
@@ -64,10 +65,8 @@ def with_ledger(plan: Plan) -> Plan:
     """With the source positions of each commit, ten a checkpoint, and files that can be added again."""
     table, added = plan.case.observation.table, FileSources(added_by=())
     files = FileList(sources=added, files=2, rows=20, bytes=9, digest="d")
-    case = plan.case.model_copy(update={"ledger": Ledger(rows=_ledger(table), readers_known=True)})
-    return plan.model_copy(
-        update={"case": case, "survey": lambda *_sources: FileSurvey(add=files, remove=None), "branches": ()}
-    )
+    plan = answering(plan, ledger=Ledger(rows=_ledger(table), readers_known=True))
+    return plan.model_copy(update={"survey": lambda *_sources: FileSurvey(add=files, remove=None), "branches": ()})
 
 
 def _ledger(table: TableState) -> tuple[LedgerRow, ...]:
@@ -220,36 +219,30 @@ def test_above_commits_that_have_expired_it_speaks_for_nobody(rolled_back: Scene
     assert without_put_back([alone], whole) == (alone,)
 
 
-MAIN_FORWARD_A = job("a")
-
-
 @pytest.fixture
 def five(scene: Scene) -> Scene:
     """Run a has committed checkpoints 1 to 5 and left savepoint 5."""
-    scene.flink.checkpoints(MAIN_FORWARD_A, 2)
-    scene.flink.savepoint(MAIN_FORWARD_A)
+    scene.flink.checkpoints(A, 2)
+    scene.flink.savepoint(A)
     return scene
 
 
 def deletes(scene: Scene, condition: str) -> None:
     """Another engine takes rows away."""
-    catalog = open_catalog(scene.folder)
-    catalog.load_table(ORDERS).delete(condition, snapshot_properties={"engine-name": "spark"})
-    catalog.close()
+    with scene.by_hand() as table:
+        table.delete(condition, snapshot_properties={"engine-name": "spark"})
 
 
 def rewrites(scene: Scene) -> None:
     """Another engine writes all rows into other files."""
-    catalog = open_catalog(scene.folder)
-    table = catalog.load_table(ORDERS)
-    old = [each.file for each in table.scan().plan_files()]
-    new = list(_dataframe_to_data_files(table.metadata, table.scan().to_arrow(), table.io))
-    with table.transaction() as change, change.update_snapshot({"engine-name": "spark"}).overwrite() as files:
-        for each in old:
-            files.delete_data_file(each)
-        for each in new:
-            files.append_data_file(each)
-    catalog.close()
+    with scene.by_hand() as table:
+        old = [each.file for each in table.scan().plan_files()]
+        new = list(_dataframe_to_data_files(table.metadata, table.scan().to_arrow(), table.io))
+        with table.transaction() as change, change.update_snapshot({"engine-name": "spark"}).overwrite() as files:
+            for each in old:
+                files.delete_data_file(each)
+            for each in new:
+                files.append_data_file(each)
 
 
 def kept_on_cancel(plan: Plan) -> Plan:
@@ -260,13 +253,12 @@ def kept_on_cancel(plan: Plan) -> Plan:
     jobs = plan.case.observation.jobs
     told = {"settings": CheckpointSettings(mode="exactly_once", survives_cancel=True)}
     seen = jobs.model_copy(update={"values": tuple(run.model_copy(update=told) for run in jobs.values)})
-    world = plan.case.observation.model_copy(update={"jobs": seen})
-    return plan.model_copy(update={"case": plan.case.model_copy(update={"pairing": pairing, "observation": world})})
+    return seeing(answering(plan, pairing=pairing), jobs=seen)
 
 
 def test_what_took_rows_away_comes_back_as_well(five: Scene) -> None:
     """The newest commit that main has lost is a DELETE: its rows do not live again."""
-    five.flink.ends(MAIN_FORWARD_A, "FAILED")
+    five.flink.ends(A, "FAILED")
     deletes(five, "source_position < 10")
     lost = five.table.head
     five.rolls_back(to=five.snapshot("a", 3))
@@ -283,7 +275,7 @@ def test_what_took_rows_away_comes_back_as_well(five: Scene) -> None:
 
 def test_what_took_rows_away_is_not_left_out_silently(five: Scene) -> None:
     """Above a backfill files can only be added: what deletes cannot be put back so, and is named."""
-    five.flink.ends(MAIN_FORWARD_A, "FAILED")
+    five.flink.ends(A, "FAILED")
     deletes(five, "source_position < 10")
     five.rolls_back(to=five.snapshot("a", 3))
     five.backfill_commits()
@@ -295,7 +287,7 @@ def test_what_took_rows_away_is_not_left_out_silently(five: Scene) -> None:
 @pytest.mark.parametrize("last", [rewrites, Scene.backfill_commits], ids=["rewritten", "backfilled"])
 def test_a_state_that_pairs_below_the_newest_of_them_is_enough(five: Scene, last: Callable[[Scene], None]) -> None:
     """Another engine came last: the sink passes over its commit."""
-    five.flink.ends(MAIN_FORWARD_A, "FINISHED")
+    five.flink.ends(A, "FINISHED")
     last(five)
     lost = five.table.head
     five.rolls_back(to=five.snapshot("a", 3))
@@ -308,7 +300,7 @@ def test_a_state_that_pairs_below_the_newest_of_them_is_enough(five: Scene, last
 
 def test_a_run_that_restarts_for_ever_is_cancelled_and_started_from_what_it_keeps(five: Scene) -> None:
     """Its retained checkpoint pairs with what main has lost; a savepoint cannot be taken."""
-    five.flink.breaks(MAIN_FORWARD_A)
+    five.flink.breaks(A)
     five.rolls_back(to=five.snapshot("a", 3))
 
     proposal = restore_lost_commits.propose(kept_on_cancel(with_ledger(five.plan())))
@@ -319,8 +311,8 @@ def test_a_run_that_restarts_for_ever_is_cancelled_and_started_from_what_it_keep
 
 def test_without_a_state_that_pairs_there_it_is_said_what_was_found(five: Scene) -> None:
     """Savepoint 5 is all there is, and main would end with a commit that it does not hold."""
-    five.flink.checkpoints(MAIN_FORWARD_A)
-    five.flink.ends(MAIN_FORWARD_A, "FAILED")
+    five.flink.checkpoints(A)
+    five.flink.ends(A, "FAILED")
     five.rolls_back(to=five.snapshot("a", 3))
 
     with pytest.raises(Refused, match=r"can be moved forward to .* but the job cannot be started there") as refused:
@@ -331,8 +323,8 @@ def test_without_a_state_that_pairs_there_it_is_said_what_was_found(five: Scene)
 
 def test_a_repair_among_them_counts(five: Scene) -> None:
     """What it had recovered is no part of the savepoint below it."""
-    five.flink.ends(MAIN_FORWARD_A, "FAILED")
-    told = said_of_rows([(MAIN_FORWARD_A, CheckpointId(6))], [five.table.read_at])
+    five.flink.ends(A, "FAILED")
+    told = said_of_rows([(A, CheckpointId(6))], [five.table.read_at])
     five.commits(rows(range(50, 60)), {"engine-name": "waterline", REPAIR: "01X/3", **told})
     five.rolls_back(to=five.snapshot("a", 3))
 

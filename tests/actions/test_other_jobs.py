@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from bot.observation.ids import JobId
 from bot.observation.table import TableState
 from bot.ports import JobPorts
 from tests.actions.scene import Scene
-from tests.little_flink import JOB, LittleFlink, open_catalog
+from tests.little_flink import JOB, LittleFlink
 from tests.tables import ORDERS, job, of_flink, rows
 
 OTHER = "orders-to-iceberg-by-hand"
@@ -29,9 +28,7 @@ OTHER = "orders-to-iceberg-by-hand"
 
 def commits(scene: Scene, run: str, checkpoint: int, positions: range, *, operator: str | None = None) -> None:
     """One commit as a Flink sink makes it; another job's sink has another id."""
-    with closing(open_catalog(scene.folder)) as catalog:
-        told = of_flink(run, checkpoint, {"flink.operator-id": operator} if operator else {})
-        catalog.load_table(ORDERS).append(rows(positions), snapshot_properties=told)
+    scene.commits(rows(positions), of_flink(run, checkpoint, {"flink.operator-id": operator} if operator else {}))
 
 
 def guest_above(scene: Scene) -> None:
@@ -147,13 +144,17 @@ def checked(scene: Scene) -> Check:
     return next(check for check in scene.checked(view) if check.name.startswith("The first commit"))
 
 
-def _guest(scene: Scene) -> None:
+Act = Callable[[Scene], None]
+
+
+def guest(scene: Scene) -> None:
+    """The other job goes on."""
     commits(scene, "e", 10, range(906, 909), operator="ee" * 16)
 
 
 @pytest.mark.parametrize(
     ("who", "said"),
-    [(_guest, r"by Flink run eeeeee \(checkpoint 10\)"), (Scene.backfill_commits, "by spark application local-17")],
+    [(guest, r"by Flink run eeeeee \(checkpoint 10\)"), (Scene.backfill_commits, "by spark application local-17")],
     ids=["a guest", "another engine"],
 )
 def test_what_does_not_bind_the_job_is_named_and_passes(scene: Scene, who: Callable[[Scene], None], said: str) -> None:
@@ -194,19 +195,7 @@ def test_a_main_that_was_rolled_back_below_the_start_fails_it(scene: Scene) -> N
     guest_above(scene)
     below = scene.snapshot("a", 5)
 
-    def rolled_back() -> None:
-        with closing(open_catalog(scene.folder)) as catalog:
-            catalog.load_table(ORDERS).manage_snapshots().rollback_to_snapshot(below).commit()
-
-    assert first_check(scene, rolled_back).passed is False
-
-
-Act = Callable[[Scene], None]
-
-
-def guest(scene: Scene) -> None:
-    """The other job goes on."""
-    commits(scene, "e", 10, range(906, 909), operator="ee" * 16)
+    assert first_check(scene, lambda: scene.rolls_back(to=below)).passed is False
 
 
 def unknown(scene: Scene) -> None:
@@ -216,25 +205,7 @@ def unknown(scene: Scene) -> None:
 
 def rolls_back(scene: Scene) -> None:
     """Main goes to where a savepoint of the run pairs as well."""
-    with closing(open_catalog(scene.folder)) as catalog:
-        catalog.load_table(ORDERS).manage_snapshots().rollback_to_snapshot(scene.snapshot("a", 5)).commit()
-
-
-def then(scene: Scene, act: Act) -> None:
-    """`act` happens right after each stop."""
-    stop = scene.flink.stop
-
-    def stopped(*args, **how):  # type: ignore[no-untyped-def]
-        told = stop(*args, **how)
-        act(scene)
-        return told
-
-    scene.flink.stop = stopped  # type: ignore[method-assign]
-
-
-def carried_out(scene: Scene, action) -> ProposalView:  # type: ignore[no-untyped-def]
-    """The action's proposal, from approval to its end."""
-    return scene.does(action)
+    scene.rolls_back(to=scene.snapshot("a", 5))
 
 
 @pytest.mark.parametrize("act", [guest, Scene.backfill_commits], ids=["a guest", "another engine"])
@@ -242,9 +213,9 @@ def carried_out(scene: Scene, action) -> ProposalView:  # type: ignore[no-untype
 def test_a_commit_that_does_not_bind_passes_between_the_stop_and_what_follows(scene: Scene, action, act: Act) -> None:  # type: ignore[no-untyped-def]
     """It takes nothing off main, and the pair is proven anew against main as it is."""
     guest_above(scene)
-    then(scene, act)
+    scene.flink.then(lambda: act(scene))
 
-    view = carried_out(scene, action)
+    view = scene.does(action)
 
     assert view.state is ProposalState.APPLIED, view.result
     own = [each for each in scene.positions() if each < 900]
@@ -261,9 +232,9 @@ def test_what_binds_still_ends_it(scene: Scene, act: Act, said: str) -> None:
     """Its rows may be those that the job would read again; and nobody has approved another table."""
     guest_above(scene)
     scene.flink.savepoint(job("a"))
-    then(scene, act)
+    scene.flink.then(lambda: act(scene))
 
-    view = carried_out(scene, restart_from_stop_savepoint)
+    view = scene.does(restart_from_stop_savepoint)
 
     assert view.state is ProposalState.REFUSED
     assert said in view.result.sentence  # type: ignore[union-attr]
@@ -310,7 +281,7 @@ def test_a_guest_passes_before_a_start_from_a_point_that_was_chosen(scene: Scene
 def test_an_undo_of_a_stop_alone_is_not_ended_by_a_guest(scene: Scene) -> None:
     """A busy other job kept the job down: each of its commits ended the proposal that starts it again."""
     guest_above(scene)
-    first = carried_out(scene, take_savepoint)
+    first = scene.does(take_savepoint)
     plan = scene.plan(undoes=first.proposal.id, number=2)
     made = scene.approved(undo_proposal.propose(plan), plan)
     guest(scene)

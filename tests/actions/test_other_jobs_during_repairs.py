@@ -26,6 +26,7 @@ from bot.observation.ids import OperatorId, short_job
 from bot.observation.looked import NotSeen
 from bot.observation.table import TableState
 from tests.actions.other_jobs import GUEST, declared, forgotten, guest, guest_commits
+from tests.actions.plans import seeing
 from tests.actions.scene import Scene, refusal
 from tests.actions.test_other_jobs import commits
 from tests.actions.test_publications import proven, published, rehearsed, said
@@ -97,12 +98,9 @@ def test_who_approves_a_rehearsal_or_a_rewind_is_told_what_to_pause(scene: Scene
 
 def test_who_approves_is_told_where_nobody_knows_whether_the_guest_runs(scene: Scene, beside: LittleFlink) -> None:
     """Its cluster cannot be asked."""
-    plan = scene.plan()
     unseen = NotSeen(source="Flink of the guest", reason="It timed out.", remedy="Try again.")
-    observation = plan.case.observation.model_copy(update={"others": unseen})
-    case = plan.case.model_copy(update={"observation": observation})
 
-    told = said(repair(plan.model_copy(update={"case": case})))
+    told = said(repair(seeing(scene.plan(), others=unseen)))
 
     assert "It is not known whether another job of the table runs (Flink of the guest: It timed out)." in told
     assert PAUSE not in told
@@ -301,18 +299,13 @@ def test_a_retained_checkpoint_of_a_living_kin_does_not_stay(scene: Scene, *, is
     other.checkpoints(job("e"), 2)
     other.savepoint(job("e"))
     declared(scene)
-    seen = scene.plan().case
-    world = seen.observation
-    stored = [each.model_copy(update={"kind": CheckpointKind.CHECKPOINT}) for each in world.checkpoints.values]
+    plan = scene.plan()
+    points = plan.case.observation.checkpoints
+    stored = [each.model_copy(update={"kind": CheckpointKind.CHECKPOINT}) for each in points.values]
+    plan = seeing(plan, checkpoints=points.model_copy(update={"values": tuple(stored)}))
     unseen = NotSeen(source="Flink", reason="It is down.", remedy="Look again.")
-    observed = world.model_copy(
-        update={
-            "checkpoints": world.checkpoints.model_copy(update={"values": tuple(stored)}),
-            "others": world.others if is_seen else unseen,
-        }
-    )
 
-    told = Restores(seen.model_copy(update={"observation": observed})).shown
+    told = Restores((plan if is_seen else seeing(plan, others=unseen)).case).shown
 
     assert {short_job(each.job_id): each.is_durable for _, each in told} == {"aaaaaa": True, "eeeeee": False}
 

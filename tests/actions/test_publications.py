@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,8 +19,9 @@ from bot.observation.file_changes import RowsOfFile
 from bot.observation.ids import ProposalId
 from bot.observation.looked import NotSeen
 from bot.service.proposals.proposing import branches_begun, past_of_rehearsal
+from tests.actions.plans import seeing
 from tests.actions.scene import ProposalState, Scene, savepoint_of
-from tests.little_flink import JOB, open_catalog
+from tests.little_flink import JOB
 from tests.tables import ORDERS, job
 
 A, B = job("a"), job("b")
@@ -29,8 +29,7 @@ A, B = job("a"), job("b")
 
 def repeats_a_row(scene: Scene) -> str:
     """Somebody appends a row once more; its file."""
-    with closing(open_catalog(scene.folder)) as catalog:
-        table = catalog.load_table(ORDERS)
+    with scene.by_hand() as table:
         table.append(table.scan().to_arrow().slice(0, 1), snapshot_properties={"engine-name": "spark"})
         head = table.current_snapshot()
         assert head is not None
@@ -100,10 +99,7 @@ def starts_from_a_wrong_savepoint(scene: Scene) -> None:
 
 def without_runs(plan: Plan) -> Plan:
     """The same where Flink has forgotten the runs that have ended."""
-    seen = plan.case.observation
-    jobs = seen.jobs.model_copy(update={"values": ()})
-    case = plan.case.model_copy(update={"observation": seen.model_copy(update={"jobs": jobs})})
-    return plan.model_copy(update={"case": case})
+    return seeing(plan, jobs=plan.case.observation.jobs.model_copy(update={"values": ()}))
 
 
 def test_over_a_silent_run_from_a_wrong_savepoint_it_starts_from_what_pairs(scene: Scene) -> None:
@@ -170,10 +166,8 @@ def test_what_storage_does_not_show_now_is_looked_for_once_main_has_moved(
 ) -> None:
     """Not of a run that has committed nothing: no commit of it would tell."""
     before(scene)
-    plan = proven(scene, rehearsed(scene))
     unseen = NotSeen(source="the checkpoint storage", reason="It timed out.", remedy="Try again.")
-    observation = plan.case.observation.model_copy(update={"checkpoints": unseen})
-    plan = plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
+    plan = seeing(proven(scene, rehearsed(scene)), checkpoints=unseen)
 
     view = published(scene, plan)
 
@@ -186,13 +180,7 @@ def test_what_storage_does_not_show_now_is_looked_for_once_main_has_moved(
 def refused(scene: Scene, path: str) -> ProposalView:
     """A backfill commits while the stop takes its savepoint: the branch is not begun, and the job is stopped."""
     stop = scene.flink.stop
-
-    def while_it_stops(*asked: object, **how: object) -> object:
-        ended = stop(*asked, **how)  # type: ignore[arg-type]
-        scene.backfill_commits()
-        return ended
-
-    scene.flink.stop = while_it_stops  # type: ignore[method-assign, assignment]
+    scene.flink.then(scene.backfill_commits)
     view = rehearses(scene, path, 1)
     scene.flink.stop = stop  # type: ignore[method-assign]
     assert view.state is ProposalState.REFUSED

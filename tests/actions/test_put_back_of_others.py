@@ -11,6 +11,7 @@ from bot.incident.action import Action, Plan
 from bot.incident.effects import ChangeFiles
 from bot.observation.errors import Refused
 from bot.observation.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
+from tests.actions.plans import answering
 from tests.actions.scene import ProposalState, Scene, refusal
 from tests.actions.test_main_forward import carried, with_ledger
 from tests.actions.test_rewinds import goes_to
@@ -29,15 +30,13 @@ def with_apart(plan: Plan) -> Plan:
         else row.model_copy(update={"position_from": 2000 + 10 * at, "position_until": 2002 + 10 * at})
         for at, row in enumerate(told.case.ledger.rows)
     )
-    ledger = told.case.ledger.model_copy(update={"rows": apart})
-    return told.model_copy(update={"case": told.case.model_copy(update={"ledger": ledger})})
+    return answering(told, ledger=told.case.ledger.model_copy(update={"rows": apart}))
 
 
 @pytest.fixture
 def backfill_lost(scene: Scene) -> Scene:
     """Run a ended with savepoint 3; a Spark backfill came above it and was rolled back, and another one came."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FINISHED")
+    scene.flink.ends_with_savepoint(job("a"), "FINISHED")
     scene.backfill_commits()
     scene.rolls_back(to=scene.snapshot("a", 3))
     scene.commits(rows(range(800, 803)), SPARK)
@@ -76,8 +75,7 @@ def test_a_rewind_asks_before_a_backfill_that_was_put_back_goes(backfill_lost: S
 @pytest.mark.parametrize("is_held", [True, False])
 def test_a_rewind_counts_the_jobs_rows_too_where_its_state_holds_them(scene: Scene, *, is_held: bool) -> None:
     """One repair has put back ten rows of the job, which it may read again or not, and the three of a backfill."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     scene.backfill_commits()
     backfill = scene.table.head
     scene.rolls_back(to=scene.snapshot("a", 3))
@@ -108,8 +106,7 @@ def test_what_comes_back_of_both_says_so(scene: Scene) -> None:
 
 def test_a_lost_repair_says_again_when_its_rows_were_written(scene: Scene) -> None:
     """They are the job's, though a repair had brought them: a state from before them brings them a second time."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     written = datetime.now(UTC)
     is_recovered(scene, written=written, of=[(job("a"), 4)])
     scene.rolls_back(to=scene.snapshot("a", 3))
@@ -125,8 +122,7 @@ def test_a_lost_repair_says_again_when_its_rows_were_written(scene: Scene) -> No
 
 def test_what_a_writer_had_published_is_its_own(scene: Scene) -> None:
     """Write-audit-publish: its staged commit has expired, and was never the job's."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     scene.commits(rows(range(900, 903)), {**SPARK, "source-snapshot-id": "4242", "published-wap-id": "audit-7"})
     scene.rolls_back(to=scene.snapshot("a", 3))
     scene.commits(rows(range(800, 803)), SPARK)
@@ -172,8 +168,7 @@ def is_lost_and_picked(scene: Scene, positions: range) -> None:
 @pytest.fixture
 def ended(scene: Scene) -> Scene:
     """Run a has left savepoint 3."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     return scene
 
 
@@ -207,8 +202,7 @@ def test_no_start_from_below_the_rows_of_the_repair(ended: Scene, action: Module
 
 def test_a_state_that_holds_the_rows_is_started_from(scene: Scene) -> None:
     """Checkpoint 2's manifest had been recovered, which savepoint 3 has behind it."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     is_recovered(scene, written=BEFORE, of=[(job("a"), 2)], positions=range(900, 910))
     is_lost_and_picked(scene, range(900, 910))
     plan = known(scene)
@@ -301,8 +295,7 @@ def test_a_backfill_above_the_lost_commits_does_not_hide_them_from_the_next_star
     """Without the keys savepoint 3 paired with the head, and a start from it read again what had been put back."""
     scene.flink.savepoint(A)
     scene.flink.checkpoints(A, 2)
-    scene.flink.savepoint(A)
-    scene.flink.ends(A, "FINISHED")
+    scene.flink.ends_with_savepoint(A, "FINISHED")
     if is_backfilled:
         scene.backfill_commits()
     scene.rolls_back(to=scene.snapshot("a", 3))

@@ -1,7 +1,6 @@
 """Actions that leave the table as it is: every source position is there exactly once afterwards."""
 
 import shutil
-from contextlib import closing
 
 import pytest
 
@@ -12,13 +11,12 @@ from bot.actions import (
     restore_job_at_head,
     restore_job_only,
 )
-from bot.incident.action import Plan
 from bot.incident.execution import ProposalState
-from bot.incident.proposal import Proposal
 from bot.observation.errors import Refused, Superseded
 from tests.actions.scene import Scene
-from tests.little_flink import JOB, open_catalog
-from tests.tables import ORDERS, job, of_flink, rows
+from tests.actions.test_other_jobs import commits
+from tests.little_flink import JOB
+from tests.tables import job
 
 pytestmark = pytest.mark.smoke
 
@@ -73,19 +71,9 @@ def test_a_settled_run_goes_on_from_what_its_stop_leaves(scene: Scene, action) -
 
 def test_nothing_is_started_when_the_stop_left_nothing_that_pairs(scene: Scene) -> None:
     """The refusal says that the run has ended, and what was found; a person decides."""
-    stop = scene.flink.stop
+    scene.flink.then(lambda: [shutil.rmtree(each) for each in scene.flink.savepoints.iterdir()])
 
-    def stop_without_a_trace(name: str, job_id, **how):  # type: ignore[no-untyped-def]
-        stopped = stop(name, job_id, **how)
-        shutil.rmtree(scene.flink.savepoints)
-        scene.flink.savepoints.mkdir()
-        return stopped
-
-    plan = scene.plan()
-    proposal = restart_from_stop_savepoint.propose(plan)
-    scene.flink.stop = stop_without_a_trace  # type: ignore[method-assign]
-
-    view = scene.carries_out(proposal, plan)
+    view = scene.does(restart_from_stop_savepoint)
 
     assert view.state is ProposalState.REFUSED
     assert scene.calls == ["stop"]
@@ -97,7 +85,7 @@ def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scen
     """The point would no longer pair with the head: nothing was changed, says the answer."""
     scene.flink.stop(JOB, job("a"))
     plan = scene.plan()
-    proposal = _approved(scene, restore_job_at_head.propose(plan), plan)
+    proposal = scene.approved(restore_job_at_head.propose(plan), plan)
     scene.backfill_commits()
 
     with pytest.raises(Superseded, match=r"committed by spark application local-17 .*Nothing was changed"):
@@ -106,20 +94,13 @@ def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scen
     assert "start" not in scene.calls
 
 
-def _guest_commits(scene: Scene, positions: range) -> None:
-    """A run that Flink does not list, by another sink."""
-    with closing(open_catalog(scene.folder)) as catalog:
-        told = of_flink("e", 9, {"flink.operator-id": "ee" * 16})
-        catalog.load_table(ORDERS).append(rows(positions), snapshot_properties=told)
-
-
 @pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])
 def test_a_guest_that_wrote_beside_the_job_does_not_matter_above_the_pair(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
     """It committed once more after the job had ended: the job's sink passes over that."""
-    _guest_commits(scene, range(900, 903))
+    commits(scene, "e", 9, range(900, 903), operator="ee" * 16)
     scene.flink.checkpoints(job("a"), 3)
     scene.flink.stop(JOB, job("a"))
-    _guest_commits(scene, range(903, 906))
+    commits(scene, "e", 9, range(903, 906), operator="ee" * 16)
 
     view = scene.does(action)
 
@@ -132,7 +113,7 @@ def test_a_guest_that_wrote_beside_the_job_does_not_matter_above_the_pair(scene:
 def test_a_run_that_only_came_after_the_pair_may_have_gone_on_from_there(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
     """Under another uid, on a cluster that forgot it: what it wrote would be read again."""
     scene.flink.stop(JOB, job("a"))
-    _guest_commits(scene, range(30, 50))
+    commits(scene, "e", 9, range(30, 50), operator="ee" * 16)
 
     with pytest.raises(Refused, match="the newest commit by Flink"):
         action.propose(scene.plan())
@@ -154,10 +135,6 @@ def test_a_run_that_cannot_take_a_savepoint_is_not_restarted_from_one(scene: Sce
 
     with pytest.raises(Refused, match="found run aaaaaa in state RESTARTING"):
         restart_from_stop_savepoint.propose(scene.plan())
-
-
-def _approved(scene: Scene, proposal: Proposal, plan: Plan) -> Proposal:
-    return scene.approved(proposal, plan)
 
 
 def test_nothing_is_stopped_while_the_job_could_not_be_started_again(scene: Scene) -> None:

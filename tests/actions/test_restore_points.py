@@ -29,6 +29,7 @@ from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun, S
 from bot.observation.ids import CheckpointId, JobId, SnapshotId
 from bot.observation.looked import Seen
 from bot.ports import NamedSavepoint
+from tests.actions.plans import answering, seeing
 from tests.actions.scene import Scene, refusal
 from tests.little_flink import JOB
 from tests.tables import ORDERS, job
@@ -182,11 +183,8 @@ def with_unread(plan: Plan, *, only: bool = False) -> Plan:
         is_unread=True,
     )
     values = (unread, *(() if only else world.checkpoints.values))
-    stored = Seen[StoredCheckpoint](source="storage", values=values)
     found = PairingFinding(pairings=pairings(values, world.table, world.jobs))
-    observation = world.model_copy(update={"checkpoints": stored})
-    case = plan.case.model_copy(update={"observation": observation, "pairing": found})
-    return plan.model_copy(update={"case": case})
+    return seeing(answering(plan, pairing=found), checkpoints=Seen[StoredCheckpoint](source="storage", values=values))
 
 
 @pytest.mark.parametrize("action", [restore_job_at_head, roll_back_table_and_restore_job], ids=lambda a: a.ACTION.name)
@@ -221,8 +219,8 @@ def test_nobody_says_that_no_point_pairs(scene: Scene) -> None:
     head = plan.case.observation.table.head
 
     assert can_rewind_to(plan.case, head) is None
-    nothing = plan.case.observation.model_copy(update={"checkpoints": Seen[StoredCheckpoint](source="", values=())})
-    assert can_rewind_to(plan.case.model_copy(update={"observation": nothing}), head) is False
+    nothing = seeing(plan, checkpoints=Seen[StoredCheckpoint](source="", values=()))
+    assert can_rewind_to(nothing.case, head) is False
 
 
 def test_what_a_stop_left_and_cannot_be_opened_could_not_be_looked_at(

@@ -1,7 +1,5 @@
 """What a rewind may take off main: repairs, other writers' commits, and deduplications."""
 
-from contextlib import closing
-
 import pyarrow as pa
 import pytest
 from pyiceberg.expressions import GreaterThanOrEqual, LessThan
@@ -23,10 +21,11 @@ from bot.observation.table import Snapshot
 from bot.service.proposals.verifying import Verifier
 from tests.actions.other_jobs import declared, forgotten, guest, guest_commits
 from tests.actions.owing import extent
+from tests.actions.plans import answering, seeing
 from tests.actions.scene import ProposalState, Scene, refusal
 from tests.actions.test_other_jobs import commits
 from tests.actions.test_rows_of_repairs import picks
-from tests.little_flink import JOB, open_catalog
+from tests.little_flink import JOB
 from tests.tables import OPERATOR, job, of_flink, rows
 
 REPAIRED = {"engine-name": "waterline", REPAIR: "01X/3"}
@@ -40,10 +39,8 @@ def goes_to(proposal: Proposal) -> SnapshotId:
 def takes_wrong_rows_out(scene: Scene) -> None:
     """A published repair has taken five rows out that had come with checkpoint 4 and belong nowhere."""
     scene.commits(rows(range(900, 905)), of_flink("a", 4))
-    catalog = open_catalog(scene.folder)
-    with catalog.load_table(scene.table.name).transaction() as change:
+    with scene.by_hand() as table, table.transaction() as change:
         change.delete(GreaterThanOrEqual("source_position", 900), snapshot_properties=REPAIRED)
-    catalog.close()
     scene.flink.stands_at(job("a"), 4)
 
 
@@ -55,8 +52,7 @@ def brings(scene: Scene, table: pa.Table) -> None:
 def test_a_repair_that_took_rows_out_stays_under_a_rewind_to_it(scene: Scene) -> None:
     """The state that the rehearsal's stop left pairs right through it."""
     takes_wrong_rows_out(scene)
-    stop = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FINISHED")
+    stop = scene.flink.ends_with_savepoint(job("a"), "FINISHED")
     repaired, right = scene.table.head, scene.positions()
     scene.flink.submit(job("c"), at_checkpoint=4, restored=stop)
     scene.flink.checkpoints(job("c"), 2)
@@ -105,11 +101,9 @@ def test_a_repair_of_what_goes_as_well_is_not_missed(scene: Scene) -> None:
     scene.flink.savepoint(job("a"))
     scene.flink.checkpoints(job("a"), 1)
     twice = scene.snapshot("a", 4)
-    catalog = open_catalog(scene.folder)
-    with catalog.load_table(scene.table.name).transaction() as change:
+    with scene.by_hand() as table, table.transaction() as change:
         told = {**REPAIRED, TOOK_OUT: str(twice)}
         change.delete(GreaterThanOrEqual("source_position", 30), snapshot_properties=told)
-    catalog.close()
     scene.flink.checkpoints(job("a"), 1)
     plan = scene.plan(last_good=scene.snapshot("a", 3), wrong_run=job("a"))
 
@@ -120,8 +114,7 @@ def test_a_repair_of_what_goes_as_well_is_not_missed(scene: Scene) -> None:
 
 def test_a_replay_is_not_kept_where_the_job_may_bring_its_rows_again(scene: Scene) -> None:
     """Positions 30 to 49 were replayed while the job was down, and savepoint 3 is followed by them."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     brings(scene, rows(range(30, 50)))
     repaired = scene.table.head
     scene.flink.submit(job("b"), at_checkpoint=5)
@@ -140,8 +133,7 @@ def test_a_pick_whose_rows_the_point_holds_stays(scene: Scene) -> None:
     lost = scene.snapshot("a", 3)
     scene.rolls_back(to=scene.snapshot("a", 2))
     scene.flink.checkpoints(job("a"), 1)
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     picks(scene, lost, range(20, 30))
     good = scene.table.head
     scene.flink.submit(job("b"), at_checkpoint=0)
@@ -159,8 +151,7 @@ STAGED = {**SPARK, "source-snapshot-id": "4242", "published-wap-id": "audit-7"}
 @pytest.mark.parametrize("told", [SPARK, STAGED], ids=["loaded", "published"])
 def test_a_load_below_the_last_good_snapshot_stays(scene: Scene, told: dict[str, str]) -> None:
     """It came while the job was down, and a start on it would keep it, too; then a run began without state."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FINISHED")
+    scene.flink.ends_with_savepoint(job("a"), "FINISHED")
     scene.commits(rows(range(900, 903)), told)
     good, right = scene.table.head, scene.positions()
     scene.flink.submit(job("b"), at_checkpoint=0)
@@ -179,8 +170,7 @@ def test_a_load_below_the_last_good_snapshot_stays(scene: Scene, told: dict[str,
 @pytest.mark.parametrize("is_replay", [True, False])
 def test_a_pick_stays_as_what_it_copied_would(scene: Scene, *, is_replay: bool) -> None:
     """A lost load of another engine stays; a lost replay may hold rows that the job brings again."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     scene.commits(rows(range(900, 905)), REPAIRED if is_replay else SPARK)
     lost = scene.table.head
     assert lost is not None
@@ -199,12 +189,9 @@ def test_a_pick_stays_as_what_it_copied_would(scene: Scene, *, is_replay: bool) 
 @pytest.mark.parametrize("is_good", [True, False])
 def test_what_another_engine_deleted_stays_deleted_or_is_said_to_return(scene: Scene, *, is_good: bool) -> None:
     """A request to forget somebody is no row of the job's."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
-    catalog = open_catalog(scene.folder)
-    with catalog.load_table(scene.table.name).transaction() as change:
+    scene.flink.ends_with_savepoint(job("a"))
+    with scene.by_hand() as table, table.transaction() as change:
         change.delete(LessThan("source_position", 10), snapshot_properties={"engine-name": "spark"})
-    catalog.close()
     good = scene.table.head if is_good else scene.snapshot("a", 3)
     scene.flink.submit(job("b"), at_checkpoint=0)
     scene.flink.checkpoints(job("b"), 2)
@@ -227,9 +214,7 @@ def seen_as(plan: Plan, change: Snapshot) -> Plan:
     """The same with the head as `change` has it."""
     table = plan.case.observation.table
     snapshots = tuple(change if s.snapshot_id == change.snapshot_id else s for s in table.snapshots)
-    table = type(table).model_validate({**table.model_dump(), "snapshots": snapshots})
-    observation = plan.case.observation.model_copy(update={"table": table})
-    return plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
+    return seeing(plan, table=type(table).model_validate({**table.model_dump(), "snapshots": snapshots}))
 
 
 def test_what_is_dropped_by_choice_is_named_and_nothing_more_is_promised(scene: Scene) -> None:
@@ -353,16 +338,16 @@ def head(scene: Scene) -> SnapshotId:
     return scene.table.head
 
 
-def deduplicated_commits(scene: Scene, positions: range, summary: dict[str, str]) -> SnapshotId:
-    """Somebody commits these; returns the snapshot."""
-    scene.commits(rows(positions), summary)
+def commits_copies(scene: Scene, summary: dict[str, str]) -> SnapshotId:
+    """Somebody commits the rows of checkpoint 4; returns the snapshot."""
+    scene.commits(rows(range(30, 40)), summary)
     return head(scene)
 
 
 def deleting(scene: Scene, gone: SnapshotId, stays: SnapshotId, *others: SnapshotId) -> Proposal:
     """All ten rows of commit `gone`, copies of those of `stays`; keys may live in others, too."""
-    with closing(open_catalog(scene.folder)) as catalog:
-        entries = catalog.load_table(scene.table.name).inspect.entries().to_pylist()
+    with scene.by_hand() as table:
+        entries = table.inspect.entries().to_pylist()
     [path] = [each["data_file"]["file_path"] for each in entries if each["snapshot_id"] == gone]
     extra = ExtraCopiesFinding(
         at=head(scene), keys=TEN, rows=TEN, commits=(CopiesOfCommit(snapshot_id=gone, rows=TEN),), differing=0,
@@ -372,10 +357,7 @@ def deleting(scene: Scene, gone: SnapshotId, stays: SnapshotId, *others: Snapsho
     found = DuplicatesFinding(
         rows_checked=50, keys=TEN, extra_rows=TEN * len(named), pairs=tuple(named), within_commit=TEN * (stays == gone)
     )
-    plan = scene.plan()
-    return deduplicate_rows.propose(
-        plan.model_copy(update={"case": plan.case.model_copy(update={"duplicates": found, "extra_copies": extra})})
-    )
+    return deduplicate_rows.propose(answering(scene.plan(), duplicates=found, extra_copies=extra))
 
 
 def deduplicated(scene: Scene, gone: SnapshotId, stays: SnapshotId) -> None:
@@ -393,8 +375,8 @@ def publishes(scene: Scene, branch: str) -> None:
     """Main goes forward to it."""
     head_of = scene.table.ref(branch)
     assert head_of is not None
-    with closing(open_catalog(scene.folder)) as catalog:
-        catalog.load_table(scene.table.name).manage_snapshots().set_current_snapshot(head_of).commit()
+    with scene.by_hand() as table:
+        table.manage_snapshots().set_current_snapshot(head_of).commit()
 
 
 def begun_again(scene: Scene) -> tuple[SnapshotId, SnapshotId]:
@@ -444,7 +426,7 @@ def test_copies_that_stay_on_main_would_be_there_again(scene: Scene) -> None:
 
 def test_beside_a_backfill_that_stays_the_job_would_bring_its_copies_again(scene: Scene) -> None:
     """Spark had written the rows before the job came to them."""
-    backfill = deduplicated_commits(scene, range(30, 40), SPARK)
+    backfill = commits_copies(scene, SPARK)
     scene.flink.savepoint(job("a"))
     scene.commits(rows(range(60, 70)), of_flink("a", 3))
     scene.flink.checkpoints(job("a"), 1)
@@ -461,7 +443,7 @@ def test_copies_of_another_writer_are_asked_for(scene: Scene) -> None:
     scene.flink.savepoint(job("a"))
     scene.flink.checkpoints(job("a"), 1)
     first = head(scene)
-    deduplicated(scene, deduplicated_commits(scene, range(30, 40), SPARK), first)
+    deduplicated(scene, commits_copies(scene, SPARK), first)
 
     refused = refusal(roll_back_table_and_restore_job, deduplicated_rewinding(scene, scene.snapshot("a", 3)))
 
@@ -476,7 +458,7 @@ def test_what_the_source_or_a_second_sink_gives_twice_would_come_twice_again(
     scene.flink.savepoint(job("a"))
     scene.flink.checkpoints(job("a"), 1)
     first = head(scene)
-    deduplicated(scene, deduplicated_commits(scene, range(30, 40), summary), first)
+    deduplicated(scene, commits_copies(scene, summary), first)
 
     with pytest.raises(Refused, match="rows of other writers"):
         roll_back_table_and_restore_job.propose(deduplicated_rewinding(scene, scene.snapshot("a", 3)))
@@ -485,7 +467,7 @@ def test_what_the_source_or_a_second_sink_gives_twice_would_come_twice_again(
 def test_of_a_key_that_lives_three_times_nothing_is_said(scene: Scene) -> None:
     """A rewind below its copies asks then."""
     first, again = begun_again(scene)
-    third = deduplicated_commits(scene, range(30, 40), of_flink("d", 4))
+    third = commits_copies(scene, of_flink("d", 4))
 
     assert carries(deleting(scene, again, first, third)) == {}
     assert carries(deleting(scene, again, first)) == {"waterline.deleted-from": str(again)}

@@ -67,8 +67,7 @@ def test_no_start_from_below_the_rows_of_a_repair(
     scene: Scene, action: ModuleType, of: list[tuple[JobId, int]]
 ) -> None:
     """Savepoint 3 is followed by positions 30 to 39, which the repair has brought: the job reads them again."""
-    three = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    three = scene.flink.ends_with_savepoint(job("a"))
     is_recovered(scene, written=by_now(scene), of=of)
     plan = known(scene)
 
@@ -84,8 +83,7 @@ def test_no_start_from_below_the_rows_of_a_repair(
 
 def test_the_way_out_is_to_rewind_both(scene: Scene) -> None:
     """The repair is taken off, and the job reads its rows again: each position once."""
-    three = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    three = scene.flink.ends_with_savepoint(job("a"))
     is_recovered(scene, written=by_now(scene), of=[(job("a"), 4)])
 
     view = scene.does(roll_back_table_and_restore_job, last_good=scene.table.head)
@@ -108,13 +106,11 @@ def test_a_state_that_holds_the_rows_is_started_from(scene: Scene) -> None:
 
 def test_a_state_of_another_run_that_was_written_later_is_started_from(scene: Scene) -> None:
     """What Flink had written before its run began is no part of what it would read."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     is_recovered(scene, written=by_now(scene), of=[(job("a"), 4)])
     scene.flink.submit(job("b"), at_checkpoint=4)
     scene.flink.checkpoints(job("b"))
-    five = scene.flink.savepoint(job("b"))
-    scene.flink.ends(job("b"), "FAILED")
+    five = scene.flink.ends_with_savepoint(job("b"))
     plan = known(scene)
 
     view = scene.carries_out(restore_job_at_head.propose(plan), plan)
@@ -141,8 +137,7 @@ def test_what_a_repair_has_brought_is_not_owed_any_more(scene: Scene, also: list
 
 def test_a_repair_that_brought_nothing_of_flinks_stands_in_no_ones_way(scene: Scene) -> None:
     """Rows that were replayed lie below what the table had: no state reads them again."""
-    three = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    three = scene.flink.ends_with_savepoint(job("a"))
     scene.commits(rows(range(900, 903)), {"engine-name": "waterline", REPAIR: "01X/3"})
 
     assert starts_from(restore_job_at_head.propose(known(scene))) == str(three)
@@ -156,8 +151,7 @@ def test_a_rewind_does_not_lose_silently_what_its_state_has_behind_it(
     scene: Scene, of: list[tuple[JobId, int]]
 ) -> None:
     """Checkpoint 2's manifest was dropped, and recovered above checkpoint 3: the job never reads these rows again."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     is_recovered(scene, written=BEFORE, of=of, positions=range(900, 910))
     plan = known(scene)
     [reach] = plan.case.recovery_extent.points if plan.case.recovery_extent else ()
@@ -177,8 +171,7 @@ def test_a_rewind_does_not_lose_silently_what_its_state_has_behind_it(
 
 def test_the_way_out_says_what_it_would_lose(scene: Scene) -> None:
     """One repair has recovered checkpoint 2, which the savepoint has behind it, and 4, which it does not hold."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     both = [(job("a"), 2), (job("a"), 4)]
     is_recovered(scene, written=by_now(scene), of=both, positions=[*range(900, 905), *range(30, 40)])
 
@@ -192,8 +185,7 @@ def test_the_way_out_says_what_it_would_lose(scene: Scene) -> None:
 
 def test_rows_of_several_runs_are_told_by_when_they_were_written(scene: Scene) -> None:
     """Savepoint 3 has checkpoint 2 of its own run behind it, and nothing of run b's, which came later."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     is_recovered(scene, written=by_now(scene), of=[(job("a"), 2), (job("b"), 4)])
 
     refused = refusal(restore_job_at_head, known(scene))
@@ -436,8 +428,7 @@ def written(point: Path, at: datetime) -> None:
 
 def test_a_copy_holds_no_rows_that_are_younger_than_its_commit(scene: Scene) -> None:
     """Run b read on from run a's savepoint 3, and its lost checkpoint 4 was recovered: a copy of 3 repeats it."""
-    three = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FINISHED")
+    three = scene.flink.ends_with_savepoint(job("a"), "FINISHED")
     scene.flink.submit(job("b"), at_checkpoint=3, restored=three)
     scene.flink.stands_at(job("b"), 4)
     scene.flink.ends(job("b"), "FAILED")
@@ -452,8 +443,7 @@ def test_a_copy_holds_no_rows_that_are_younger_than_its_commit(scene: Scene) -> 
 def test_a_copy_that_no_commit_follows_holds_nothing_that_is_younger_than_its_run(scene: Scene) -> None:
     """Run a's last checkpoints had no rows, and run b read on from its savepoint 5."""
     scene.flink.stands_at(job("a"), 5)
-    five = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FINISHED")
+    five = scene.flink.ends_with_savepoint(job("a"), "FINISHED")
     assert starts_from(restore_job_at_head.propose(known(scene))) == str(five)
     scene.flink.submit(job("b"), at_checkpoint=5, restored=five)
     scene.flink.stands_at(job("b"), 6)
@@ -481,8 +471,7 @@ def test_a_copy_of_what_was_written_later_is_started_from(scene: Scene) -> None:
 @pytest.mark.parametrize("after", [LATER, timedelta(seconds=2)], ids=["an hour", "two seconds"])
 def test_of_which_start_a_late_copy_is_nothing_tells(scene: Scene, after: timedelta) -> None:
     """Both starts under one job id committed checkpoint 3 before the copy was made."""
-    three = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FINISHED")
+    three = scene.flink.ends_with_savepoint(job("a"), "FINISHED")
     scene.flink.submit(job("a"), at_checkpoint=0)
     scene.flink.checkpoints(job("a"), 3)
     scene.flink.ends(job("a"), "FAILED")
@@ -521,8 +510,7 @@ OF_THE_SECOND: list[list[tuple[JobId, int]]] = [[(job("a"), 1), (job("a"), 2)], 
 def test_ids_of_two_starts_are_not_compared(scene: Scene, action: ModuleType, of: Sequence[tuple[JobId, int]]) -> None:
     """The second start began empty under the same id, and its dropped checkpoints were recovered: the savepoint of the
     first has a higher id, and does not hold them."""
-    three = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    three = scene.flink.ends_with_savepoint(job("a"))
     scene.flink.submit(job("a"), at_checkpoint=0)
     scene.flink.stands_at(job("a"), 2)
     scene.flink.ends(job("a"), "FAILED")

@@ -5,7 +5,6 @@ A second table that the job of the scene writes.
 
 import time
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
@@ -20,29 +19,25 @@ from bot.actions import (
     take_savepoint,
     undo_proposal,
 )
-from bot.actions._support.completing import ActionModule, completed
-from bot.adapters.clock import SystemClock
-from bot.history.case import Case
+from bot.actions._support.completing import completed
 from bot.incident.action import Plan
-from bot.incident.approval import Approval
 from bot.incident.effects import StartJob
-from bot.incident.entries import ExecutionEnded, ExecutionStarted, ProposalApproved, ProposalMade
+from bot.incident.entries import ExecutionEnded
 from bot.incident.execution import ProposalState
 from bot.incident.proposal import Proposal
 from bot.observation.errors import Refused, Superseded
-from bot.observation.evidence import Observation
 from bot.observation.flink import RememberedStart
 from bot.observation.ids import IncidentId, ProposalId, SnapshotId, TableName, short
 from bot.observation.table import TableState
 from bot.service.observing import siblings_of
-from bot.service.proposals.proposing import Proposals
 from tests.actions.other_jobs import guest_commits
 from tests.actions.owing import lists
+from tests.actions.plans import seeing
 from tests.actions.scene import Scene, savepoint_of
 from tests.actions.test_publications import A, B, begins_idle, proven, rehearsed, said, without_runs
 from tests.actions.test_rows_of_repairs import copied
-from tests.little_flink import JOB, open_catalog
-from tests.rewound import ANA, BEN
+from tests.little_flink import JOB, by_hand, open_catalog
+from tests.rewound import ANA, begins
 from tests.tables import OPERATOR, ORDERS, job, of_flink, rows
 
 ITEMS = TableName("sales.items")
@@ -50,27 +45,24 @@ ITEMS = TableName("sales.items")
 
 def makes_items(scene: Scene, *, job: str | None = JOB) -> None:
     """The table, empty, and configured with this job."""
-    catalog = open_catalog(scene.folder)
-    catalog.create_table(ITEMS, schema=rows([]).schema)
-    catalog.close()
+    with closing(open_catalog(scene.folder)) as catalog:
+        catalog.create_table(ITEMS, schema=rows([]).schema)
     setup = scene.observer.setup(ORDERS)
     scene.observer.tables = {ORDERS: setup, ITEMS: setup.model_copy(update={"name": ITEMS, "job": job})}
 
 
 def items_commit(scene: Scene, run: str, *checkpoints: int) -> None:
     """These checkpoints of a run reach it."""
-    catalog = open_catalog(scene.folder)
-    for number in checkpoints:
-        first = (number - 1) * 10
-        catalog.load_table(ITEMS).append(rows(range(first, first + 10)), snapshot_properties=of_flink(run, number))
-    catalog.close()
+    with by_hand(scene.folder, ITEMS) as table:
+        for number in checkpoints:
+            first = (number - 1) * 10
+            table.append(rows(range(first, first + 10)), snapshot_properties=of_flink(run, number))
 
 
 def items_move(scene: Scene, to: SnapshotId) -> None:
     """Somebody rolls it back."""
-    catalog = open_catalog(scene.folder)
-    catalog.load_table(ITEMS).manage_snapshots().rollback_to_snapshot(to).commit()
-    catalog.close()
+    with by_hand(scene.folder, ITEMS) as table:
+        table.manage_snapshots().rollback_to_snapshot(to).commit()
 
 
 def items(scene: Scene) -> TableState:
@@ -204,9 +196,7 @@ def test_a_table_that_the_catalog_does_not_know_is_in_nobodys_way(scene: Scene) 
     makes_items(scene)
     plan = knowing_items(scene, scene.plan())
     made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
-    catalog = open_catalog(scene.folder)
-    catalog.drop_table(ITEMS)
-    catalog.close()
+    scene.drops(ITEMS)
 
     scene.executes(made.id)
 
@@ -229,9 +219,9 @@ def test_a_table_without_a_job_is_the_jobs_where_its_run_wrote_it_last(scene: Sc
 def guest_commits_to_both(scene: Scene, checkpoint: int, first: int) -> None:
     """Another job writes both tables, and keeps its savepoint beside the job's."""
     guest_commits(scene, checkpoint, first)
-    with closing(open_catalog(scene.folder)) as catalog:
+    with by_hand(scene.folder, ITEMS) as table:
         told = of_flink("e", checkpoint, {"flink.operator-id": "ee" * 16})
-        catalog.load_table(ITEMS).append(rows(range(first, first + 3)), snapshot_properties=told)
+        table.append(rows(range(first, first + 3)), snapshot_properties=told)
 
 
 def test_what_a_guest_of_both_tables_wrote_is_in_nobodys_way(scene: Scene) -> None:
@@ -255,19 +245,12 @@ def test_the_service_looks_for_them(scene: Scene) -> None:
     makes_items(scene)
     found: list[str] = []
 
-    class Knowing:
-        def case(self, _incident: object, observation: Observation) -> Case:
-            return scene.plan().case.model_copy(update={"observation": observation})
-
     def propose(plan: Plan) -> Proposal:
         found.extend(table.name for table in plan.siblings())
         return take_savepoint.propose(plan)
 
-    action = take_savepoint.ACTION.model_copy(update={"needs": ()})
-    modules = {action.name: ActionModule(action=action, propose=propose)}
-    proposals = Proposals(scene.store, scene.observer, Knowing(), modules, SystemClock())  # type: ignore[arg-type]
-
-    made = proposals.propose(scene.incident, action.name, step=None, by=ANA)
+    proposals = scene.proposing(take_savepoint, propose)
+    made = proposals.propose(scene.incident, take_savepoint.ACTION.name, step=None, by=ANA)
 
     assert found == [ITEMS]
     assert any(ITEMS in sentence for sentence in scene.view(made).proposal.preview.sentences)
@@ -279,8 +262,7 @@ def test_a_table_to_which_no_row_has_come_for_long_pairs_all_the_same(scene: Sce
     items_commit(scene, "a", 1, 2, 3)
     scene.flink.sink = "items Pre Commit"
     scene.flink.checkpoints(job("a"), 18)
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     plan = knowing_items(scene, scene.plan())
 
     proposal = completed(restore_job_only.propose(plan), plan)
@@ -308,8 +290,7 @@ def said_of_items(scene: Scene) -> str:
 def test_a_copy_holds_nothing_that_came_after_what_it_is_a_copy_of(scene: Scene) -> None:
     """Run a had brought nothing to the other table; run b went on from its savepoint, and did."""
     makes_items(scene)
-    three = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FINISHED")
+    three = scene.flink.ends_with_savepoint(job("a"), "FINISHED")
     scene.flink.submit(job("b"), at_checkpoint=3, restored=three)
     scene.flink.checkpoints(job("b"), 1)
     items_commit(scene, "b", 4)
@@ -326,12 +307,10 @@ def test_the_point_itself_holds_what_other_runs_had_brought_before(scene: Scene)
     """Run b has brought nothing to the other table: run a's rows are behind its savepoint."""
     makes_items(scene)
     items_commit(scene, "a", 1, 2, 3)
-    three = scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FINISHED")
+    three = scene.flink.ends_with_savepoint(job("a"), "FINISHED")
     scene.flink.submit(job("b"), at_checkpoint=3, restored=three)
     scene.flink.checkpoints(job("b"), 1)
-    scene.flink.savepoint(job("b"))
-    scene.flink.ends(job("b"), "FAILED")
+    scene.flink.ends_with_savepoint(job("b"))
 
     assert said_of_items(scene)
 
@@ -451,9 +430,7 @@ def remembering(plan: Plan) -> Plan:
         )
         for run in plan.case.runs
     )  # fmt: skip
-    plan = without_runs(plan)
-    observation = plan.case.observation.model_copy(update={"remembered": starts})
-    return plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
+    return seeing(without_runs(plan), remembered=starts)
 
 
 @ENDS
@@ -484,16 +461,9 @@ def begins_elsewhere(scene: Scene, *, private: bool) -> IncidentId:
     first = scene.store.get(scene.incident)
     other = scene.store.open(first.opened.model_copy(update={"private": private, "table": "sales.items"}), by=ANA)
     plan = scene.plan(number=9)
-    again = restart_from_stop_savepoint.propose(plan).model_copy(
-        update={"id": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")}
-    )
-    yes = Approval(by=BEN, at=datetime.now(UTC), digest=again.digest)
-    for body in (
-        ProposalMade(step=None, proposal=again),
-        ProposalApproved(proposal=again.id, approval=yes, complete=True),
-        ExecutionStarted(proposal=again.id),
-    ):
-        scene.store.write(other.id, by=BEN, decide=lambda _now, body=body: [body])
+    new = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")
+    again = restart_from_stop_savepoint.propose(plan).model_copy(update={"id": new})
+    begins(scene.store, other.id, again)
     return other.id
 
 

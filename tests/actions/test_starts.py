@@ -1,6 +1,7 @@
 """What a start may begin from, and what it would bring or leave."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from bot.observation.findings import PairingFinding
 from bot.observation.flink import CheckpointKind
 from bot.observation.ids import JobId
 from bot.observation.looked import NotSeen
-from bot.ports import Stopped
 from tests.actions.owing import extent, manifest_of, owes_the_next_checkpoint, with_extent
+from tests.actions.plans import answering
 from tests.actions.scene import ProposalState, Scene, starts_from
 from tests.little_flink import open_catalog
 from tests.tables import ORDERS, job, of_flink, rows
@@ -49,8 +50,7 @@ def test_it_is_not_taken_once_another_run_has_read_its_rows_again(scene: Scene) 
     old = extent(scene.plan())
     scene.flink.submit(job("b"), at_checkpoint=3, restored=three)
     scene.flink.checkpoints(job("b"), 3)
-    six = scene.flink.savepoint(job("b"))
-    scene.flink.ends(job("b"), "FAILED")
+    six = scene.flink.ends_with_savepoint(job("b"))
     plan = scene.plan()
 
     view = scene.carries_out(restore_job_only.propose(with_extent(plan, old)), plan)
@@ -152,8 +152,7 @@ def looked(world: Observation) -> PairingFinding:
 
 def planned(scene: Scene, world: Observation, known: PairingFinding) -> Plan:
     """By this world and this evidence; the head is right."""
-    plan = scene.plan(last_good=world.table.head)
-    return plan.model_copy(update={"case": plan.case.model_copy(update={"observation": world, "pairing": known})})
+    return answering(scene.plan(last_good=world.table.head), observation=world, pairing=known)
 
 
 @pytest.mark.parametrize("propose", ALL)
@@ -175,8 +174,7 @@ def test_that_of_a_run_which_has_failed_since_is_started_from(
 @pytest.mark.parametrize("propose", ALL)
 def test_that_of_a_run_which_is_alive_again_is_not(scene: Scene, propose: Callable[[Plan], Proposal]) -> None:
     """A run of a fixed job id had ended when evidence looked: Flink drops its checkpoint as it goes on."""
-    scene.flink.savepoint(A)
-    scene.flink.ends(A, "FAILED")
+    scene.flink.ends_with_savepoint(A)
     known = looked(seen(scene))
     assert [each.is_durable for each in known.pairings] == [True]
     scene.flink.submit(A, at_checkpoint=3)
@@ -214,8 +212,7 @@ def test_a_point_that_came_since_the_evidence_is_named(scene: Scene, propose: Ca
     scene.flink.savepoint(A)
     known = looked(seen(scene))
     scene.flink.checkpoints(A, 2)
-    newest = scene.flink.savepoint(A)
-    scene.flink.ends(A, "FAILED")
+    newest = scene.flink.ends_with_savepoint(A)
 
     with pytest.raises(Refused, match="cannot be restarted on the table as it is") as refused:
         propose(planned(scene, seen(scene), known))
@@ -228,8 +225,7 @@ def test_a_point_that_came_since_the_evidence_is_named(scene: Scene, propose: Ca
 def test_a_rewind_names_one_that_came_since(scene: Scene) -> None:
     """None was there when evidence looked."""
     known = looked(seen(scene))
-    scene.flink.savepoint(A)
-    scene.flink.ends(A, "FAILED")
+    scene.flink.ends_with_savepoint(A)
 
     with pytest.raises(Refused, match="No rewind is possible") as refused:
         roll_back_table_and_restore_job.propose(planned(scene, seen(scene), known))
@@ -241,9 +237,7 @@ def loses_for_good(scene: Scene, *checkpoints: int) -> None:
     """Main goes back to 3, and maintenance expires what it has lost."""
     lost = [scene.snapshot("a", each) for each in checkpoints]
     scene.rolls_back(to=scene.snapshot("a", 3))
-    catalog = open_catalog(scene.folder)
-    catalog.load_table(ORDERS).maintenance.expire_snapshots().by_ids(lost).commit()
-    catalog.close()
+    scene.expires(lost)
 
 
 @pytest.mark.parametrize("newest", [7, 18])
@@ -277,12 +271,10 @@ def test_nor_is_any_after_the_catalog_was_set_back(tmp_path: Path) -> None:
     older = scene.table.metadata_location
     scene.flink.checkpoints(job("a"), 17)
     scene.flink.stands_at(job("a"), 21)
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
-    catalog = open_catalog(scene.folder)
-    catalog.drop_table(ORDERS)
-    catalog.register_table(ORDERS, older)
-    catalog.close()
+    scene.flink.ends_with_savepoint(job("a"))
+    with closing(open_catalog(scene.folder)) as catalog:
+        catalog.drop_table(ORDERS)
+        catalog.register_table(ORDERS, older)
 
     with pytest.raises(Refused, match="gone as the catalog was set back"):
         restore_job_only.propose(scene.plan())
@@ -318,23 +310,13 @@ def test_another_declaration_starts_nothing_and_stops_nothing(scene: Scene) -> N
     assert scene.calls == []
 
 
-def test_a_deployment_between_stop_and_start_starts_nothing(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deployment_between_stop_and_start_starts_nothing(scene: Scene) -> None:
     """It is asked for again right before the start, whoever goes on with the execution."""
     scene.flink.declared = APPROVED
-    plan = scene.plan()
-    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
-    stop = scene.flink.stop
+    scene.flink.then(lambda: setattr(scene.flink, "declared", DEPLOYED))
 
-    def stop_and_deploy(*asked: str, **how: bool) -> Stopped:
-        stopped = stop(*asked, **how)  # type: ignore[arg-type]
-        scene.flink.declared = DEPLOYED
-        return stopped
+    view = scene.does(restart_from_stop_savepoint)
 
-    monkeypatch.setattr(scene.flink, "stop", stop_and_deploy)
-    scene.executions.begin(scene.incident, made.id, by=plan.by)
-    scene.executions.carry_on(scene.incident, made.id)
-
-    view = scene.view(made.id)
     assert view.state is ProposalState.REFUSED
     assert scene.calls == ["stop"]
 

@@ -1,6 +1,5 @@
 """What a stop keeps and may lose, what the run it leaves proves, and the checkpoint that it keeps."""
 
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,9 +24,10 @@ from bot.incident.proposal import Proposal
 from bot.observation.errors import Refused, Superseded
 from bot.observation.flink import CheckpointKind, CheckpointSettings
 from bot.observation.ids import short
+from tests.actions.plans import answering, seeing
 from tests.actions.scene import Scene, savepoint_of
-from tests.little_flink import JOB, open_catalog
-from tests.tables import ORDERS, job, with_fields
+from tests.little_flink import JOB
+from tests.tables import job, with_fields
 
 A, B = job("a"), job("b")
 
@@ -87,9 +87,7 @@ def commits_that_are_gone(scene: Scene, run: str) -> None:
     scene.flink.checkpoints(job(run), 2)
     gone = [each.snapshot_id for each in scene.table.snapshots if each.job_id == job(run)]
     scene.rolls_back(to=before)
-    catalog = open_catalog(scene.folder)
-    catalog.load_table(ORDERS).maintenance.expire_snapshots().by_ids(gone).commit()
-    catalog.close()
+    scene.expires(gone)
 
 
 @pytest.mark.parametrize("log", [slice(None), slice(-1, None)], ids=["its own lines", "all lines before are dropped"])
@@ -206,12 +204,6 @@ def test_the_last_question_before_a_yes_says_so_too(scene: Scene) -> None:
     assert "may lose" not in stopped.sure
 
 
-def tagged(scene: Scene, name: str) -> None:
-    """Somebody has tagged the table's first commit so."""
-    with closing(open_catalog(scene.folder)) as catalog:
-        catalog.load_table(ORDERS).manage_snapshots().create_tag(scene.snapshot("a", 1), name).commit()
-
-
 def named_by_day(plan: Plan) -> Proposal:
     """A proposal whose tag has the date alone in its name."""
     proposal = take_savepoint.propose(plan)
@@ -227,9 +219,7 @@ def test_checkpoint_ids_that_come_again_on_one_day_take_another_name(scene: Scen
     older = scene.flink.savepoint(job("a"))
     first = scene.plan()
     kept = scene.carries_out(take_savepoint.propose(first), first)
-    second = scene.snapshot("a", 2)
-    with closing(open_catalog(scene.folder)) as catalog:
-        catalog.load_table(ORDERS).manage_snapshots().rollback_to_snapshot(second).commit()
+    scene.rolls_back(to=scene.snapshot("a", 2))
     scene.flink.submit(job("b"), at_checkpoint=2, restored=older)
     scene.flink.checkpoints(job("b"), 1)
     again = scene.plan(number=2).model_copy(update={"at": first.at + timedelta(seconds=1)})
@@ -246,7 +236,8 @@ def test_a_name_that_is_found_taken_after_the_stop_says_how_the_job_goes_on(scen
     """Somebody has set the tag in between; and what it says can be done."""
     plan = scene.plan()
     taken = f"savepoint-3-{plan.at:%Y%m%d}"
-    tagged(scene, taken)
+    with scene.by_hand() as table:
+        table.manage_snapshots().create_tag(scene.snapshot("a", 1), taken).commit()
 
     view = scene.carries_out(named_by_day(plan), plan)
 
@@ -274,13 +265,7 @@ def planned(scene: Scene, kept: bool | None) -> Plan:
     settings = CheckpointSettings(mode="exactly_once", survives_cancel=kept)
     runs = tuple(run.model_copy(update={"settings": settings}) for run in plan.case.observation.jobs.values)
     jobs = plan.case.observation.jobs.model_copy(update={"values": runs})
-    case = plan.case.model_copy(
-        update={
-            "pairing": plan.case.pairing.model_copy(update={"pairings": pairings}),
-            "observation": plan.case.observation.model_copy(update={"jobs": jobs}),
-        }
-    )
-    return plan.model_copy(update={"case": case})
+    return seeing(answering(plan, pairing=plan.case.pairing.model_copy(update={"pairings": pairings})), jobs=jobs)
 
 
 @pytest.mark.parametrize("action", RESTARTS, ids=lambda a: a.__name__.rpartition(".")[2])

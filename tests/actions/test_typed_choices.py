@@ -16,6 +16,7 @@ from bot.observation.file_changes import FileSurvey
 from bot.observation.findings import LeakStanding
 from bot.observation.replay import PositionRange, ReplayRange
 from bot.service.proposals.choosing import may_say
+from tests.actions.plans import seeing
 from tests.actions.scene import Scene
 from tests.cases import Tale
 from tests.evidence.empty_tales import TALES, ask_of, case_of
@@ -139,8 +140,6 @@ def test_where_nothing_was_committed_nobody_is_sent_to_a_configuration_that_is_r
     """The job is known; there is no head to go back to."""
     plan = scene.plan()
     empty = case_of(ask_of(TALES["commits wait"]())).observation.table
-    observation = plan.case.observation.model_copy(update={"table": empty})
-    plan = plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
 
     with pytest.raises(Refused, match=r"Main has no commit.*start it by hand"):
-        job_and_head(plan, roll_back_table_and_restore_job.ACTION)
+        job_and_head(seeing(plan, table=empty), roll_back_table_and_restore_job.ACTION)

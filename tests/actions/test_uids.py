@@ -22,14 +22,14 @@ from bot.observation.looked import NotSeen, Seen
 from bot.observation.snapshot import Snapshot
 from bot.observation.table import TableState, Window
 from tests.actions.other_jobs import declared, guest
-from tests.actions.plans import plan_of
+from tests.actions.plans import answering, plan_of, seeing
 from tests.actions.scene import MODE, Scene, refusal, savepoint_of
 from tests.actions.test_other_jobs import commits
 from tests.actions.test_publications import starts_from_a_wrong_savepoint
 from tests.cases import NOON, Tale
-from tests.little_flink import JOB, open_catalog
+from tests.little_flink import JOB
 from tests.restores.test_predictions import point
-from tests.tables import ORDERS, job
+from tests.tables import job
 
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
 
@@ -84,20 +84,9 @@ def test_without_the_drained_savepoint_no_state_is_named() -> None:
     plan = real_planned("restored-after-drain-v1")
     stored = tuple(each for each in plan.case.observation.checkpoints.values if not each.is_drained)
     checkpoints = plan.case.observation.checkpoints.model_copy(update={"values": stored})
-    observation = plan.case.observation.model_copy(update={"checkpoints": checkpoints})
-    case = plan.case.model_copy(update={"observation": observation})
 
     with pytest.raises(Refused, match=r"from none of the points on storage: .* start it without any state"):
-        change_operator_uid.propose(plan.model_copy(update={"case": case}))
-
-
-def expire_all_but_the_head(scene: Scene) -> None:
-    """As maintenance with `retain_last => 1` does it; data and metadata files stay."""
-    catalog = open_catalog(scene.folder)
-    table = catalog.load_table(ORDERS)
-    older = [each.snapshot_id for each in table.snapshots() if each.snapshot_id != table.metadata.current_snapshot_id]
-    table.maintenance.expire_snapshots().by_ids(older).commit()
-    catalog.close()
+        change_operator_uid.propose(seeing(plan, checkpoints=checkpoints))
 
 
 @pytest.fixture
@@ -105,16 +94,14 @@ def uid_after_expiry_expired(scene: Scene) -> Scene:
     """Run a was stopped at 3, another engine appended, and nothing below that is listed."""
     scene.flink.stop(JOB, job("a"))
     scene.backfill_commits()
-    expire_all_but_the_head(scene)
+    scene.expires([each.snapshot_id for each in scene.table.chain[1:]])
     assert len(scene.table.snapshots) == 1
     return scene
 
 
 def uid_after_expiry_planned(scene: Scene) -> Plan:
     """As the service plans it, where the start is declared with a suffix."""
-    plan = scene.plan()
-    case = plan.case.model_copy(update={"gaps": WHOLE})
-    return plan.model_copy(update={"case": case, "expired": scene.catalog.expired})
+    return answering(scene.plan(), gaps=WHOLE).model_copy(update={"expired": scene.catalog.expired})
 
 
 def test_without_the_older_files_nothing_is_proven(uid_after_expiry_expired: Scene) -> None:
@@ -246,8 +233,7 @@ def test_the_state_of_a_silent_run_that_began_below_is_not_named(scene: Scene) -
 
 def test_under_a_run_that_may_have_gone_on_people_ask_first(scene: Scene) -> None:
     """Another declared job has committed last: what it reads decides whether the job's own point repeats its rows."""
-    scene.flink.savepoint(job("a"))
-    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.ends_with_savepoint(job("a"))
     commits(scene, "e", 8, range(900, 903), operator="ee" * 16)
     guest(scene, 8)
     declared(scene)

@@ -25,9 +25,9 @@ from bot.incident.trust import TrustState
 from bot.incident.trust_claims import disagreements, judge, newest_claim
 from bot.observation.errors import Refused
 from bot.observation.evidence import Evidence, Verdict
-from bot.observation.ids import EvidenceId, JobId
-from bot.ports import Stopped
+from bot.observation.ids import EvidenceId
 from bot.service.waterline import TAG, Waterline
+from tests.actions.plans import answering
 from tests.actions.scene import Scene
 from tests.little_flink import JOB
 from tests.tables import ORDERS, job
@@ -144,16 +144,9 @@ def test_a_proposal_that_was_refused_halfway_is_undone_as_far_as_it_came(scene: 
     scene.flink.submit(job("b"), at_checkpoint=3, restored=older)
     scene.flink.checkpoints(job("b"), 1)
     plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
-    proposal = roll_back_table_and_restore_job.propose(plan)
     stop = scene.flink.stop
-
-    def stop_then_backfill(name: str, job_id: JobId, **how: bool) -> Stopped:
-        stopped = stop(name, job_id)
-        scene.backfill_commits()
-        return stopped
-
-    scene.flink.stop = stop_then_backfill  # type: ignore[method-assign]
-    done = scene.carries_out(proposal, plan)
+    scene.flink.then(scene.backfill_commits)
+    done = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
     scene.flink.stop = stop  # type: ignore[method-assign]
 
     view = scene.does(undo_proposal, undoes=done.proposal.id, number=2)
@@ -257,7 +250,7 @@ def told(plan: Plan, task: str, verdict: Verdict, branch: str | None = None) -> 
         question="?", metadata_location=table.metadata_location, head=table.head, window=plan.case.window,
         at=SystemClock().now(), took_ms=1, bytes_read=0, branch=branch,
     )  # fmt: skip
-    return plan.model_copy(update={"case": plan.case.model_copy(update={"evidence": (evidence,)})})
+    return answering(plan, evidence=(evidence,))
 
 
 @pytest.mark.parametrize(
@@ -266,9 +259,9 @@ def told(plan: Plan, task: str, verdict: Verdict, branch: str | None = None) -> 
 def test_a_table_that_evidence_accuses_is_refused(plan: Plan, task: str) -> None:
     """Also of files, which its own proof does not ask for; and by an earlier answer that no newer look covers."""
     accuses = told(plan, task, Verdict.CONFIRMED)
-    earlier = accuses.case.model_copy(update={"evidence": (), "accused": accuses.case.evidence})
+    earlier = answering(plan, evidence=(), accused=accuses.case.evidence)
 
-    for each in (accuses, plan.model_copy(update={"case": earlier})):
+    for each in (accuses, earlier):
         with pytest.raises(Refused, match=r"cannot be trusted as it is.*This is what was found"):
             verify_current_state.propose(each)
 

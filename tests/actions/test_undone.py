@@ -20,6 +20,7 @@ from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, ProposalId, SnapshotId
 from bot.ports import TableChange
 from bot.service.proposals.choosing import newest_that_did_anything
+from tests.actions.plans import seeing
 from tests.actions.scene import Scene
 from tests.actions.test_undo import rewound
 from tests.rewound import ANA
@@ -79,10 +80,9 @@ def test_a_tag_whose_snapshot_is_gone_is_not_set_again(scene: Scene) -> None:
     plan = scene.plan(undoes=undo.proposal.id, number=3)
     table = plan.case.observation.table
     without = type(table).model_validate({**table.model_dump(), "snapshots": tuple(table.snapshots)[:-1]})
-    case = plan.case.model_copy(update={"observation": plan.case.observation.model_copy(update={"table": without})})
 
     with pytest.raises(Refused, match="A tag on an expired snapshot cannot be restored"):
-        undo_proposal.propose(plan.model_copy(update={"case": case}))
+        undo_proposal.propose(seeing(plan, table=without))
 
 
 def test_a_record_that_does_not_tell_what_was_removed_is_not_taken_for_one_that_does(scene: Scene) -> None:

@@ -8,9 +8,9 @@ from bot.adapters.journal_sql.store import Store
 from bot.incident.execution import ProposalView
 from bot.service.incident_store import IncidentStore
 from bot.service.proposals.executing import Executions
-from tests.little_flink import open_catalog
+from tests.little_flink import by_hand
 from tests.rewound import ANA, PROPOSAL, Damaged
-from tests.tables import ORDERS, rows
+from tests.tables import rows
 
 
 class Scene:
@@ -57,7 +57,6 @@ class Scene:
 
     def backfill_commits(self) -> None:
         """Another engine appends three rows."""
-        catalog = open_catalog(self.damaged.folder)
         summary = {"engine-name": "spark", "spark.app.id": "local-17"}
-        catalog.load_table(ORDERS).append(rows(range(900, 903)), snapshot_properties=summary)
-        catalog.close()
+        with by_hand(self.damaged.folder) as table:
+            table.append(rows(range(900, 903)), snapshot_properties=summary)

@@ -1,17 +1,15 @@
 """A request may land after people had settled that it did not: the record says so when it is seen."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bot.adapters.journal_sql import Store
-from bot.incident.approval import Approval
-from bot.incident.entries import ExecutionStarted, NoteAdded, ProposalApproved, ProposalMade
+from bot.incident.entries import NoteAdded
 from bot.incident.execution import ProposalState
 from bot.observation.ids import ProposalId
 from tests.execution.test_settling import Archive, Scene
-from tests.rewound import BEN
+from tests.rewound import begins
 
 
 @pytest.fixture
@@ -50,13 +48,6 @@ def test_nothing_is_told_once_something_else_was_begun(scene: Scene) -> None:
     assert scene.gone is not None
     scene.damaged.history = Archive(scene.gone)
     again = scene.view.proposal.model_copy(update={"id": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")})
-    yes = Approval(by=BEN, at=datetime.now(UTC), digest=again.digest)
-    later = (
-        ProposalMade(step=None, proposal=again),
-        ProposalApproved(proposal=again.id, approval=yes, complete=True),
-        ExecutionStarted(proposal=again.id),
-    )
-    for body in later:
-        scene.store.write(scene.incident, by=BEN, decide=lambda _now, body=body: [body])
+    begins(scene.store, scene.incident, again)
 
     assert looks_back(scene) == []

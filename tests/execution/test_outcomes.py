@@ -9,13 +9,13 @@ from sqlalchemy.exc import OperationalError
 
 from bot.incident.decisions import unknown_effect
 from bot.incident.execution import AT_WORK, ProposalState
-from bot.observation.errors import CouldNotLook, OutcomeUnknown, Refused, Superseded
+from bot.observation.errors import OutcomeUnknown, Refused, Superseded
 from bot.observation.ids import JobId
 from bot.observation.table import TableState
-from bot.ports import Stopped, TableChange
+from bot.ports import TableChange
 from tests.execution.away import AWAY, LATE, Later, away, intents, notes
 from tests.execution.scene import Scene
-from tests.little_flink import JOB, open_catalog
+from tests.little_flink import JOB, by_hand
 from tests.rewound import BEN, GOOD_RUN, PROPOSAL, WRONG_RUN
 from tests.tables import ORDERS
 
@@ -90,15 +90,8 @@ def test_a_restore_point_that_was_swapped_supersedes(scene: Scene) -> None:
 
 def test_a_commit_between_stop_and_move_ends_the_execution_and_says_what_was_done(scene: Scene) -> None:
     """The job is stopped by then: the sentence says that, and that the table was not moved."""
-    stop = scene.damaged.flink.stop
-
-    def stop_then_backfill(job: str, job_id: JobId, **how: bool) -> Stopped:
-        stopped = stop(job, job_id, **how)
-        scene.backfill_commits()
-        return stopped
-
     scene.begins()
-    scene.damaged.flink.stop = stop_then_backfill  # type: ignore[method-assign]
+    scene.damaged.flink.then(scene.backfill_commits)
     scene.carries_on()
 
     assert scene.view.state is ProposalState.REFUSED
@@ -256,17 +249,10 @@ def test_a_source_that_is_away_after_the_stop_holds_it_up_and_no_more(
     scene: Scene, source: Callable[[Scene], tuple[Any, str]]
 ) -> None:
     """The job stands still: the approval must outlive a source that does not answer for a moment."""
-    stop = scene.damaged.flink.stop
     port, name = source(scene)
     answers = getattr(port, name)
-
-    def then_away(*asked: Any, **how: Any) -> Any:
-        stopped = stop(*asked, **how)
-        setattr(port, name, away)
-        return stopped
-
     scene.begins()
-    scene.damaged.flink.stop = then_away  # type: ignore[method-assign]
+    scene.damaged.flink.then(lambda: setattr(port, name, away))
     scene.carries_on()
     scene.carries_on()
     meanwhile, noted = scene.view.state, notes(scene)
@@ -304,15 +290,9 @@ def test_a_catalog_that_is_away_after_the_intent_holds_it_up_too(scene: Scene) -
 
 def test_after_an_hour_it_ends_and_something_else_can_be_proposed(scene: Scene) -> None:
     """A source that is gone for good must not keep the incident from going on."""
-    stop, executions = scene.damaged.flink.stop, scene.executions
-
-    def then_away(*asked: Any, **how: Any) -> Any:
-        stopped = stop(*asked, **how)
-        scene.damaged.catalog.load = away  # type: ignore[method-assign]
-        return stopped
-
+    executions = scene.executions
     scene.begins()
-    scene.damaged.flink.stop = then_away  # type: ignore[method-assign]
+    scene.damaged.flink.then(lambda: setattr(scene.damaged.catalog, "load", away))
     executions.carry_on(scene.incident, scene.view.proposal.id)
     executions._clock = Later()  # the bot has no other way to let an hour pass
     executions.carry_on(scene.incident, scene.view.proposal.id)
@@ -383,10 +363,8 @@ def test_an_effect_that_is_tried_again_is_begun_once_more_only_by_another_proces
 
 
 def _somebody_sets_a_property(scene: Scene) -> None:
-    catalog = open_catalog(scene.damaged.folder)
-    with catalog.load_table(ORDERS).transaction() as change:
+    with by_hand(scene.damaged.folder) as table, table.transaction() as change:
         change.set_properties({"owner.note": "hello"})
-    catalog.close()
 
 
 def _storage_is_away(_scene: Scene) -> None:
@@ -467,16 +445,13 @@ def test_after_the_stop_was_found_the_move_is_what_is_not_known(scene: Scene) ->
 
     def lost_stop(*asked: Any, **how: Any) -> Any:
         stop(*asked, **how)
-        flink.run = gone  # type: ignore[method-assign]
+        flink.run = lambda _job_id: None  # type: ignore[method-assign]
         raise OutcomeUnknown("Flink did not answer.", "", "")
-
-    def gone(_job_id: Any) -> None:
-        return None
 
     def lost_move(_table: Any, change: TableChange) -> Any:
         if change.move_main_to is None:
             return commit(_table, change)
-        scene.damaged.catalog.load = unknown_away  # type: ignore[method-assign]
+        scene.damaged.catalog.load = away  # type: ignore[method-assign]
         raise OutcomeUnknown("The catalog did not answer.", "", "")
 
     flink.stop = lost_stop  # type: ignore[method-assign]
@@ -517,11 +492,6 @@ def test_once_it_is_found_the_execution_goes_on_as_one_that_is_known(scene: Scen
 
     assert seen[0] == (ProposalState.EXECUTING, True)
     assert scene.view.state is ProposalState.APPLIED
-
-
-def unknown_away(_table: Any) -> Any:
-    """A catalog that is down."""
-    raise CouldNotLook("The catalog did not answer.", "", "")
 
 
 def told(scene: Scene) -> tuple[ProposalState, int | None, str]:

@@ -8,10 +8,9 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
 from bot.incident.execution import ProposalState
 from bot.service.incident_store import IncidentStore
-from tests.little_flink import open_catalog
+from tests.little_flink import live_positions
 from tests.power_cut import killed
 from tests.rewound import PROPOSAL, WRONG_RUN, Damaged, carry_out
-from tests.tables import ORDERS
 
 ENTRIES = 8
 """Appends of a whole execution: started, then intent and end of each of three effects, then ended."""
@@ -39,7 +38,7 @@ def test_an_execution_that_was_killed_ends_right_and_nothing_is_done_twice(tmp_p
     calls = damaged.flink.calls[before:]
     assert [call.split()[0] for call in calls] == ["stop", "start"]
     assert calls[0] == f"stop {WRONG_RUN}"
-    assert _positions(tmp_path) == list(range(70))
+    assert live_positions(tmp_path) == list(range(70))
     record = open_store(f"sqlite:///{tmp_path}/journal.db")
     view = IncidentStore(record.journal, SystemClock()).get(incident_id).proposals[PROPOSAL]
     faults = record.journal.verify()
@@ -60,12 +59,3 @@ def test_the_number_of_boundaries_is_what_the_cuts_cover(tmp_path: Path) -> None
 
     assert store.get(incident_id).seq - seq == ENTRIES
     record.close()
-
-
-def _positions(folder: Path) -> list[int]:
-    catalog = open_catalog(folder)
-    try:
-        found = catalog.load_table(ORDERS).scan(selected_fields=("source_position",)).to_arrow()
-    finally:
-        catalog.close()
-    return sorted(found["source_position"].to_pylist())

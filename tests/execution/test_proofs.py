@@ -54,27 +54,13 @@ from bot.service.proposals.verifying import (
 from tests import orders_table as orders
 from tests.execution.test_lowering import OLDER
 from tests.incidents import Story
-from tests.little_flink import open_catalog
+from tests.little_flink import by_hand
 from tests.published import undoes_the_rewind
 from tests.rewound import ANA, PROPOSAL, Damaged
 from tests.slack.looking import ArrowRunner
 from tests.tables import ORDERS, rows
 
 __all__ = ["damaged", "store"]
-
-
-class Interrupted(ArrowRunner):
-    """Somebody does something to the table while the first task counts."""
-
-    def __init__(self, meanwhile: Callable[[], None]) -> None:
-        super().__init__()
-        self._meanwhile = meanwhile
-
-    def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
-        answer = super().run(task, ask, tag=tag, on_progress=on_progress)
-        if self.runs == 1:
-            self._meanwhile()
-        return answer
 
 
 @pytest.fixture
@@ -98,7 +84,7 @@ def test_a_commit_from_inside_a_proof_is_not_part_of_what_is_proven(damaged: Dam
     """The second proof has read it, the first one has not: nobody may be told to rely on it."""
     head = table(damaged).head
 
-    proof = proves(damaged, store, lambda: backfills(damaged))
+    proof = accused_proves(damaged, store, Looks(Verdict.RULED_OUT, lambda: backfills(damaged)))
 
     assert proof.passed
     assert table(damaged).head != head
@@ -107,7 +93,7 @@ def test_a_commit_from_inside_a_proof_is_not_part_of_what_is_proven(damaged: Dam
 
 def test_a_table_that_is_moved_away_from_under_a_proof_is_not_proven(damaged: Damaged, store: IncidentStore) -> None:
     """What was read is no part of the table any more."""
-    proof = proves(damaged, store, lambda: rolls_back(damaged))
+    proof = accused_proves(damaged, store, Looks(Verdict.RULED_OUT, lambda: rolls_back(damaged)))
 
     assert not proof.passed
     assert [check.name for check in proof.checks if check.passed is False] == [
@@ -122,8 +108,8 @@ def table(damaged: Damaged) -> TableState:
 
 def backfills(damaged: Damaged) -> None:
     """Another engine appends what belongs there."""
-    with closing(open_catalog(damaged.folder)) as catalog:
-        catalog.load_table(ORDERS).append(rows(range(70, 73)))
+    with by_hand(damaged.folder) as orders:
+        orders.append(rows(range(70, 73)))
 
 
 def rolls_back(damaged: Damaged) -> None:
@@ -133,20 +119,17 @@ def rolls_back(damaged: Damaged) -> None:
     damaged.catalog.commit(ORDERS, change)
 
 
-def proves(damaged: Damaged, store: IncidentStore, meanwhile: Callable[[], None]) -> Verified:
-    """The proof, while something happens."""
-    return accused_proves(damaged, store, Interrupted(meanwhile))
-
-
 LOST = "2 files that the head names are not on storage."
 NO_LIST = "1 manifest list cannot be read."
 FOUND = MissingFilesFinding(files_checked=9, count=2, rows=0, commits=(), files=())
 
 
 class Looks(ArrowRunner):
-    """Also at the files of the head: what it finds there is up to the test."""
+    """Also at the files of the head: what it finds there, and what happens meanwhile, is up to the test."""
 
-    def __init__(self, files: Verdict, meanwhile: Callable[[], None], lists: SnapshotId | None = None) -> None:
+    def __init__(
+        self, files: Verdict, meanwhile: Callable[[], None] = lambda: None, lists: SnapshotId | None = None
+    ) -> None:
         """`lists`: the snapshot whose manifest list is lost."""
         super().__init__()
         self._lists = lists
@@ -160,7 +143,7 @@ class Looks(ArrowRunner):
         if task.name == "unreadable_files" and self._lists is not None:
             return Answer(verdict=Verdict.CONFIRMED, headline=NO_LIST, finding=without_list(self._lists)), 1234
         answer = super().run(task, ask, tag=tag, on_progress=on_progress)
-        if self.runs == 1:
+        if self.runs == 1 and self._meanwhile is not None:
             self._meanwhile()
         return answer
 
@@ -203,7 +186,7 @@ def test_what_accused_the_table_before_is_asked_again(
     """Another fault than the one that the rewind has mended."""
     accuses(damaged, store)
 
-    proof = accused_proves(damaged, store, runner := Looks(files, lambda: None))
+    proof = accused_proves(damaged, store, runner := Looks(files))
 
     assert runner.asked == ["duplicate_rows", "missing_positions", "missing_files"]
     assert proof.passed == proof.makes_trusted == is_whole
@@ -231,7 +214,7 @@ def test_a_lost_list_that_main_has_left_behind_fails_no_proof(
     head = table(damaged).head
     assert head is not None
 
-    proof = accused_proves(damaged, store, Looks(Verdict.RULED_OUT, lambda: None, lists=head if is_of_head else left))
+    proof = accused_proves(damaged, store, Looks(Verdict.RULED_OUT, lists=head if is_of_head else left))
 
     assert proof.passed is not is_of_head
     [told] = [check.sentence for check in proof.checks if check.sentence.startswith(NO_LIST)]
@@ -311,9 +294,7 @@ def test_a_lost_manifest_list_accuses_main_only_where_main_is_read_by_it(
     story: Story, snapshot: SnapshotId, *, is_read: bool
 ) -> None:
     """One of a commit that was rolled back is never there again, and keeps nobody from reading."""
-    file = UnreadableFile(path="snap.avro", what="manifest-list", snapshot_id=snapshot, rows=0, problem="Missing.")
-    found = UnreadableFilesFinding(files_checked=9, count=1, rows=0, files=(file,), commits=(), lists=(snapshot,))
-    story.answers("unreadable_files", finding=found)
+    story.answers("unreadable_files", finding=without_list(snapshot))
 
     assert bool(accusations(story.incident)) == is_read
 
@@ -522,16 +503,6 @@ START = StartJob(job="orders", path="/s/3", checkpoint_id=CheckpointId(3), on_to
 START_CHECK = Check(name="The start duplicated no rows", passed=False, sentence="Rows are there twice.")
 
 
-def start_twice(extra: int) -> DuplicatesFinding:
-    """So many rows above one per key."""
-    return DuplicatesFinding(rows_checked=100, keys=extra, extra_rows=extra, pairs=())
-
-
-def start_gaps(missing: int) -> GapsFinding:
-    """So many positions that no row carries."""
-    return GapsFinding(lowest=0, highest=99, positions=100 - missing, missing=missing, gaps=())
-
-
 def start_told(verdict: Verdict, finding: Finding | None, minutes: int = -5) -> Any:
     """An answer so many minutes after the execution began."""
     return SimpleNamespace(verdict=verdict, finding=finding, at=BEGUN + timedelta(minutes=minutes))
@@ -563,23 +534,19 @@ def test_it_is_asked_only_where_a_job_is_started() -> None:
 
 def test_what_counts_is_the_newest_answer_of_main_before_the_execution() -> None:
     """Not one of the branch, which was repaired; nor one of an earlier verification; nor one that could not tell."""
-    earlier, newest = (
-        start_told(Verdict.CONFIRMED, start_twice(10), -60),
-        start_told(Verdict.CONFIRMED, start_twice(20)),
-    )
-    of_branch = ran(start_told(Verdict.RULED_OUT, start_twice(0)), branch="recovery-wl-1")
-    verified, silent = (
-        ran(start_told(Verdict.CONFIRMED, start_twice(30), 5)),
-        ran(start_told(Verdict.INCONCLUSIVE, None)),
-    )
-    other = ran(start_told(Verdict.CONFIRMED, start_gaps(7)), task="missing_positions")
+    earlier = start_told(Verdict.CONFIRMED, twice(keys=10), -60)
+    newest = start_told(Verdict.CONFIRMED, twice(keys=20))
+    of_branch = ran(start_told(Verdict.RULED_OUT, twice(keys=0)), branch="recovery-wl-1")
+    verified = ran(start_told(Verdict.CONFIRMED, twice(keys=30), 5))
+    silent = ran(start_told(Verdict.INCONCLUSIVE, None))
+    other = ran(start_told(Verdict.CONFIRMED, gaps(missing=7)), task="missing_positions")
 
     assert before(ran(earlier), ran(newest), of_branch, verified, silent, ran(None), other) == 20
     assert before(of_branch, verified) is None
 
 
 @pytest.mark.parametrize(("now", "passed"), [(9, True), (10, True), (11, False)])
-@pytest.mark.parametrize("count", [start_twice, start_gaps])
+@pytest.mark.parametrize("count", [lambda n: twice(keys=n), lambda n: gaps(missing=n)])
 def test_no_more_than_before_is_passed(count: Any, now: int, passed: bool) -> None:
     """One row more is the start's, as far as anybody can tell."""
     check = no_more_than_before(START_CHECK, start_told(Verdict.CONFIRMED, count(now)), 10)
@@ -590,7 +557,7 @@ def test_no_more_than_before_is_passed(count: Any, now: int, passed: bool) -> No
 
 def test_what_nobody_had_counted_is_not_known() -> None:
     """Neither passed nor failed."""
-    check = no_more_than_before(START_CHECK, start_told(Verdict.CONFIRMED, start_twice(10)), None)
+    check = no_more_than_before(START_CHECK, start_told(Verdict.CONFIRMED, twice(keys=10)), None)
 
     assert check.passed is None
     assert "nobody had checked" in check.sentence
@@ -601,7 +568,7 @@ def test_a_table_that_is_right_or_could_not_be_read_is_told_as_ever() -> None:
     clean = START_CHECK.model_copy(update={"passed": True})
     silent = START_CHECK.model_copy(update={"passed": None})
 
-    assert no_more_than_before(clean, start_told(Verdict.RULED_OUT, start_twice(0)), None) == clean
+    assert no_more_than_before(clean, start_told(Verdict.RULED_OUT, twice(keys=0)), None) == clean
     assert no_more_than_before(silent, start_told(Verdict.INCONCLUSIVE, None), 10) == silent
     assert no_more_than_before(silent, None, 10) == silent
 

@@ -30,7 +30,6 @@ from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
 from tests.actions.scene import Scene
 from tests.decisions import CHANNEL
 from tests.incidents import Story
-from tests.little_flink import open_catalog
 from tests.rewound import ANA, BEN
 from tests.savepoints.test_announced import PLAN, SETUP, facts_told
 from tests.savepoints.world import WEEK, World
@@ -322,19 +321,12 @@ def test_whoever_responds_is_asked_then_and_each_day_later(story: Story) -> None
     assert "They expect it by" in str(blocks[0].to_dict())
 
 
-def main_goes_back(world: World) -> None:
-    """Somebody rewinds the table to below the savepoint's snapshot."""
-    catalog = open_catalog(world.scene.folder)
-    catalog.load_table(ORDERS).manage_snapshots().rollback_to_snapshot(world.good).commit()
-    catalog.close()
-
-
 def test_after_a_rewind_below_it_the_list_says_that_it_pairs_no_more(world: World) -> None:
     """Who restored it would repeat nothing and lose what lies between."""
     world.plans()
     world.takes_it()
     before = catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
-    main_goes_back(world)
+    world.scene.rolls_back(to=world.good)
 
     found = world.savepoints.catalogue(ORDERS)
     told = catalogue_text(ORDERS, found)
@@ -364,7 +356,7 @@ def test_another_restore_then_names_no_other(world: World) -> None:
     """There is nothing that it is instead of."""
     world.plans()
     world.takes_it()
-    main_goes_back(world)
+    world.scene.rolls_back(to=world.good)
     proposal = world.proposes_the_rewind()
 
     assert world.beside(proposal) == proposal
@@ -374,9 +366,7 @@ def test_while_the_table_cannot_be_looked_at_it_counts_and_the_list_says_so(worl
     """Not to know is no reason to let another restore pass without a word."""
     world.plans()
     world.takes_it()
-    catalog = open_catalog(world.scene.folder)
-    catalog.drop_table(ORDERS)
-    catalog.close()
+    world.scene.drops()
 
     found = world.savepoints.catalogue(ORDERS)
 
