@@ -50,7 +50,7 @@ class Span(NamedTuple):
 class Seam(NamedTuple):
     """Positions without a row between what two commits brought of one source partition."""
 
-    size: int
+    gap: PositionGap
     below: Snapshot
     above: Snapshot
 
@@ -145,10 +145,19 @@ class Counted:
         for span in sorted(self.spans, key=lambda span: (span.partition or "", span.low, span.high)):
             below = reached.get(span.partition)
             if below is not None and span.low > below.high + 1 and not inside.isdisjoint((below.commit, span.commit)):
-                found.append(Seam(span.low - below.high - 1, by_id[below.commit], by_id[span.commit]))
+                gap = PositionGap(partition=span.partition, first=below.high + 1, last=span.low - 1)
+                found.append(Seam(gap, by_id[below.commit], by_id[span.commit]))
             if below is None or span.high > below.high:
                 reached[span.partition] = span
-        return tuple(found) if sum(seam.size for seam in found) == gaps.missing else None
+        return tuple(found) if sum(seam.gap.size for seam in found) == gaps.missing else None
+
+    @property
+    def torn(self) -> tuple[PositionGap, ...]:
+        """Of positions that are not dense, what the window's commits brought with holes in it, from end to end."""
+        if self.is_dense or self._is_by_key:
+            return ()
+        spans = (span for commit in self._brought_in_window for span in self._by_commit.get(commit.snapshot_id, ()))
+        return tuple(PositionGap(first=s.low, last=s.high, partition=s.partition) for s in spans if s.has_holes)
 
     def is_one_start(self, one: Snapshot, other: Snapshot) -> bool:
         """Whether one start of one run surely made both: a writer gets its id when it starts. Or Flink shows the run's

@@ -22,6 +22,7 @@ from bot.history.case import Case, once_a_case
 from bot.history.counted import COUNTS, Counted, Seam
 from bot.history.lineage import Lineage
 from bot.history.rollbacks import gone_since, way_back_since
+from bot.history.source_records import may_be_deleted
 from bot.history.starts import came_up_at
 from bot.observation.contract import why_by_key
 from bot.observation.findings import DuplicatesFinding
@@ -133,16 +134,23 @@ def _twice(keys: DuplicatesFinding) -> str:
 def _holes(case: Case, rows: Counted, line: Lineage | None = None) -> Unproven | None:
     """Of positions that are not dense: whether all between two commits had no record. So it is where one start made
     both, as its source goes on without a break, and left no checkpoint out; and where the living run (`line`) began
-    with all that main had below."""
+    with all that main had below. Not where the broker has no record there any more: retention may have come first,
+    also between rows of one commit."""
+    kafka = case.observation.kafka
+    deleted = (told for gap in rows.torn if (told := may_be_deleted(kafka, gap)) is not None)
+    if (torn := next(deleted, None)) is not None:
+        return Unproven(torn)
     if case.gaps is None or not case.gaps.is_untold:
         return None
     if (seams := rows.seams) is None:
         return Unproven(f"between which commits {counted(case.gaps.missing, 'position')} without a row lie")
     for seam in seams:
+        if (cut := may_be_deleted(kafka, seam.gap)) is not None:
+            return Unproven(cut)
         is_one = rows.is_one_start(seam.below, seam.above)
         if is_one and rows.leaves_none_out(seam.below.checkpoint_id or 0, seam.above):
             continue
-        held = f"{counted(seam.size, 'position')} between {short(seam.below.snapshot_id)} and "
+        held = f"{counted(seam.gap.size, 'position')} between {short(seam.below.snapshot_id)} and "
         said = f"whether {held}{short(seam.above.snapshot_id)} had a record"
         if line is None or (told := _began_there(line, rows, seam)) is not None:
             return Unproven(said if line is None or not told else f"{said}: {told}")

@@ -78,6 +78,18 @@ def partition_of(gap: PositionGap, partitions: Sequence[KafkaPartition]) -> Kafk
     return found[0] if len(found) == 1 and gap.last < found[0].latest else None
 
 
+def may_be_deleted(seen: Seen[KafkaPartition] | NotSeen | None, gap: PositionGap) -> str | None:
+    """What has to be known of positions that may have had no record, a clause: whether Kafka deleted records there
+    before the job read them. None: it still has all that it ever had there, or no broker is configured."""
+    if isinstance(seen, NotSeen):
+        return f"whether Kafka still has what lies between rows: {full_stop(seen.reason)} {seen.remedy}"
+    for each in seen.values if seen is not None else ():
+        is_meant = gap.partition in (None, str(each.partition)) and gap.last < each.latest
+        if is_meant and each.lost(gap.first, gap.last) is not None:
+            return f"whether Kafka deleted records of {each.name} before the job read them, where positions have no row"
+    return None
+
+
 def _named(gap: PositionGap) -> str:
     partition = f"partition {gap.partition}, " if gap.partition is not None else ""
     offsets = f"offsets {gap.first:,} to {gap.last:,}" if gap.size > 1 else f"offset {gap.first:,}"

@@ -8,8 +8,11 @@ from bot.history.proof import Right, Unproven, prove
 from bot.incident.diagnosis import CannotTell, Excluded, Matches
 from bot.observation.evidence import Verdict
 from bot.observation.findings import PositionGap
-from bot.observation.looked import NotSeen
+from bot.observation.kafka import KafkaPartition
+from bot.observation.ledger import SourceRange
+from bot.observation.looked import NotSeen, Seen
 from tests.cases import Tale
+from tests.diagnosis.test_skipped_positions import of, partition
 from tests.found import ruled_out
 from tests.history.test_proof import TEN, placed, running, upgraded
 
@@ -67,6 +70,39 @@ def test_other_holes_between_commits_are_open(case: Case, said: str) -> None:
     assert said in found.missing
     assert isinstance(skipped, CannotTell)
     assert not isinstance(healthy.examine(case), Matches)
+
+
+ON_BROKER = {
+    "it has all": (of(partition(earliest=5)), True),
+    "of another partition": (of(partition(1)), True),
+    "no broker is configured": (None, True),
+    "it has them no more": (of(partition(earliest=40)), False),
+    "it was not seen": (NotSeen(source="Kafka", reason="It did not answer.", remedy="Start it."), False),
+}
+
+
+@pytest.mark.parametrize(("kafka", "is_right"), ON_BROKER.values(), ids=ON_BROKER)
+@pytest.mark.parametrize("name", HAD_NONE)
+def test_a_hole_may_be_what_retention_took_before_the_job_read_it(
+    name: str, kafka: Seen[KafkaPartition] | NotSeen | None, *, is_right: bool
+) -> None:
+    """Where the broker has no record there any more: at a restart, and while a run goes on."""
+    case = HAD_NONE[name]
+    assert case.ledger is not None
+    world = case.observation.model_copy(update={"kafka": kafka})
+    ranges = (
+        (SourceRange(partition="0", low=row.position_from or 0, high=row.position_until or 0, rows=TEN),)
+        for row in case.ledger.rows
+    )
+    rows = tuple(row.model_copy(update={"ranges": each}) for row, each in zip(case.ledger.rows, ranges, strict=True))
+    contract = case.contract.model_copy(update={"position_partition": "of"})
+    told = {"observation": world, "contract": contract, "ledger": case.ledger.model_copy(update={"rows": rows})}
+    case = case.model_copy(update=told)
+
+    found, skipped = prove(case), source_positions_skipped.examine(case)
+
+    assert isinstance(found, Right if is_right else Unproven), found
+    assert isinstance(skipped, Excluded if is_right else CannotTell), skipped
 
 
 def test_holes_like_those_before_accuse_nobody_where_the_contract_promises_none() -> None:

@@ -162,6 +162,7 @@ def _widened(plan: Plan) -> Plan:
         partitions=partitions, has_holes=draw.random() < 0.15, mixes_files=partitions > 1 and draw.random() < 0.3
     )
     setting = setting._replace(tells_of_holes=setting.has_holes and _draws(plan.seed, "tells of holes") < 0.7)
+    setting = setting._replace(shows_broker=setting.tells_of_holes and _draws(plan.seed, "broker") < 0.5)
     if draw.random() < 0.25:
         setting = setting._replace(keys=draw.choice([3, 5, STRIDE]), keeps_keys=True)
     more = [

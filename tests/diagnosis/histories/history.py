@@ -38,6 +38,8 @@ class Setting(NamedTuple):
     """Whether some offsets have no record."""
     tells_of_holes: bool = False
     """Whether the contract says so."""
+    shows_broker: bool = False
+    """Whether the broker is asked what it still has; where the contract tells of holes."""
     mixes_files: bool = False
     """Whether a data file holds several source partitions, so that its bounds tell nothing of each."""
     keys: int = 0

@@ -5,6 +5,7 @@ from datetime import timedelta
 from bot.history.case import Case
 from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
+from bot.observation.kafka import KafkaPartition
 from bot.observation.looked import NotSeen, Seen
 from tests.cases import JOB, job_id
 from tests.diagnosis.histories.history import History
@@ -34,6 +35,10 @@ def case_shown(history: History, since: SnapshotId | None) -> Case:
         told["others"] = _halves_shown(history)
     if history.setting.shows_points:
         told["checkpoints"] = Seen[StoredCheckpoint](source="s3://state", values=_points(history))
+    if history.setting.shows_broker:
+        held = enumerate(zip(history.source.begins, history.source.furthest, strict=True))
+        parts = tuple(KafkaPartition(topic="t", partition=n, earliest=at, latest=end) for n, (at, end) in held)
+        told["kafka"] = Seen[KafkaPartition](source="Kafka", values=parts)
     observation = case.observation.model_copy(update=told)
     named = "of" if history.setting.partitions > 1 else None
     told_of = {"position_partition": named, "position_is_dense": not history.setting.tells_of_holes}

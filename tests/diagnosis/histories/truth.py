@@ -38,10 +38,16 @@ def truth_since(
     newer = {position for position, commit in history.table.live_by_commit(history.head) if commit not in below}
     there = by_partition(history.table.live(history.head if counted is None else counted))
     skipped = history.source.skipped
-    tells = history.setting.tells_of_holes or not history.setting.has_positions
+    tells = _hides_what_was_deleted(history)
     unseen = {each for each in skipped if tells or not _is_between(each, there)}
     lost = frozenset(position for position in truth.lost - unseen if not has_passed(begins, position))
     return Truth(lost, truth.doubled & newer, truth.to_come_again)
+
+
+def _hides_what_was_deleted(history: History) -> bool:
+    """Whether nothing tells it from a position without a record, because no broker is shown either."""
+    setting = history.setting
+    return (setting.tells_of_holes and not setting.shows_broker) or not setting.has_positions
 
 
 def _is_between(position: int, there: Mapping[int, list[int]]) -> bool:
@@ -123,8 +129,7 @@ def wrong_up_to(history: History, snapshot: SnapshotId) -> frozenset[int]:
     """Positions that this commit of main's line has more than once, or not although it has later ones. Not what the
     source had deleted unread, where the contract says that positions are not dense."""
     live = frozenset(history.table.live(snapshot))
-    is_hidden = history.setting.tells_of_holes or not history.setting.has_positions
-    unseen = history.source.skipped if is_hidden else frozenset()
+    unseen = history.source.skipped if _hides_what_was_deleted(history) else frozenset()
     if history.setting.keys:
         wanted = _newest_by_key(history, history.source.end_of(live)).values()
         return copies_at(history, snapshot) | (frozenset(wanted) - live - unseen)
