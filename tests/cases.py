@@ -203,7 +203,7 @@ class Tale(JobTale):
         """The case for the window from `since` (exclusive) to the head; `found` fills further fields of `Case`."""
         assert self.head is not None
         table, window = self.table, Window(since=since, until=self.head)
-        jobs, on_main = self.jobs, {commit.job_id for commit in table.of_flink}
+        jobs, wrote = self.jobs, {commit.job_id for commit in table.snapshots}
         others = tuple(run for run in jobs.values if run.name != JOB)
         if isinstance(jobs, Seen):
             jobs = jobs.model_copy(update={"values": tuple(run for run in jobs.values if run.name == JOB)})
@@ -213,7 +213,7 @@ class Tale(JobTale):
             observation=Observation(
                 table=table,
                 jobs=jobs,
-                undeclared=tuple(run for run in others if run.job_id in on_main),
+                undeclared=tuple(run for run in others if run.job_id in wrote),
                 checkpoints=points,
                 reads=none,
                 flink_manifests=self.flink_manifests,

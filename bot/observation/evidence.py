@@ -79,7 +79,7 @@ class Observation(Record):
     others: Seen[JobRun] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)
     """Runs of the table's `other_jobs`, each under its own name; None: none are declared."""
     undeclared: tuple[JobRun, ...] = Field(default=(), exclude_if=lambda told: not told)
-    """Runs with commits on main that Flink lists under a name which is neither the job's nor of `other_jobs`."""
+    """Runs with listed commits that Flink lists under a name which is neither the job's nor of `other_jobs`."""
     kafka: Seen[KafkaPartition] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)
     """What the broker holds of the topics that the table's job reads; None: no broker is configured for the job."""
     unnamed_commits: Seen[UnnamedCommit] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)

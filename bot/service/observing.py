@@ -318,10 +318,10 @@ class Observer:
     def _undeclared(
         self, setup: TableSetup, state: TableState, known: tuple[Seen[JobRun] | NotSeen | None, ...]
     ) -> tuple[JobRun, ...]:
-        """Runs on main that are not `known` and that the job's Flink lists under another name; none where it cannot be
-        asked."""
+        """Runs with commits that are not `known` and that the job's Flink lists under another name; none where it
+        cannot be asked."""
         job, named = setup.job, {run.job_id for looked in known if looked is not None for run in looked.values}
-        among = {commit.job_id for commit in state.of_flink if commit.job_id is not None} - named
+        among = {commit.job_id for commit in state.snapshots if commit.job_id is not None} - named
         if job is None or not among or any(isinstance(looked, NotSeen) for looked in known):
             return ()
         return _look(f"Flink, job {job}", lambda: self.jobs[job].flink.runs_of_others(job, among)).values

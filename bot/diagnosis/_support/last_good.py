@@ -11,9 +11,12 @@ from bot.diagnosis._support.lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._support.other_writers import changes_without_job, is_known_to_keep_rows
 from bot.diagnosis._support.upsert import may_be_replaced, why_upsert
 from bot.history.case import Case
+from bot.history.counted import Counted
+from bot.history.source_records import may_be_deleted
 from bot.history.starts import flink_commits, of_one_sink
 from bot.incident.diagnosis import LastGoodRows, Matches
 from bot.incident.doubt import rows_are_right
+from bot.observation.findings import PositionGap
 from bot.observation.ids import SnapshotId
 from bot.observation.table import Snapshot
 
@@ -96,6 +99,8 @@ def _none_missing(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> b
     """Whether no position is missing that the snapshot has passed, and none was then that has come since."""
     found, reached = case.gaps, _reached(case, below)
     assert found is not None
+    if _may_be_deleted(case):
+        return False
     if case.contract.position_partition is not None and _may_be_behind_a_partition(case):
         return False
     above = _between(case, snapshot, "missing_positions")
@@ -105,6 +110,16 @@ def _none_missing(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> b
         return True
     is_whole = sum(gap.size for gap in found.gaps) == found.missing
     return reached is not None and is_whole and all(g.partition is None and g.first > reached for g in found.gaps)
+
+
+def _may_be_deleted(case: Case) -> bool:
+    """Whether a hole may be what retention took before the job read it, where positions are not dense: only sure ones
+    are counted as missing."""
+    rows, kafka = Counted(case), case.observation.kafka
+    if rows.is_dense or not (rows.torn or (case.gaps is not None and case.gaps.missing)):
+        return False
+    spans = (PositionGap(first=low, last=high, partition=each) for each, (low, high) in rows.ends.items())
+    return any(may_be_deleted(kafka, span) is not None for span in spans)
 
 
 def _leaves_rows_out(case: Case, snapshot: SnapshotId) -> bool:

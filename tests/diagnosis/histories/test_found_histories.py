@@ -243,7 +243,7 @@ F2: copies of rows that Spark wrote anew
 F18: more positions missing than an overwrite took
     12999 | lists=ended runs without details | job_fails_for_good=True | 0 started without state under its job id; 1 a
     checkpoint; 2 a checkpoint; 5 Spark overwrites rows; 7 a checkpoint
-F18: positions missing beside a rollback of a guest's commits
+F3: rows left out beside a rollback of a guest's commits
     14130 | lists_guest=True | job_fails_for_good=True | 1 started from an older point under its job id; 3 an
     intermediate savepoint; 4 a checkpoint; 5 a checkpoint; 7 another job commits; 8 a failover; 9 rolled back while
     the job runs
