@@ -35,7 +35,7 @@ class Unsaid(NamedTuple):
     words: str
 
 
-def answers(stories: Mapping[str, tuple[Any, ...]]) -> pytest.MarkDecorator:
+def answer_table(stories: Mapping[str, tuple[Any, ...]]) -> pytest.MarkDecorator:
     """Each story as (mode, case, expected...): see `check`."""
     rows = [(mode, case, expected) for mode, case, *expected in stories.values()]
     return pytest.mark.parametrize(("mode", "case", "expected"), rows, ids=stories)

@@ -12,7 +12,7 @@ from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.findings import COMMITS_TOLD, GapsFinding, PositionGap, UnreadableFile
 from bot.observation.table import Ref
 from tests.cases import Tale
-from tests.diagnosis.answers import LastGood, answers, check
+from tests.diagnosis.answers import LastGood, answer_table, check
 from tests.found import orphans, unreadable
 
 FROM_30 = GapsFinding(lowest=30, highest=49, positions=20, missing=0, gaps=())
@@ -179,7 +179,7 @@ RESTORED = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commi
 BACK = Remedy.RESTORE_METADATA
 
 
-@answers(
+@answer_table(
     {
         "of what a branch holds nobody can tell whether main had it": (
             healthy, with_branch(), CannotTell, "the table was replaced under its job",

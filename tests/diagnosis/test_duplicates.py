@@ -20,7 +20,7 @@ from bot.observation.findings import DuplicatePair, RepeatedCommit
 from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
 from bot.observation.snapshot import REPAIR
 from tests.cases import Tale, job_id, placed
-from tests.diagnosis.answers import LastGood, Unsaid, WrongRun, answers, check
+from tests.diagnosis.answers import LastGood, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.histories.held import MODES
 from tests.found import files_twice, point, points, repeats, twice
 
@@ -220,7 +220,7 @@ LATER_REPLAY = replayed(Tale()).becomes("b", "CANCELED").flink_runs("c", restore
 OWN_ROWS = "which nothing else in the table holds"
 
 
-@answers(
+@answer_table(
     {
         "ids that begin anew after an empty start are a replay": (
             F1, told_of(anew(), duplicate_files=files_twice()), Excluded, "(F15)",

@@ -16,7 +16,7 @@ from bot.observation.errors import Refused
 from bot.observation.findings import GapsFinding, LeakStanding, RepeatedCommit
 from bot.observation.ids import CheckpointId, JobId, OperatorId
 from tests.cases import Tale, job_id, placed
-from tests.diagnosis.answers import Asks, LastGood, Unsaid, WrongRun, answers, check
+from tests.diagnosis.answers import Asks, LastGood, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.test_asked_for import Asked, diagnosed
 from tests.found import hole, leaks, point, points, repeats
 
@@ -205,7 +205,7 @@ STARTED_AGAIN = Tale().flink_runs("a").commits("a", 1, 2).starts_again("a")
 OF_ITSELF, OF_B = (f"s3://state/{job_id(run)}/chk-2" for run in "ab")
 
 
-@answers(
+@answer_table(
     {
         "a point pairs before it": (F15, started(pairs_before=True, duplicates=20), REWIND, Unsaid(NO_REWIND)),
         "none pairs, and rows live twice": (

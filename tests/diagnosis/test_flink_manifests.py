@@ -24,7 +24,7 @@ from bot.observation.ids import CheckpointId
 from bot.observation.looked import NotSeen
 from bot.service.watching.signs import leaked
 from tests.cases import OPERATOR, Tale, job_id
-from tests.diagnosis.answers import Asks, LastGood, WrongRun, answers, check
+from tests.diagnosis.answers import Asks, LastGood, WrongRun, answer_table, check
 from tests.diagnosis.test_health import pinned
 from tests.diagnosis.test_lost_sinks import changed, commits_as_new
 from tests.found import leaks, point, points, retention
@@ -262,7 +262,7 @@ SOON = retention(last(Tale().flink_runs("a").commits("a", 1, 2, 3).at("a", 3), e
 OWED = commits_as_new(changed(), 5, 6)
 
 
-@answers(
+@answer_table(
     {
         "Flink names the file": (f7, rolled_back().looked_at(), Matches, "3 times since its last checkpoint"),
         "Flink has wrapped what the sink threw": (

@@ -18,7 +18,7 @@ from bot.observation.flink import JobRun, Restored
 from bot.observation.ids import CheckpointId, OperatorId
 from bot.observation.looked import Seen
 from tests.cases import NOON, Tale, job_id
-from tests.diagnosis.answers import Asks, LastGood, WrongRun, answers, check
+from tests.diagnosis.answers import Asks, LastGood, WrongRun, answer_table, check
 from tests.found import leaks, orphans, point, points, repeats, twice
 
 
@@ -327,7 +327,7 @@ QUIET_BESIDE = two_sinks(9, stuck_after=9).completes("a", 10, 11, 12).commits("a
 F13, REWIND = mode, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
 
 
-@answers(
+@answer_table(
     {
         "it stands still, and a point pairs below its first commit": (
             F13, STOOD.looked_at(duplicates=10, pairing=OF_6), REWIND, LastGood("a6"),

@@ -19,7 +19,7 @@ from bot.observation.ids import EvidenceId, SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.table import Window
 from tests.cases import Tale
-from tests.diagnosis.answers import Asks, LastGood, answers, check
+from tests.diagnosis.answers import Asks, LastGood, answer_table, check
 from tests.diagnosis.changed_cases import NAMES, case_named
 from tests.diagnosis.little_evidence import case_of
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
@@ -312,7 +312,7 @@ COULD_NOT = looked(tale_of().looked_at(), "missing_files", 1)
 SECOND = tale_of().at("a", 2)
 
 
-@answers(
+@answer_table(
     {
         "all are gone, and a listing shows no file at all": (
             f9, emptied(0, 0), Remedy.REPAIR_UNREADABLE_FILES, "shows no file at all",

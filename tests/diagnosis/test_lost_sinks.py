@@ -11,7 +11,7 @@ from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.findings import GapsFinding, LeakStanding, PositionGap
 from bot.observation.ids import DRAINED, OperatorId
 from tests.cases import OPERATOR, Tale, job_id
-from tests.diagnosis.answers import LastGood, WrongRun, answers, check
+from tests.diagnosis.answers import LastGood, WrongRun, answer_table, check
 from tests.found import leaks, point, points
 
 NEW = OperatorId("cc" * 16)
@@ -219,7 +219,7 @@ V2 = drained().flink_runs("b", restored=3).completes("b", 4)
 DROPPED = LeakStanding.DROPPED
 
 
-@answers(
+@answer_table(
     {
         "what the old state owed is appended": (F12, with_lost(OWED), APPEND, LastGood("a3"), WrongRun(None)),
         "without its files only the source is left": (F12, with_lost(OWED, 1), Remedy.REPLAY_SOURCE_RANGE),

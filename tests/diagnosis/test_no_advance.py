@@ -19,7 +19,7 @@ from bot.observation.ids import DRAINED, CheckpointId
 from bot.observation.looked import Seen
 from bot.observation.table import Window
 from tests.cases import NOON, Tale, job_id
-from tests.diagnosis.answers import LastGood, answers, check
+from tests.diagnosis.answers import LastGood, answer_table, check
 from tests.found import evidence, point, points
 
 
@@ -310,7 +310,7 @@ SLOW, PAUSES = CheckpointSettings(timeout_ms=3_600_000), CheckpointSettings(min_
 BY_FLINK = collides(failure="IOException: Target file chk-5 already exists.")
 
 
-@answers(
+@answer_table(
     {
         "keys live twice": (mode, given_up().looked_at(duplicates=3), Excluded, "keys live more than once"),
         "positions are missing": (mode, given_up().looked_at(missing=3), Excluded, "are missing"),

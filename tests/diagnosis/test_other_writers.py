@@ -19,7 +19,7 @@ from bot.observation.findings import CompactedRows, CorrectedRowsFinding
 from bot.observation.ids import OperatorId, SnapshotId
 from bot.observation.table import Ref
 from tests.cases import Tale
-from tests.diagnosis.answers import Unsaid, answers, check
+from tests.diagnosis.answers import Unsaid, answer_table, check
 from tests.diagnosis.histories.held import MODES
 
 
@@ -303,7 +303,7 @@ ON_BRANCH = on_branch(job(), *range(4, 10))
 TO_BRANCH = ("branch audit", "what is judged here is main")
 
 
-@answers(
+@answer_table(
     {
         "a conversion where the deletes lie is maintenance": (
             F21, converted(UPSERT, UPSERT.at("a", 2), **VECTORS).looked_at(), Excluded, "Iceberg's own maintenance",

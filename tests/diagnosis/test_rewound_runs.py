@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -21,11 +22,12 @@ from bot.diagnosis._support.overdue import overdue_of_run
 from bot.history.case import Case
 from bot.history.rolled_back import Outcome, rollbacks_of
 from bot.history.suspicion import propose_window
-from bot.incident.diagnosis import CannotTell, Examined, Excluded, Matches, Remedy
+from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.evidence import Evidence
 from bot.observation.findings import GapsFinding, LeakStanding, PositionGap, RepeatedCommit
 from bot.observation.ids import SnapshotId
 from tests.cases import Tale, job_id
+from tests.diagnosis.answers import Asks, LastGood, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_world import Point, World
 from tests.found import evidence, hole, leaks, points, repeats, twice
@@ -35,24 +37,6 @@ def rewound() -> Tale:
     """F2 on the V2 sink: `a` reached 10, `b` was restored from 6 and committed 7 and 8."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
     return tale.flink_runs("b", restored=6).commits("b", 7, 8)
-
-
-def test_a_rewind_trusts_the_last_commit_before_the_wrong_run() -> None:
-    """Everything that the earlier run committed was right; the rows show both copies, from above the savepoint."""
-    tale = rewound()
-
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert (tale.at("a", 10), job_id("b")) == (found.last_good, found.wrong_run)
-    assert (*(tale.at("a", c) for c in (7, 8, 9, 10)), tale.at("b", 7), tale.at("b", 8)) == found.rows
-    assert Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB is found.remedy
-
-
-def test_a_rewind_is_proven_by_the_ledger_alone_when_flink_is_down() -> None:
-    """Falling checkpoint ids between two runs need no second witness."""
-    found = restored_from_older_savepoint.examine(rewound().flink_is_down().case())
-
-    assert any("fall from 10" in reason for reason in found.reasons)
 
 
 def late_and_forgotten() -> Tale:
@@ -104,50 +88,6 @@ def test_the_next_id_may_bring_all_that_was_held_back(tell: Callable[[], Tale], 
     assert (tale.at("a", 6), job_id("b")) == (found.last_good, found.wrong_run)
 
 
-@FORGOTTEN
-def test_an_orderly_hand_over_stays_quiet(tell: Callable[[], Tale]) -> None:
-    """Before rows are counted, after, and where the source gave a key twice: its rows lie at other positions."""
-    tale = tell()
-    pairs = [(tale.at("a", 6), tale.at("b", 7))]
-    twice_by_source = bounds(tale.case(duplicates=twice(1, pairs=pairs)), tale.at("b", 7), 60)
-
-    for case in (tale.case(), tale.case(duplicates=twice(0)), twice_by_source):
-        assert not isinstance(restored_from_older_savepoint.examine(case), Matches)
-    assert not isinstance(commits_withheld.examine(tale.case()), Matches)
-
-
-def test_a_forgotten_restore_cannot_be_judged_before_rows_are_counted() -> None:
-    """A gap above the old maximum may be V1's late commit, or ten quiet checkpoints."""
-    tale = late_and_forgotten()
-
-    before = restored_from_older_savepoint.examine(tale.case())
-    after = restored_from_older_savepoint.examine(tale.case(duplicates=twice(0)))
-
-    assert "duplicate_rows" in before.missing
-    assert not isinstance(after, Matches)
-
-
-def test_withheld_commits_name_the_checkpoints_that_never_arrived() -> None:
-    """Flink calls them completed; the reason lists those at or below the old maximum, and no others."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).flink_runs("a", restored=4)
-    tale.completes("a", 5, 6, 7)
-
-    found = commits_withheld.examine(tale.case())
-
-    assert "Flink completed 5, 6 and 7 in run aaaaaa, and no snapshot carries them for it." in found.reasons
-    assert (tale.at("a", 10), job_id("a")) == (found.last_good, found.wrong_run)
-
-
-def test_an_unknown_sink_is_not_taken_for_either() -> None:
-    """While Flink lists no operators, a silent new run may be V1 or V2."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
-    tale.flink_runs("b", restored=6, vertices=False)
-
-    found = commits_withheld.examine(tale.case())
-
-    assert "the operators of run bbbbbb" in found.missing[0]
-
-
 TO_COME = GapsFinding(lowest=0, highest=9, positions=10, missing=0, gaps=(), to_come=10)
 WHOLE = GapsFinding(lowest=0, highest=39, positions=40, missing=0, gaps=())
 
@@ -168,15 +108,6 @@ def looked_at(tale: Tale, gaps: GapsFinding, standing: LeakStanding, rows: int =
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(ends)})})
 
 
-def test_nor_does_its_first_commit_before_positions_are_looked_for() -> None:
-    """Then they tell."""
-    early = looked_at(rewound_to_an_id_of_two().commits("b", 2), TO_COME, LeakStanding.UNTOLD)
-    later = looked_at(rewound_to_an_id_of_two().commits("b", 2), WHOLE, LeakStanding.UNTOLD)
-
-    assert isinstance(rolled_back_while_running.examine(early), CannotTell)
-    assert isinstance(rolled_back_while_running.examine(later), Excluded)
-
-
 @pytest.mark.parametrize(
     ("standing", "rows"),
     [(LeakStanding.LEFT_OVER, 10), (LeakStanding.GIVEN_UP, 10), (LeakStanding.UNTOLD, 0)],
@@ -191,17 +122,6 @@ def test_a_manifest_that_tells_of_no_second_count_makes_no_doubt(standing: LeakS
 
     assert not isinstance(rolled_back_while_running.examine(case), Matches)
     assert isinstance(flink_is_recovering.examine(case), Matches)
-
-
-def test_nor_does_a_manifest_above_the_target_or_of_another_run() -> None:
-    """A killed run leaves one of the checkpoint that it was at."""
-    tale = rewound_to_an_id_of_two()
-    tale.manifests.clear()
-    tale.leaves_manifest("a", 3).leaves_manifest("z", 1)
-
-    found = rolled_back_while_running.examine(looked_at(tale, TO_COME, LeakStanding.UNTOLD))
-
-    assert isinstance(found, Excluded)
 
 
 def test_nor_does_one_below_the_target_whose_rows_main_has() -> None:
@@ -245,58 +165,10 @@ def test_a_checkpoint_of_its_own_reads_nothing_again_that_another_run_lost_befor
     assert Outcome.UNTOLD is told.outcome
 
 
-def test_nobody_waits_for_a_run_to_catch_up_while_keys_live_twice() -> None:
-    """No rewind brings a key twice."""
-    tale = rewound_to_an_id_of_two().keeps_point("a", 1)
-    tale.manifests.clear()
-
-    well = flink_is_recovering.examine(tale.looked_at(gaps=TO_COME))
-    doubled = flink_is_recovering.examine(tale.looked_at(gaps=TO_COME, duplicates=2))
-
-    assert isinstance(well, Matches)
-    assert not isinstance(doubled, Matches)
-
-
 def rewound_to(*, v1: bool) -> Tale:
     """`a` reached 10, `b` was restored from 6."""
     tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 11)).becomes("a", "FINISHED")
     return tale.flink_runs("b", restored=6, v1=v1)
-
-
-@pytest.mark.parametrize(
-    ("tale", "remedy"),
-    [
-        (rewound_to(v1=True), Remedy.CHANGE_OPERATOR_UID),
-        (
-            Tale().flink_runs("a").commits("a", *range(1, 11)).flink_runs("a", restored=4),
-            Remedy.RESTART_WITH_NEW_JOB_ID,
-        ),
-    ],
-)
-def test_withheld_commits_without_a_point_to_go_to_need_another_name(tale: Tale, remedy: Remedy) -> None:
-    """V1 keeps the old id in its state and forgets it only with its uid; V2 asks for its own job id."""
-    found = commits_withheld.examine(tale.looked_at(pairing=points()))
-
-    assert remedy is found.remedy
-
-
-@pytest.mark.parametrize(
-    ("missing", "missing_files", "expected"),
-    [(30, 0, Remedy.RECOVER_LEAKED_MANIFESTS), (30, 1, Remedy.REPLAY_SOURCE_RANGE), (0, 0, None)],
-)
-def test_dropped_manifests_tell_of_a_restore_that_flink_forgot(
-    missing: int, missing_files: int, expected: Remedy | None
-) -> None:
-    """Until every position is there all the same, their rows are lost."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 8).completes("a", 8).leaves_manifest("a", 5, 6, 7)
-    dropped = leaks(*tale.manifests, standing=LeakStanding.DROPPED, missing_files=missing_files, positions=(40, 69))
-
-    found = commits_withheld.examine(tale.looked_at(leaked=dropped, gaps=hole(missing)))
-
-    if expected is None:
-        assert isinstance(found, Excluded)
-    else:
-        assert (expected, tale.at("a", 4), None) == (found.remedy, found.last_good, found.wrong_run)
 
 
 def set_forward(*after: int) -> Tale:
@@ -317,16 +189,6 @@ def test_what_was_committed_meanwhile_is_lost() -> None:
     assert {tale.at("a", c) for c in (7, 8, 9)} == set(found.rows)
     assert any("had been set to" in reason for reason in found.reasons)
     assert "(F6)" in by_source.reason
-
-
-def test_a_missing_manifest_is_not_cured_by_losing_what_main_has() -> None:
-    """The job fails for the manifest of 7; with main at 7 it would restart, without 5 and 6."""
-    tale = set_forward().becomes("a", "RESTARTING").misses_manifest("a", "a", 7, times=3)
-
-    found = restore_misses_flink_manifest.examine(tale.looked_at())
-
-    assert not any("restarts by itself" in reason for reason in found.reasons)
-    assert tale.at("a", 6) == found.last_good
 
 
 def rewound_together(*again: int) -> Tale:
@@ -381,14 +243,6 @@ def test_a_start_from_the_new_line_or_the_target_leaves_none(checkpoint: int, of
     assert "rolled back" not in propose_window(tale.table, tale.jobs).because
 
 
-def test_nor_does_a_failover_of_the_run_that_repeats_its_own() -> None:
-    """Under one job id, its checkpoints bear the ids of those that main lost."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).flink_runs("a", restored=1)
-    tale.commits("a", 2).completes("a", 3).came_from("a", 3, f"s3://state/{job_id('a')}/chk-3")
-
-    assert isinstance(rolled_back_while_running.examine(looked(tale)), Excluded)
-
-
 def went_back(*, v1: bool = True) -> Tale:
     """Run a was restored below its own commits under its job id, and brings checkpoint 2 and 3 again with 4."""
     tale = Tale().flink_runs("a", v1=v1).commits("a", 1, 2, 3).flink_runs("a", restored=1, v1=v1).completes("a", 4)
@@ -411,77 +265,6 @@ def came_again(tale: Tale) -> RepeatedCommit:
     return RepeatedCommit(
         first=tale.at("a", 2), again=tale.at("a", 4), how="same-source-range", job_id=None, checkpoint_id=None, rows=20
     )
-
-
-@pytest.mark.parametrize("v1", [True, False])
-def test_one_failover_later_it_is_not_ruled_out(*, v1: bool) -> None:
-    """Every mode excluded itself, over twenty rows too many."""
-    found = commits_withheld.examine(counted(fails_over(went_back(v1=v1), v1=v1)))
-
-    assert found.missing[0].startswith("the point from which run aaaaaa was first restored, which Flink no longer")
-
-
-def test_a_source_range_that_came_again_proves_it() -> None:
-    """Both by key and by position."""
-    tale = fails_over(went_back())
-
-    found = commits_withheld.examine(counted(tale, duplicate_commits=repeats(came_again(tale))))
-
-    assert (tale.at("a", 3), job_id("a"), Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB) == (
-        found.last_good,
-        found.wrong_run,
-        found.remedy,
-    )
-
-
-def test_while_flink_shows_the_restore_that_tells() -> None:
-    """Copies say no more than it."""
-    found = commits_withheld.examine(counted(went_back()))
-
-    assert "was restored from checkpoint 1" in found.reasons[0]
-
-
-def at_positions(case: Case, *bounds: tuple[int, int]) -> Case:
-    """The ledger tells what the commits hold."""
-    told = zip(case.ledger.rows, bounds, strict=True)
-    rows = tuple(row.model_copy(update={"position_from": low, "position_until": high}) for row, (low, high) in told)
-    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
-
-
-def test_copies_at_later_positions_were_given_twice_by_the_source() -> None:
-    """A producer that sends once more what it had sent."""
-    tale = fails_over(Tale().flink_runs("a").commits("a", 1, 2, 3, 4))
-
-    case = at_positions(counted(tale), (0, 9), (10, 19), (20, 29), (30, 39), (40, 49))
-
-    assert not isinstance(commits_withheld.examine(case), Matches)
-
-
-def test_a_table_that_is_written_by_key_has_copies_of_its_own_kind() -> None:
-    """F16 and F17 tell of these."""
-    tale = fails_over(went_back())
-    tale.properties["write.upsert.enabled"] = "true"
-
-    assert isinstance(commits_withheld.examine(counted(tale)), Excluded)
-
-
-def test_a_commit_that_was_made_twice_is_another_fault() -> None:
-    """F1 tells of the very files or the very checkpoint."""
-    tale = fails_over(went_back())
-    again = came_again(tale).model_copy(update={"how": "same-files"})
-
-    assert isinstance(commits_withheld.examine(counted(tale, duplicate_commits=repeats(again))), Excluded)
-
-
-@pytest.mark.parametrize("operation", ["delete", "replace"])
-def test_a_table_that_begins_with_taking_rows_had_some_before(operation: str) -> None:
-    """Whether the job had brought them, its only listed run cannot tell."""
-    tale = Tale().commits(None, operation=operation).flink_runs("a").becomes("a", "FAILED")
-
-    found = no_snapshot_advanced.examine(tale.looked_at())
-
-    assert not isinstance(found, Matches)
-    assert "so something lay below it" in str(found)
 
 
 def test_a_checkpoint_that_completed_before_a_late_first_commit_is_owed() -> None:
@@ -511,14 +294,6 @@ def test_a_checkpoint_id_that_two_runs_have_is_no_proof_of_a_pair() -> None:
 
 
 COUNTS = ("duplicate_rows", "missing_positions", "duplicate_commits")
-MODES = pytest.mark.parametrize(
-    ("examine", "restored", "first"),
-    [
-        pytest.param(restored_from_older_savepoint.examine, 2, 3, id="F2"),
-        pytest.param(restarted_from_empty.examine, None, 1, id="F15"),
-    ],
-)
-Examine = Callable[[Case], Examined]
 
 
 def started(restored: int | None) -> Tale:
@@ -532,62 +307,193 @@ def counted_at(tale: Tale) -> tuple[Evidence, ...]:
     return tuple(evidence(task, case.window, tale.now) for task in ("ledger", *COUNTS))
 
 
-def told(found: Examined) -> tuple[Remedy, tuple[str, ...]]:
-    """What a match asks to be done, and to be collected."""
-    return found.remedy, found.asks
+def back_to_4() -> Tale:
+    """Flink calls 5 to 7 completed, at or below what run a had committed under its id."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).flink_runs("a", restored=4)
+    return tale.completes("a", 5, 6, 7)
 
 
-@MODES
-def test_what_a_later_restore_committed_is_counted_too(examine: Examine, restored: int | None, first: int) -> None:
+def without_operators() -> Tale:
+    """A silent new run may be V1 or V2."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
+    return tale.flink_runs("b", restored=6, vertices=False)
+
+
+def passed_over(missing: int, missing_files: int = 0) -> Case:
+    """The manifests of 5 to 7 were dropped, and Flink forgot the restore."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 8).completes("a", 8).leaves_manifest("a", 5, 6, 7)
+    dropped = leaks(*tale.manifests, standing=LeakStanding.DROPPED, missing_files=missing_files, positions=(40, 69))
+    return tale.looked_at(leaked=dropped, gaps=hole(missing))
+
+
+def of_others() -> Case:
+    """Manifests above the target, and of another run: a killed run leaves one of the checkpoint that it was at."""
+    tale = rewound_to_an_id_of_two()
+    tale.manifests.clear()
+    return looked_at(tale.leaves_manifest("a", 3).leaves_manifest("z", 1), TO_COME, LeakStanding.UNTOLD)
+
+
+def catching_up(**found: int) -> Case:
+    """Nothing is left on storage."""
+    tale = rewound_to_an_id_of_two().keeps_point("a", 1)
+    tale.manifests.clear()
+    return tale.looked_at(gaps=TO_COME, **found)
+
+
+def repeats_its_own() -> Tale:
+    """Under one job id, its checkpoints bear the ids of those that main lost, and it fails over."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).flink_runs("a", restored=1)
+    return tale.commits("a", 2).completes("a", 3).came_from("a", 3, f"s3://state/{job_id('a')}/chk-3")
+
+
+def at_later_positions() -> Case:
+    """A producer sends once more what it had sent."""
+    tale = fails_over(Tale().flink_runs("a").commits("a", 1, 2, 3, 4))
+    return bounds(counted(tale), tale.at("a", 1), 0)
+
+
+def by_key() -> Case:
+    """F16 and F17 tell of copies in such a table."""
+    tale = fails_over(went_back())
+    tale.properties["write.upsert.enabled"] = "true"
+    return counted(tale)
+
+
+def repeated(how: str) -> Case:
+    """How the source range of checkpoint 2 came again."""
+    tale = fails_over(went_back())
+    again = came_again(tale).model_copy(update={"how": how})
+    return counted(tale, duplicate_commits=repeats(again))
+
+
+def counted_before(*then: int) -> Case:
+    """Rows were counted after 3; then these were committed."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    counts = counted_at(tale)
+    return tale.commits("a", *then).looked_at(evidence=counts)
+
+
+def begins_with(operation: str) -> Case:
+    """The job's only listed run, which has failed, came after another engine had taken rows."""
+    return Tale().commits(None, operation=operation).flink_runs("a").becomes("a", "FAILED").looked_at()
+
+
+def failed_over_since(restored: int | None, first: int) -> Case:
     """The run failed over after its first rows were counted, and may have committed what its state owed."""
     tale = started(restored).commits("b", first)
     counts = counted_at(tale)
     tale.now += timedelta(minutes=5)
     tale.came_from("b", first, f"s3://state/{job_id('b')}/chk-{first}").completes("b", first + 1)
-    case = tale.commits("b", first + 1).looked_at(evidence=counts)
-
-    assert told(examine(case))[0] is Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
+    return tale.commits("b", first + 1).looked_at(evidence=counts)
 
 
-@MODES
-def test_of_several_partitions_the_count_is_of_the_head(examine: Examine, restored: int | None, first: int) -> None:
+def of_partitions(restored: int | None, first: int, *, is_old: bool) -> Case:
     """The rows of one partition may come again later than those of another, so it takes some commits, too."""
     tale = started(restored).commits("b", first)
-    counts = counted_at(tale)
-    old = tale.commits("b", *range(first + 1, first + 5)).looked_at(evidence=counts)
-    contract = old.contract.model_copy(update={"position_partition": "split"})
-    new = old.model_copy(update={"evidence": counted_at(tale)})
-
-    found = [told(examine(each.model_copy(update={"contract": contract}))) for each in (old, new)]
-
-    assert [Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB] * 2 == [remedy for remedy, _ in found]
+    old = counted_at(tale)
+    case = tale.commits("b", *range(first + 1, first + 5)).looked_at(evidence=old)
+    contract = case.contract.model_copy(update={"position_partition": "split"})
+    return case.model_copy(update={"contract": contract, "evidence": old if is_old else counted_at(tale)})
 
 
-@MODES
-def test_a_commit_without_rows_shows_nothing(examine: Examine, restored: int | None, first: int) -> None:
-    """An idle sink commits from time to time."""
-    tale = started(restored).commits("b", first, rows=0)
-
-    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, ()) == told(examine(tale.looked_at()))
-
-
-@MODES
-def test_positions_that_are_still_to_come_are_not_right(examine: Examine, restored: int | None, first: int) -> None:
-    """Main was rolled back as well, and its rows are not there again."""
-    tale = started(restored).commits("b", first)
-    gaps = hole(0).model_copy(update={"to_come": 3})
-
-    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, ()) == told(examine(tale.looked_at(gaps=gaps)))
+F1, F2, F3, F6, F7 = (
+    checkpoint_committed_twice, restored_from_older_savepoint, commits_withheld, rolled_back_while_running,
+    restore_misses_flink_manifest,
+)  # fmt: skip
+UNTOLD, REWIND, NO_MATCH = LeakStanding.UNTOLD, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Excluded | CannotTell
+COMES = hole(0).model_copy(update={"to_come": 3})
+COMMITTED_2 = rewound_to_an_id_of_two().commits("b", 2)
+STUCK = set_forward().becomes("a", "RESTARTING").misses_manifest("a", "a", 7, times=3)
+FORGOT = "the point from which run aaaaaa was first restored, which Flink no longer"
+HAD = "so something lay below it"
 
 
-def test_a_checkpoint_that_comes_again_after_the_evidence_is_looked_for_once_more() -> None:
-    """The answer to the commit of 3 was lost: F1 was excluded by what had been looked at before."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    counts = counted_at(tale)
-
-    rising = checkpoint_committed_twice.examine(tale.commits("a", 4).looked_at(evidence=counts))
-    again = checkpoint_committed_twice.examine(tale.commits("a", 4).looked_at(evidence=counts))
-
-    assert isinstance(rising, Excluded)
-    assert isinstance(again, CannotTell)
-    assert again.asks == ("duplicate_commits",)
+@answer_table(
+    {
+        "a rewind trusts the last commit before the wrong run": (
+            F2, rewound().case(), REWIND, LastGood("a10"), WrongRun("b"),
+        ),
+        "a rewind is proven by the ledger alone": (F2, rewound().flink_is_down().case(), Matches, "fall from 10"),
+        **{
+            f"an orderly hand-over that Flink forgot, {tell.__name__}, {how}": row
+            for tell in (failed_over, followed)
+            for how, row in {
+                "before rows are counted": (F2, tell().case(), NO_MATCH),
+                "after": (F2, tell().case(duplicates=twice(0)), NO_MATCH),
+                "a key lives twice, at other positions": (
+                    F2, bounds(tell().case(duplicates=twice(1, pairs=[(tell().at("a", 6), tell().at("b", 7))])),
+                               tell().at("b", 7), 60), NO_MATCH,
+                ),
+                "and nothing is withheld": (F3, tell().case(), NO_MATCH),
+            }.items()
+        },
+        "V1's late commit, or ten quiet checkpoints": (F2, late_and_forgotten().case(), CannotTell, "duplicate_rows"),
+        "no row lives twice: ten quiet checkpoints": (
+            F2, late_and_forgotten().case(duplicates=twice(0)), NO_MATCH,
+        ),
+        "the checkpoints that never arrived are named": (
+            F3, back_to_4().case(), LastGood("a10"), WrongRun("a"),
+            "Flink completed 5, 6 and 7 in run aaaaaa, and no snapshot carries them for it.",
+        ),
+        "the sink is unknown": (F3, without_operators().case(), CannotTell, "the operators of run bbbbbb"),
+        "V1 keeps the old id until its uid is changed": (
+            F3, rewound_to(v1=True).looked_at(pairing=points()), Remedy.CHANGE_OPERATOR_UID,
+        ),
+        "V2 asks for its own job id": (F3, back_to_4().looked_at(pairing=points()), Remedy.RESTART_WITH_NEW_JOB_ID),
+        "dropped manifests tell of a forgotten restore": (
+            F3, passed_over(30), Remedy.RECOVER_LEAKED_MANIFESTS, LastGood("a4"), WrongRun(None),
+        ),
+        "a file of theirs is gone": (
+            F3, passed_over(30, 1), Remedy.REPLAY_SOURCE_RANGE, LastGood("a4"), WrongRun(None),
+        ),
+        "every position is there all the same": (F3, passed_over(0), Excluded),
+        "before positions are looked for its first commit tells nothing": (
+            F6, looked_at(COMMITTED_2, TO_COME, UNTOLD), CannotTell,
+        ),
+        "then they tell": (F6, looked_at(COMMITTED_2, WHOLE, UNTOLD), Excluded),
+        "manifests above the target and of another run make no doubt": (F6, of_others(), Excluded),
+        "a run catches up": (flink_is_recovering, catching_up(), Matches),
+        "no rewind brings a key twice": (flink_is_recovering, catching_up(duplicates=2), NO_MATCH),
+        "without what main has the job would lose rows": (
+            F7, STUCK.looked_at(), LastGood("a6"), Unsaid("restarts by itself"),
+        ),
+        "a run that repeats its own checkpoints has failed over": (F6, looked(repeats_its_own()), Excluded),
+        "one failover later it is not ruled out (V1)": (F3, counted(fails_over(went_back())), CannotTell, FORGOT),
+        "one failover later it is not ruled out (V2)": (
+            F3, counted(fails_over(went_back(v1=False), v1=False)), CannotTell, FORGOT,
+        ),
+        "a source range that came again proves it": (
+            F3, repeated("same-source-range"), REWIND, LastGood("a3"), WrongRun("a"),
+        ),
+        "Flink still shows the restore": (F3, counted(went_back()), Matches, "was restored from checkpoint 1"),
+        "copies at later positions were given twice by the source": (F3, at_later_positions(), NO_MATCH),
+        "in a table by key copies are of another kind": (F3, by_key(), Excluded),
+        "a commit that was made twice is F1": (F3, repeated("same-files"), Excluded),
+        "a table that begins with a delete had rows before": (
+            no_snapshot_advanced, begins_with("delete"), NO_MATCH, HAD,
+        ),
+        "so had one that begins with a compaction": (no_snapshot_advanced, begins_with("replace"), NO_MATCH, HAD),
+        "evidence is older than commits whose ids rise": (F1, counted_before(4), Excluded),
+        "evidence is older than a checkpoint that came again": (
+            F1, counted_before(4, 4), CannotTell, Asks("duplicate_commits"),
+        ),
+        **{
+            f"{code}: {story}": row
+            for code, mode, restored, first in (("F2", F2, 2, 3), ("F15", restarted_from_empty, None, 1))
+            for story, row in {
+                "an idle sink's commit without rows shows nothing": (
+                    mode, started(restored).commits("b", first, rows=0).looked_at(), REWIND, Asks(),
+                ),
+                "positions that are still to come are not right": (
+                    mode, started(restored).commits("b", first).looked_at(gaps=COMES), REWIND, Asks(),
+                ),
+                "what a later restore committed is counted, too": (mode, failed_over_since(restored, first), REWIND),
+                "partitions were counted early": (mode, of_partitions(restored, first, is_old=True), REWIND),
+                "partitions were counted at the head": (mode, of_partitions(restored, first, is_old=False), REWIND),
+            }.items()
+        },
+    }
+)  # fmt: skip
+def test_a_run_went_back(mode: Any, case: Case, expected: list[Any]) -> None:
+    """What it brought again, what it withholds, and what Flink no longer shows of it."""
+    check(mode, case, expected)

@@ -1,14 +1,13 @@
 """Main was rolled back: under a running job, twice, below the window, beyond what is listed, and what explains it."""
 
-from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from bot.diagnosis import healthy, rolled_back_while_running, source_positions_skipped
 from bot.diagnosis._support.asked import lacking
 from bot.history.case import Case
-from bot.history.rolled_back import Outcome, rollbacks_of
 from bot.history.suspicion import propose_window
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.evidence import Ask
@@ -17,6 +16,7 @@ from bot.observation.ids import SnapshotId
 from bot.observation.table import Window
 from bot.service.observing import readers_since
 from tests.cases import Tale, job_id
+from tests.diagnosis.answers import LastGood, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
 from tests.found import hole, point, points
@@ -36,23 +36,6 @@ def test_a_rollback_under_a_running_job_trusts_its_target() -> None:
 
     assert (tale.at("a", 3), job_id("a")) == (found.last_good, found.wrong_run)
     assert {tale.at("a", c) for c in range(4, 24)} == set(found.rows)
-
-
-@pytest.mark.parametrize(("since", "expected"), [(3, Matches), (22, Excluded)])
-def test_a_rollback_below_the_window_is_not_todays_fault(since: int, expected: type) -> None:
-    """The target itself is the window's lower edge, and still counts."""
-    tale = rolled_back()
-
-    assert isinstance(rolled_back_while_running.examine(tale.case(since=tale.at("a", since))), expected)
-
-
-def test_staged_snapshots_are_not_rolled_back() -> None:
-    """Write-audit-publish leaves snapshots that never were head of main."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).stages("a", 3).commits("a", 4)
-
-    found = rolled_back_while_running.examine(tale.case())
-
-    assert "none in the window ever was its head" in found.reason
 
 
 ENDS = ["FAILED", "CANCELED", "FINISHED"]
@@ -85,35 +68,10 @@ def test_a_restart_would_leave_the_hole(upgraded: bool, state: str) -> None:
     assert tale.at("a", 2) == propose_window(tale.table, tale.jobs).trusted
 
 
-@pytest.mark.parametrize("state", ENDS)
-def test_a_run_that_was_stopped_first_is_as_a_rewind_asks(state: str) -> None:
-    """By clocks that may differ. One that failed at about that time was not stopped."""
-    before = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", state).rolls_back_to("a", 2)
-    at_once = ends(under_its_run(), "a", state, after_s=3)
-
-    assert isinstance(rolled_back_while_running.examine(before.looked_at()), Excluded)
-    expected = Matches if state == "FAILED" else Excluded
-    assert isinstance(rolled_back_while_running.examine(at_once.looked_at()), expected)
-
-
 def expired() -> Tale:
     """Main goes from 4 back to 2 while run a runs, and 3 and 4 expire."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).completes("a", 5)
     return tale.rolls_back_to("a", 2).expires("a", 3, 4)
-
-
-@pytest.mark.parametrize("by_numbers", [True, False], ids=["sequence numbers", "the way back"])
-def test_an_expired_rollback_is_not_excluded(by_numbers: bool) -> None:
-    """Format v1 has no numbers: the log tells."""
-    tale = expired()
-    tale.numbers_snapshots = by_numbers
-
-    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), CannotTell)
-
-
-def test_positions_that_are_missing_settle_nothing() -> None:
-    """The run went on above the hole."""
-    assert isinstance(rolled_back_while_running.examine(expired().commits("a", 6).looked_at(missing=20)), CannotTell)
 
 
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
@@ -140,20 +98,6 @@ def taken_over(began: int) -> Tale:
     return tale.came_from("b", 7, f"s3://lake/checkpoints/{job_id('b')}/chk-7").completes("b", 8)
 
 
-@pytest.mark.parametrize("began", [3, 6])
-@pytest.mark.parametrize("tell", [forgotten, taken_over])
-def test_a_silent_run_of_which_nothing_tells_where_it_began_is_in_doubt(
-    tell: Callable[[int], Tale], began: int
-) -> None:
-    """Flink shows the same of a run from the target and of one from beyond: rows may be lost for ever."""
-    case = tell(began).looked_at(gaps=WHOLE)
-
-    found = rolled_back_while_running.examine(case)
-
-    assert isinstance(found, CannotTell)
-    assert not isinstance(healthy.examine(case), Matches)
-
-
 def by_history(began: int) -> Tale:
     """It failed over, and Flink lists all that it completed."""
     ids = range(began + 1, began + 6)
@@ -165,17 +109,6 @@ def by_path(began: int) -> Tale:
     """It failed before it completed anything, and went back to the same point."""
     tale = rolled_back_below().flink_runs("b", restored=began)
     return tale.came_from("b", began, f"s3://lake/checkpoints/{job_id('a')}/chk-{began}")
-
-
-@pytest.mark.parametrize("tell", [by_history, by_path])
-@pytest.mark.parametrize(("began", "expected"), [(3, Excluded), (4, Matches), (6, Matches)])
-def test_what_flink_still_shows_of_its_beginning_tells(tell: Callable[[int], Tale], began: int, expected: type) -> None:
-    """From beyond the target its state holds what main lost; from the target it reads that again."""
-    found = rolled_back_while_running.examine(tell(began).looked_at(gaps=WHOLE))
-
-    assert isinstance(found, expected)
-    if isinstance(found, Excluded):
-        assert "reads again what main lost" in found.reason
 
 
 # ---------------------------------------------------------------------- after its first commits
@@ -213,60 +146,6 @@ def found_in(tale: Tale, *, missing: tuple[int, int] | None, bounds: bool = True
 def brought(checkpoint: int) -> dict[str, int]:
     """The bounds of a commit's positions."""
     return {"position_from": 10 * (checkpoint - 1), "position_until": 10 * checkpoint - 1}
-
-
-LATER = pytest.mark.parametrize("tell", [failed_over, followed, under_one_id])
-
-
-@LATER
-def test_missing_positions_tell_that_the_run_began_beyond_the_target(tell: Callable[[int], Tale]) -> None:
-    """It began at 4, and nothing brings what 4 had brought."""
-    tale = tell(4)
-    case = found_in(tale, missing=(30, 39))
-
-    found, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
-
-    assert [Outcome.UNTOLD] == [told.outcome for _, told in rollbacks_of(tale.looked_at())]
-    assert tale.at("a", 3) == found.last_good
-    assert any("positions that the lost commits" in reason.lower() for reason in found.reasons)
-    assert "(F6)" in skipped.reason
-
-
-@LATER
-def test_a_run_from_the_target_that_was_quiet_at_first_is_not_accused(tell: Callable[[int], Tale]) -> None:
-    """It brought the rows of 4 again under 5: every position is there, and the table is right."""
-    case = found_in(tell(3), missing=None)
-
-    found = rolled_back_while_running.examine(case)
-
-    assert isinstance(found, Excluded)
-    assert not isinstance(healthy.examine(case), Excluded)
-
-
-@LATER
-def test_before_positions_are_looked_for_nobody_can_tell(tell: Callable[[int], Tale]) -> None:
-    """And it is said what would."""
-    found = rolled_back_while_running.examine(tell(4).case())
-
-    assert "missing_positions" in found.missing[1]
-
-
-@LATER
-def test_positions_that_are_missing_elsewhere_are_none_of_it(tell: Callable[[int], Tale]) -> None:
-    """The source skipped them."""
-    case = found_in(tell(3), missing=(20, 29))
-
-    assert isinstance(rolled_back_while_running.examine(case), Excluded)
-    assert isinstance(source_positions_skipped.examine(case), Matches)
-
-
-@LATER
-def test_without_bounds_missing_positions_may_be_of_either(tell: Callable[[int], Tale]) -> None:
-    """Neither mode is excluded."""
-    case = found_in(tell(4), missing=(30, 39), bounds=False)
-
-    assert isinstance(rolled_back_while_running.examine(case), CannotTell)
-    assert isinstance(source_positions_skipped.examine(case), CannotTell)
 
 
 def gone_back(*above: int) -> tuple[Tale, SnapshotId]:
@@ -383,34 +262,6 @@ def looked_at_both(*gaps: tuple[int, int], lowest: int = 0, missing: int | None 
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows}), "gaps": found})
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        looked_at_both((39, 39), (50, 59)),
-        looked_at_both((20, 20), (50, 59)),
-        looked_at_both((50, 59), missing=11),
-        looked_at_both((50, 59), lowest=21),
-        looked_at_both((50, 59), bounds=False),
-    ],
-    ids=["its last row", "its first row", "a gap that is not named", "not looked so far down", "unknown bounds"],
-)
-def test_a_hole_of_which_a_row_may_be_missing_is_told(case: Case) -> None:
-    """Below all others: a rewind would have to begin there."""
-    found = rolled_back_while_running.examine(case)
-
-    assert 2 == case.observation.table.by_id[found.last_good or SnapshotId(0)].checkpoint_id
-
-
-def test_bounds_of_several_source_partitions_fill_no_hole() -> None:
-    """They are of all of them together: a gap of one may lie anywhere."""
-    case = looked_at_both((50, 59))
-    contract = case.contract.model_copy(update={"position_partition": "source_partition"})
-
-    found = rolled_back_while_running.examine(case.model_copy(update={"contract": contract}))
-
-    assert 2 == case.observation.table.by_id[found.last_good or SnapshotId(0)].checkpoint_id
-
-
 def restored_at(checkpoint: int, first: int) -> Tale:
     """Main went from 8 back to 3 while the job was down; the next run was restored and first commits this."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 9)).completes("a", *range(1, 9)).becomes("a", "CANCELED")
@@ -418,53 +269,11 @@ def restored_at(checkpoint: int, first: int) -> Tale:
     return tale.commits("b", first, first + 1).completes("b", first + 1)
 
 
-def test_a_run_from_beyond_the_target_leaves_a_hole() -> None:
-    """Restored from 8 over a table at 3: what 4 to 8 had brought is not read again."""
-    tale = restored_at(8, 9)
-    case = tale.looked_at(missing=50)
-
-    found, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
-
-    assert found.headline.endswith(", and run bbbbbb went on from beyond it.")
-    assert (tale.at("a", 3), job_id("b"), Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB) == (
-        found.last_good,
-        found.wrong_run,
-        found.remedy,
-    )
-    assert any("restored it last from checkpoint 8" in reason for reason in found.reasons)
-    assert "(F6)" in skipped.reason
-    assert isinstance(healthy.examine(tale.looked_at(gaps=None)), Excluded | CannotTell)
-
-
 def silent(checkpoint: int, run: str) -> Tale:
     """Main went from 8 back to 3; then this run was restored, under the old job id or a new one, and is silent."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 9))
     tale = tale.becomes("a", "CANCELED") if run != "a" else tale
     return tale.rolls_back_to("a", 3).flink_runs(run, restored=checkpoint)
-
-
-@pytest.mark.parametrize("run", ["a", "b"])
-@pytest.mark.parametrize("checkpoint", [4, 6, 8])
-def test_a_silent_run_from_beyond_the_target_will_leave_a_hole(run: str, checkpoint: int) -> None:
-    """Its state holds rows that main lost: to be stopped before it commits, and nothing is healthy meanwhile."""
-    tale = silent(checkpoint, run)
-
-    found = rolled_back_while_running.examine(tale.looked_at())
-
-    assert (job_id(run), tale.at("a", 3)) == (found.wrong_run, found.last_good)
-    assert any(f"restored it last from checkpoint {checkpoint}" in reason for reason in found.reasons)
-    assert not isinstance(healthy.examine(tale.looked_at()), Matches)
-
-
-def test_commits_that_were_expired_may_have_held_the_rows() -> None:
-    """Their sequence numbers are missing; nobody can say that nobody ever wrote them."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 3).commits("a", 9, 10)
-    tale.expires("a", 4, 5, 6, 7, 8)
-
-    found = source_positions_skipped.examine(tale.looked_at(missing=50))
-
-    assert "never written" not in found.headline
-    assert "5 commits between those on main are not listed any more" in found.reasons[-1]
 
 
 def test_what_a_rolled_back_commit_had_brought_was_not_skipped() -> None:
@@ -499,27 +308,123 @@ def test_trust_stays_below_what_was_lost(after: tuple[int, ...], is_down: bool) 
     assert "lost 4 commits" in proposed.because
 
 
-def test_setting_main_back_would_take_the_guests_rows() -> None:
-    """It is said only where nothing stands above the target."""
-    alone, beside = back_to_3(), guest(back_to_3())
-
-    told = [rolled_back_while_running.examine(tale.looked_at()) for tale in (alone, beside)]
-
-    said = [any("would undo" in r for r in each.reasons) for each in told if isinstance(each, Matches)]
-    assert [True, False] == said
+def stopped(state: str) -> Case:
+    """The run was stopped before main went back, as a rewind asks."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", state).rolls_back_to("a", 2).looked_at()
 
 
-@pytest.mark.parametrize(
-    ("pairs_with", "remedy"), [(3, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB), (5, Remedy.RESTORE_LOST_COMMITS)]
-)
-def test_where_no_restore_point_pairs_below_the_hole_the_lost_commits_are_to_be_put_back(
-    pairs_with: int, remedy: Remedy
-) -> None:
-    """A rewind could only be refused."""
+def expired_in(version: int) -> Tale:
+    """Format v1 has no numbers: the log tells."""
+    tale = expired()
+    tale.numbers_snapshots = version > 1
+    return tale
+
+
+def of_partitions(case: Case) -> Case:
+    """Bounds are of all source partitions together: a gap of one may lie anywhere."""
+    contract = case.contract.model_copy(update={"position_partition": "source_partition"})
+    return case.model_copy(update={"contract": contract})
+
+
+def lost_above(pairs_with: int) -> Case:
+    """Main lost 4 and 5, the job went on, and a restore point pairs with this commit."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5)
     told = points(point(job_id("a"), pairs_with, tale.at("a", pairs_with)))
-    tale.rolls_back_to("a", 3).commits("a", 6)
+    return tale.rolls_back_to("a", 3).commits("a", 6).looked_at(missing=20, pairing=told)
 
-    found = rolled_back_while_running.examine(tale.looked_at(missing=20, pairing=told))
 
-    assert found.remedy is remedy
+F6, F18, REWIND = rolled_back_while_running, source_positions_skipped, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
+STAGED = Tale().flink_runs("a").commits("a", 1, 2).stages("a", 3).commits("a", 4)
+GONE = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 3).commits("a", 9, 10)
+AGAIN, HOLE, OTHER_HOLE = "reads again what main lost", (30, 39), (20, 29)
+BEYOND = restored_at(8, 9)
+FIRST_HOLE = looked_at_both((50, 59))
+
+
+@answer_table(
+    {
+        "the target is the window's lower edge": (F6, rolled_back().case(since=rolled_back().at("a", 3)), Matches),
+        "a rollback below the window": (F6, rolled_back().case(since=rolled_back().at("a", 22)), Excluded),
+        "staged snapshots never were main": (F6, STAGED.case(), Excluded, "none in the window ever was its head"),
+        **{f"stopped first ({state})": (F6, stopped(state), Excluded) for state in ENDS},
+        "stopped at once, by clocks that may differ": (
+            F6, ends(under_its_run(), "a", "CANCELED", after_s=3).looked_at(), Excluded,
+        ),
+        "finished at once": (F6, ends(under_its_run(), "a", "FINISHED", after_s=3).looked_at(), Excluded),
+        "one that failed at about that time was not stopped": (
+            F6, ends(under_its_run(), "a", "FAILED", after_s=3).looked_at(), Matches,
+        ),
+        "what was lost has expired: sequence numbers tell": (F6, expired_in(2).looked_at(), CannotTell),
+        "what was lost has expired: the log tells": (F6, expired_in(1).looked_at(), CannotTell),
+        "what was lost has expired, and positions are missing": (
+            F6, expired().commits("a", 6).looked_at(missing=20), CannotTell,
+        ),
+        "where it began is not shown, from the target": (F6, forgotten(3).looked_at(gaps=WHOLE), CannotTell),
+        "where it began is not shown, from beyond": (F6, forgotten(6).looked_at(gaps=WHOLE), CannotTell),
+        "a JobManager counts anew, from the target": (F6, taken_over(3).looked_at(gaps=WHOLE), CannotTell),
+        "a JobManager counts anew, from beyond": (F6, taken_over(6).looked_at(gaps=WHOLE), CannotTell),
+        "such a table is not healthy": (healthy, forgotten(6).looked_at(gaps=WHOLE), CannotTell),
+        "nor under the JobManager": (healthy, taken_over(6).looked_at(gaps=WHOLE), CannotTell),
+        "its checkpoints show the target": (F6, by_history(3).looked_at(gaps=WHOLE), Excluded, AGAIN),
+        "its checkpoints show what lies beyond": (F6, by_history(4).looked_at(gaps=WHOLE), Matches),
+        "its checkpoints show the lost head": (F6, by_history(6).looked_at(gaps=WHOLE), Matches),
+        "a path shows the target": (F6, by_path(3).looked_at(gaps=WHOLE), Excluded, AGAIN),
+        "a path shows what lies beyond": (F6, by_path(4).looked_at(gaps=WHOLE), Matches),
+        "a path shows the lost head": (F6, by_path(6).looked_at(gaps=WHOLE), Matches),
+        **{
+            f"{tell.__name__}: {story}": row
+            for tell in (failed_over, followed, under_one_id)
+            for story, row in {
+                "what 4 had brought is missing: it began beyond the target": (
+                    F6, found_in(tell(4), missing=HOLE), LastGood("a3"), "ositions that the lost commits",
+                ),
+                "that is no skip of the source": (F18, found_in(tell(4), missing=HOLE), Excluded, "(F6)"),
+                "it was quiet at first, and every position is there": (F6, found_in(tell(3), missing=None), Excluded),
+                "then nothing is wrong": (healthy, found_in(tell(3), missing=None), Matches | CannotTell),
+                "nobody looked for positions": (F6, tell(4).case(), CannotTell, "missing_positions"),
+                "positions are missing elsewhere": (F6, found_in(tell(3), missing=OTHER_HOLE), Excluded),
+                "the source skipped these": (F18, found_in(tell(3), missing=OTHER_HOLE), Matches),
+                "without bounds it may be either": (F6, found_in(tell(4), missing=HOLE, bounds=False), CannotTell),
+                "without bounds it may be a skip": (F18, found_in(tell(4), missing=HOLE, bounds=False), CannotTell),
+            }.items()
+        },
+        "the last row of the first hole is missing": (F6, looked_at_both((39, 39), (50, 59)), LastGood("a2")),
+        "its first row is missing": (F6, looked_at_both((20, 20), (50, 59)), LastGood("a2")),
+        "a gap is not named": (F6, looked_at_both((50, 59), missing=11), LastGood("a2")),
+        "nobody looked so far down": (F6, looked_at_both((50, 59), lowest=21), LastGood("a2")),
+        "bounds are unknown": (F6, looked_at_both((50, 59), bounds=False), LastGood("a2")),
+        "bounds are of several source partitions": (F6, of_partitions(FIRST_HOLE), LastGood("a2")),
+        "restored from beyond the target": (
+            F6, BEYOND.looked_at(missing=50), REWIND, LastGood("a3"), WrongRun("b"),
+            ", and run bbbbbb went on from beyond it.", "restored it last from checkpoint 8",
+        ),
+        "that is the cause of what is missing": (F18, BEYOND.looked_at(missing=50), Excluded, "(F6)"),
+        "before positions are looked for it is not healthy": (
+            healthy, BEYOND.looked_at(gaps=None), Excluded | CannotTell,
+        ),
+        **{
+            f"run {run} was restored from {number} and is silent": (
+                F6, silent(number, run).looked_at(), LastGood("a3"), WrongRun(run),
+                f"restored it last from checkpoint {number}",
+            )
+            for number in (4, 6, 8) for run in "ab"
+        },
+        **{
+            f"not healthy while run {run} is silent above {number}": (
+                healthy, silent(number, run).looked_at(), Excluded | CannotTell,
+            )
+            for number in (4, 6, 8) for run in "ab"
+        },
+        "commits that have expired may have held the rows": (
+            F18, GONE.expires("a", 4, 5, 6, 7, 8).looked_at(missing=50), Unsaid("never written"),
+            "5 commits between those on main are not listed any more",
+        ),
+        "setting main back would undo nothing": (F6, back_to_3().looked_at(), Matches, "would undo"),
+        "it would take a guest's rows": (F6, guest(back_to_3()).looked_at(), Matches, Unsaid("would undo")),
+        "a point pairs below the hole": (F6, lost_above(3), REWIND),
+        "none pairs below the hole: the lost commits are put back": (F6, lost_above(5), Remedy.RESTORE_LOST_COMMITS),
+    }
+)  # fmt: skip
+def test_main_was_rolled_back(mode: Any, case: Case, expected: list[Any]) -> None:
+    """Who went on above the hole, from where, and what shows it."""
+    check(mode, case, expected)

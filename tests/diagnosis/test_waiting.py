@@ -13,12 +13,14 @@ from bot.diagnosis import checkpoints_failed, flink_is_recovering, healthy, no_s
 from bot.diagnosis import commit_not_made_yet as mode
 from bot.diagnosis._support.asked import answers
 from bot.diagnosis._support.examine import diagnose
+from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.incident.effects import StartJob
 from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Vertex
 from bot.observation.ids import DRAINED, CheckpointId, OperatorId
 from bot.service.watching.unnamed import silent_for, unnamed_signs
 from tests.cases import Tale
+from tests.diagnosis.answers import Asks, LastGood, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
 from tests.diagnosis.test_asked_for import MINUTE, quiet
@@ -32,101 +34,6 @@ def waiting(upto: int) -> Tale:
     return tale.leaves_manifest("a", *range(3, upto + 1))
 
 
-@pytest.mark.parametrize(("upto", "remedy"), [(5, Remedy.WAIT), (13, Remedy.WAIT), (14, Remedy.RESTORE_JOB_ONLY)])
-def test_what_waits_is_committed_by_the_next_checkpoint_or_by_a_restart(upto: int, remedy: Remedy) -> None:
-    """Beyond the longest silence that a quiet source explains, waiting no longer helps."""
-    tale = waiting(upto)
-
-    found = mode.examine(tale.looked_at())
-
-    assert (remedy, tale.head, None) == (found.remedy, found.last_good, found.wrong_run)
-    assert any("Do not remove orphan files" in reason for reason in found.reasons)
-
-
-@pytest.mark.parametrize("failed", [0, 5, 60, 300])
-@pytest.mark.parametrize("is_v1", [False, True])
-def test_failures_of_long_ago_do_not_keep_people_waiting(failed: int, is_v1: bool) -> None:
-    """Flink counts them for the run's whole life, and lists the newest ten."""
-    tale = Tale().flink_runs("a", v1=is_v1).commits("a", 1, 2).completes("a", *range(3, 31))
-    tale.leaves_manifest("a", *range(3, 31))
-    tale._change("a", checkpoints=tale.runs["a"].checkpoints[:10], failed_count=failed)
-
-    found = mode.examine(tale.looked_at())
-
-    assert found.remedy is Remedy.RESTORE_JOB_ONLY
-
-
-def test_a_restart_needs_no_restore_point_that_nobody_has_seen() -> None:
-    """A run with all its operators running takes a savepoint as it stops; else a point must be found, and what waits is
-    never given up by a start without state."""
-    running = mode.examine(waiting(14).looked_at(pairing=points()))
-    down = waiting(14).becomes("a", "RESTARTING")
-    unseen, none = mode.examine(down.looked_at()), mode.examine(down.looked_at(pairing=points()))
-
-    told = [found.what_to_do for found in (running, unseen, none) if isinstance(found, Matches)]
-    words = ("stop the job with a savepoint", "look which restore point", "find a restore point elsewhere")
-    assert [True, True, True] == [text.startswith(begin) for begin, text in zip(words, told, strict=True)]
-    assert "do not start without state" in told[-1]
-
-
-def test_one_manifest_that_waits_for_too_long_is_enough() -> None:
-    """A busy source may complete few checkpoints; evidence knows how long the manifest has waited."""
-    tale = waiting(4)
-    found = leaks(*tale.manifests)
-    late = found.manifests[0].model_copy(update={"is_overdue": True})
-
-    young = mode.examine(tale.looked_at())
-    old = mode.examine(tale.looked_at(leaked=found.model_copy(update={"manifests": (late,)})))
-
-    assert isinstance(young, Excluded)
-    assert isinstance(old, Matches)
-
-
-@pytest.mark.parametrize(
-    ("tale", "code"),
-    [
-        (Tale().flink_runs("a").commits("a", *range(1, 11)).flink_runs("a", restored=4), "restored from below"),
-        (Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").starts_again("a"), "without state"),
-        (Tale().flink_runs("a", v1=True).commits("a", DRAINED).flink_runs("a", restored=1, v1=True), "F5"),
-    ],
-)
-def test_commits_that_never_come_are_not_waited_for(tale: Tale, code: str) -> None:
-    """F3, F4 and F5 look the same from outside, and waiting cures none of them."""
-    tale.completes("a", 5, 6, 7, 8).leaves_manifest("a", 5, 6, 7, 8)
-
-    found = mode.examine(tale.looked_at())
-
-    assert code in found.reason
-
-
-def test_without_a_listing_a_silence_is_neither_waiting_nor_quiet() -> None:
-    """Only the manifests on storage tell which."""
-    tale = waiting(6)
-    tale.storage_down = True
-
-    found = mode.examine(tale.looked_at())
-
-    assert "It timed out" in found.missing[0]
-
-
-def v1() -> Tale:
-    """Of `waiting`, with the V1 sink."""
-    tale = waiting(16)
-    tale._change("a", vertices=Tale().flink_runs("a", v1=True).runs["a"].vertices)
-    return tale
-
-
-@pytest.mark.parametrize("goes_on", [True, False])
-def test_rows_below_a_running_job_do_not_come_again(goes_on: bool) -> None:
-    """A rollback under a run that goes on is a hole (F6): waiting does not fill it."""
-    tale = Tale().flink_runs("a", restored=0).commits("a", *range(1, 6)).rolls_back_to("a", 2)
-    if goes_on:
-        tale.commits("a", 6)
-    case = tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 20}))
-
-    assert not isinstance(flink_is_recovering.examine(case), Matches)
-
-
 def not_up(state: str, **later: float) -> Tale:
     """A run that was restored, and stands so long in this state, or with its operators in it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FINISHED")
@@ -136,18 +43,6 @@ def not_up(state: str, **later: float) -> Tale:
     tale.runs["b"] = run.model_copy(update={"vertices": told})
     tale.now += timedelta(**later)
     return tale
-
-
-@pytest.mark.parametrize("state", ["CREATED", "SCHEDULED"])
-def test_a_run_that_does_not_come_up_is_not_waited_for_ever(state: str) -> None:
-    """Six hours without a slot: the job stands still, and people are told where to look."""
-    case = not_up(state, hours=6).looked_at()
-
-    wait, still = flink_is_recovering.examine(case), no_snapshot_advanced.examine(case)
-
-    assert isinstance(wait, Excluded)
-    assert "has not come up since 12:00:50" in still.reasons[0]
-    assert "free slots" in still.reasons[0]
 
 
 def takes(tale: Tale, duration: timedelta) -> None:
@@ -210,20 +105,6 @@ def test_a_manifest_may_wait_as_long_as_the_next_checkpoint_takes(pace: str) -> 
     with_manifest(world, timedelta(seconds=25))
 
     assert answers(case_of(world, looked), "leaked_manifests")
-
-
-def test_manifests_are_looked_at_again_where_a_new_one_lies_there_of_a_job_that_died() -> None:
-    """It said that they were to be looked at once more, and asked for nothing."""
-    world = quiet()
-    looked = look(world)
-    world.tale.now += timedelta(seconds=10)
-    with_manifest(world, timedelta(seconds=25))
-    world.tale.becomes("a", "FAILED")
-
-    found = no_snapshot_advanced.examine(case_of(world, looked))
-
-    assert found.missing[0].startswith("leaked_manifests, once more")
-    assert ("leaked_manifests",) == found.asks
 
 
 def busy(pace: timedelta, checkpoints: int = 6) -> World:
@@ -342,74 +223,6 @@ def idles(
     return world
 
 
-def health(world: World) -> object:
-    return healthy.examine(case_of(world, look(world)))
-
-
-@pytest.mark.parametrize(
-    "world",
-    [
-        idles(busy_nights(), 18, failovers=[8]),
-        idles(busy_nights(), 14, failed=SOME),
-        idles(busy_nights(v1=True), 14, savepoints=SOME),
-    ],
-    ids=["failover", "failed checkpoints", "savepoints under V1"],
-)
-def test_a_night_without_rows_is_healthy(world: World) -> None:
-    """It was said of it that one of the checkpoints would have been committed even without rows: the sink counts anew
-    from a restore on, and what failed, or a savepoint under V1, is none to it."""
-    assert isinstance(health(world), Matches)
-
-
-@pytest.mark.parametrize(
-    "world",
-    [
-        idles(busy_nights(), 19, failovers=[6, 13]),
-        idles(busy_nights(), 25, failed=range(14)),
-        idles(busy_nights(v1=True), 15, savepoints=EARLY),
-    ],
-    ids=["two failovers", "failed checkpoints", "savepoints under V1"],
-)
-def test_what_flink_tells_no_more_may_explain_the_silence(world: World) -> None:
-    """Of a run it tells the newest restore, and of checkpoints the newest ten."""
-    found = health(world)
-
-    assert "its next commit decides" in found.missing[0]
-
-
-@pytest.mark.parametrize("is_listed", [True, False])
-def test_a_run_that_flink_has_forgotten_may_explain_it_too(is_listed: bool) -> None:
-    """How often it was restored, and what failed, nobody knows any more."""
-    world = idles(busy_nights(), 14)
-    world.restarts(world.points[-1])
-    if not is_listed:
-        world.forgets_runs()
-    idles(world, 3)
-
-    assert isinstance(health(world), Excluded if is_listed else CannotTell)
-
-
-@pytest.mark.parametrize(
-    ("world", "since"),
-    [
-        (idles(busy_nights(), 12), 2),
-        (idles(busy_nights(), 40), 2),
-        (idles(busy_nights(), 20, failovers=[7]), 10),
-        (idles(busy_nights(), 20, failovers=[15]), 2),
-        (idles(busy_nights(), 40, failovers=[5, 35]), 2),
-        (idles(busy_nights(), 20, failed=SOME), 2),
-        (idles(busy_nights(), 14, savepoints=SOME), 2),
-        (idles(busy_nights(v1=True), 60, savepoints=SOME), 2),
-    ],
-    ids=["short", "long", "since", "before", "two failovers", "failed", "savepoints under V2", "V1"],
-)
-def test_a_sink_that_is_stuck_is_not_healthy(world: World, since: int) -> None:
-    """More were completed than all that is told explains."""
-    found = health(world)
-
-    assert f"since {since}, and none of them was committed" in found.reason
-
-
 READ = Vertex(vertex_id=OperatorId("e" * 32), name="Source: countries", parallelism=1, status="FINISHED", attempt=0)
 
 
@@ -477,3 +290,148 @@ def test_a_start_of_such_a_job_is_proven() -> None:
 
     assert Began(effect, job_id("b"), world).came_up().passed
     assert "operator Source is INITIALIZING" in standing(run.model_copy(update={"vertices": (READ, *later)}))
+
+
+def failed_long_ago(failed: int, *, v1: bool = False) -> Case:
+    """Flink counts failures for the run's whole life, and lists the newest ten checkpoints."""
+    tale = Tale().flink_runs("a", v1=v1).commits("a", 1, 2).completes("a", *range(3, 31))
+    tale.leaves_manifest("a", *range(3, 31))
+    tale._change("a", checkpoints=tale.runs["a"].checkpoints[:10], failed_count=failed)
+    return tale.looked_at()
+
+
+def overdue() -> Case:
+    """A busy source may complete few checkpoints; evidence knows how long the manifest has waited."""
+    found = leaks(*waiting(4).manifests)
+    late = found.manifests[0].model_copy(update={"is_overdue": True})
+    return waiting(4).looked_at(leaked=found.model_copy(update={"manifests": (late,)}))
+
+
+def never(tale: Tale) -> Case:
+    """Checkpoints complete, their manifests stay, and waiting cures it not."""
+    return tale.completes("a", 5, 6, 7, 8).leaves_manifest("a", 5, 6, 7, 8).looked_at()
+
+
+def unlisted() -> Case:
+    """Only the manifests on storage tell whether a silence is waiting or quiet."""
+    tale = waiting(6)
+    tale.storage_down = True
+    return tale.looked_at()
+
+
+def below(*above: int) -> Case:
+    """A rollback under a run that goes on, perhaps with a commit, is a hole (F6)."""
+    tale = Tale().flink_runs("a", restored=0).commits("a", *range(1, 6)).rolls_back_to("a", 2)
+    tale = tale.commits("a", *above) if above else tale
+    return tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 20}))
+
+
+def died_since() -> Case:
+    """A manifest came after all was looked at, and the job died."""
+    world = quiet()
+    looked = look(world)
+    world.tale.now += timedelta(seconds=10)
+    with_manifest(world, timedelta(seconds=25))
+    world.tale.becomes("a", "FAILED")
+    return case_of(world, looked)
+
+
+def night(checkpoints: int, *, v1: bool = False, **happens: Collection[int]) -> Case:
+    """So many checkpoints without rows, of which some failed, were savepoints, or were followed by a failover."""
+    world = idles(busy_nights(v1=v1), checkpoints, **happens)
+    return case_of(world, look(world))
+
+
+def followed(*, is_listed: bool) -> Case:
+    """The run of the night has a successor; how often it was restored, and what failed, Flink may have forgotten."""
+    world = idles(busy_nights(), 14)
+    world.restarts(world.points[-1])
+    if not is_listed:
+        world.forgets_runs()
+    idles(world, 3)
+    return case_of(world, look(world))
+
+
+F11, WAIT, IDLE, RESTART = mode, flink_is_recovering, no_snapshot_advanced, Remedy.RESTORE_JOB_ONLY
+KEEP, STUCK = "Do not remove orphan files", "and none of them was committed"
+DOWN, NO_POINT = waiting(14).becomes("a", "RESTARTING"), "find a restore point elsewhere"
+BACK = Tale().flink_runs("a").commits("a", *range(1, 11)).flink_runs("a", restored=4)
+ANEW = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").starts_again("a")
+AFTER_DRAIN = Tale().flink_runs("a", v1=True).commits("a", DRAINED).flink_runs("a", restored=1, v1=True)
+
+
+@answer_table(
+    {
+        "the next checkpoint commits what waits": (
+            F11, waiting(5).looked_at(), Remedy.WAIT, LastGood("head"), WrongRun(None), KEEP,
+        ),
+        "as long as a quiet source explains it": (
+            F11, waiting(13).looked_at(), Remedy.WAIT, LastGood("head"), WrongRun(None), KEEP,
+        ),
+        "beyond that waiting no longer helps": (
+            F11, waiting(14).looked_at(), RESTART, LastGood("head"), WrongRun(None), KEEP,
+        ),
+        "a run with all its operators running takes a savepoint": (
+            F11, waiting(14).looked_at(pairing=points()), "stop the job with a savepoint",
+        ),
+        "one that is down needs a point, and nobody looked": (
+            F11, DOWN.looked_at(), "look which restore point", Unsaid(NO_POINT),
+        ),
+        "one that is down has no point, and gives up nothing": (
+            F11, DOWN.looked_at(pairing=points()), NO_POINT, "do not start without state",
+        ),
+        **{
+            f"{failed} failures of long ago, {'V1' if v1 else 'V2'}": (F11, failed_long_ago(failed, v1=v1), RESTART)
+            for failed in (0, 5, 60, 300) for v1 in (False, True)
+        },
+        "a few checkpoints": (F11, waiting(4).looked_at(), Excluded),
+        "one of them waits for too long": (F11, overdue(), Matches),
+        "restored from below (F3)": (F11, never(BACK), Excluded, "restored from below"),
+        "started without state (F4)": (F11, never(ANEW), Excluded, "without state"),
+        "after a drain (F5)": (F11, never(AFTER_DRAIN), Excluded, "F5"),
+        "nobody could list the folder": (F11, unlisted(), CannotTell, "It timed out"),
+        "waiting fills no hole": (WAIT, below(), Excluded | CannotTell),
+        "waiting fills no hole that the job has left": (WAIT, below(6), Excluded | CannotTell),
+        **{
+            f"six hours in state {state}": row
+            for state in ("CREATED", "SCHEDULED")
+            for row in [(IDLE, not_up(state, hours=6).looked_at(), Matches, "come up since 12:00:50", "free slots")]
+        },
+        **{
+            f"six hours in state {state} are not waited out": (WAIT, not_up(state, hours=6).looked_at(), Excluded)
+            for state in ("CREATED", "SCHEDULED")
+        },
+        "a new manifest lies there of a job that died": (
+            IDLE, died_since(), CannotTell, Asks("leaked_manifests"), "leaked_manifests, once more",
+        ),
+        "a night with a failover": (healthy, night(18, failovers=[8]), Matches),
+        "a night with failed checkpoints": (healthy, night(14, failed=SOME), Matches),
+        "a night with savepoints, V1": (healthy, night(14, v1=True, savepoints=SOME), Matches),
+        **{
+            f"Flink tells no more of {what}": (healthy, case, CannotTell, "its next commit decides")
+            for what, case in {
+                "two failovers": night(19, failovers=[6, 13]),
+                "what failed": night(25, failed=range(14)),
+                "savepoints under V1": night(15, v1=True, savepoints=EARLY),
+            }.items()
+        },
+        "a run that Flink has forgotten may explain it": (healthy, followed(is_listed=False), CannotTell),
+        "one that it lists does not": (healthy, followed(is_listed=True), Excluded),
+        **{
+            f"stuck, {what}": (healthy, case, Excluded, f"since {since}, {STUCK}")
+            for what, since, case in (
+                ("short", 2, night(12)),
+                ("long", 2, night(40)),
+                ("since a failover", 10, night(20, failovers=[7])),
+                ("before a failover", 2, night(20, failovers=[15])),
+                ("with two failovers", 2, night(40, failovers=[5, 35])),
+                ("with failed ones", 2, night(20, failed=SOME)),
+                ("with savepoints, V2", 2, night(14, savepoints=SOME)),
+                ("with savepoints, V1", 2, night(60, v1=True, savepoints=SOME)),
+            )
+        },
+    }
+)  # fmt: skip
+def test_a_silence(mode: Any, case: Case, expected: list[Any]) -> None:
+    """Rows wait, come no more, or there are none: by manifests, and by how many checkpoints an idle sink leaves out."""
+    check(mode, case, expected)

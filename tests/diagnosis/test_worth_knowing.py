@@ -28,7 +28,7 @@ from bot.observation.looked import NotSeen, Seen
 from bot.observation.table import Column
 from bot.observation.written import WrittenSchema
 from tests.cases import Tale, job_id
-from tests.diagnosis.answers import LastGood, answers, check
+from tests.diagnosis.answers import LastGood, answer_table, check
 from tests.diagnosis.test_no_advance import looping
 from tests.found import evidence, hole, leaks, newest_event, orphans, point, points, schema
 
@@ -239,7 +239,7 @@ FULL = failing_for("java.io.IOException: No space left on device").looked_at(
 AWAY = failing_for("java.net.UnknownHostException: metastore", times=1).looked_at()
 
 
-@answers(
+@answer_table(
     {
         "a rescale while running shows in file names": (F19, SUBTASKS, Matches, "by subtask 3"),
         "one parallelism throughout": (F19, with_subtasks(scaled(2, 2).looked_at(), 0, 1), Excluded),
