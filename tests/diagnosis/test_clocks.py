@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable
 from datetime import timedelta
 from io import BytesIO
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,7 @@ from bot.observation.ids import DRAINED, SnapshotId
 from bot.observation.looked import Seen
 from bot.observation.table import HeadMove
 from tests.cases import Tale, job_id
+from tests.diagnosis.answers import LastGood, Unsaid, WrongRun, answer_table, check
 from tests.evidence.restore_points import stored
 
 
@@ -47,40 +49,6 @@ def failed_over(*, commit_s: float, triggered_s: float | None = None, commits_on
         run = tale.runs["a"].model_copy(update={"checkpoints": (done.model_copy(update={"triggered_at": at}),)})
         tale.runs["a"] = run
     return tale.commits("a", 5) if commits_on else tale
-
-
-def test_a_commit_that_flink_triggered_before_the_restore_is_one() -> None:
-    """Whatever the commit's own clock says: a second ahead of the JobManager's it hides nothing."""
-    tale = failed_over(commit_s=1, triggered_s=-2)
-
-    found = commits_withheld.examine(tale.looked_at())
-
-    assert (job_id("a"), tale.at("a", 4)) == (found.wrong_run, found.last_good)
-
-
-@pytest.mark.parametrize("commit_s", [-4, -1, 0, 1, 4])
-def test_closer_than_clocks_differ_nobody_can_tell(commit_s: float) -> None:
-    """Neither that the run was set back, nor that it is healthy, nor that its commits come by waiting."""
-    case = failed_over(commit_s=commit_s).looked_at()
-
-    told = [commits_withheld.examine(case), healthy.examine(case)]
-
-    assert [] == [found for found in told if not isinstance(found, CannotTell)]
-
-
-@pytest.mark.parametrize(("commit_s", "is_withheld"), [(-5, True), (-60, True), (5, False), (60, False)])
-def test_further_apart_the_times_tell(commit_s: float, is_withheld: bool) -> None:
-    """No cluster's clocks differ by more."""
-    found = commits_withheld.examine(failed_over(commit_s=commit_s).looked_at())
-
-    assert isinstance(found, Matches if is_withheld else Excluded)
-
-
-def test_what_waits_is_not_promised_to_come_while_the_order_is_not_told() -> None:
-    """After a rewind under one id the sink skips them (F3); after a failover it commits them (F11)."""
-    tale = failed_over(commit_s=-1).completes("a", 5, 6, 7, 8).leaves_manifest("a", 5, 6, 7, 8)
-
-    assert isinstance(commit_not_made_yet.examine(tale.looked_at()), CannotTell)
 
 
 def in_format_v1(tale: Tale) -> Tale:
@@ -182,27 +150,6 @@ def restore_points_rolled_back(*, to: int) -> tuple[Tale, list[StoredCheckpoint]
     return (tale.rolls_back_to("a", to) if to < 5 else tale), points
 
 
-def test_a_point_of_a_run_that_was_superseded_does_not_stand_for_the_job() -> None:
-    """What the other run has committed since would be written a second time: table and job go back together."""
-    case = with_points(*superseded())
-
-    found = mode.examine(case)
-
-    assert (Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, job_id("b")) == (found.remedy, found.wrong_run)
-    assert not any("savepoint-a-6" in reason for reason in found.reasons)
-    assert [] == owed(case)
-
-
-def test_without_an_older_point_none_is_left() -> None:
-    """The point of the superseded run is counted among those that do not pair."""
-    tale, points = superseded()
-    found = mode.examine(with_points(tale, points[1:]))
-
-    assert "no restore point is left" in found.headline
-    assert "None of 1 restore point on storage pairs" in found.reasons[-1]
-    assert "start the job without state" in found.what_to_do
-
-
 @pytest.mark.parametrize(
     ("tale", "points"), [superseded(), restore_points_rolled_back(to=3)], ids=["superseded", "main lost commits"]
 )
@@ -215,17 +162,6 @@ def test_words_of_the_remedy_do_not_count_on_it(tale: Tale, points: list[StoredC
     assert () == newer_than_head(case)
     assert words is not None
     assert "find a restore point elsewhere" in words
-
-
-def test_a_point_right_above_the_end_of_main_stands_for_the_job() -> None:
-    """Its own run has the newest commit: the sink commits what it owes, and the bot can start from it."""
-    case = with_points(*restore_points_rolled_back(to=5))
-
-    found = mode.examine(case)
-
-    assert Remedy.RESTORE_JOB_ONLY is found.remedy
-    assert "savepoint-a-6 (checkpoint 6) is newer than the head" in found.reasons[-1]
-    assert ["s3://state/savepoint-a-6"] == owed(case)
 
 
 CHECKPOINT_3 = f"s3://state/{job_id('a')}/chk-3"
@@ -251,31 +187,6 @@ def restored(tale: Tale, path: str | None) -> Tale:
     return tale
 
 
-@pytest.mark.parametrize(
-    ("listed", "path"),
-    [
-        (CHECKPOINT_3, CHECKPOINT_3),
-        (CHECKPOINT_3, f"{CHECKPOINT_3}/_metadata"),
-        (None, CHECKPOINT_3),
-        (CHECKPOINT_3, None),
-        (SAVEPOINT, SAVEPOINT.replace("s3://state", "s3a://copies")),
-    ],
-)
-def test_the_point_that_flink_lists_is_the_one(listed: str | None, path: str | None) -> None:
-    """However its path is spelt, and where one of the two is not told."""
-    assert isinstance(healthy.examine(taken_over(path, listed=listed).looked_at()), Matches)
-
-
-def test_a_younger_start_of_that_run_may_have_come_to_the_id_again() -> None:
-    """It failed over since, to a 3 of its own, so that Flink no longer shows that it had begun from 2."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a", restored=2)
-    younger = restored(tale.flink_runs("a", restored=3).becomes("a", "CANCELED"), CHECKPOINT_3)
-
-    found = healthy.examine(younger.looked_at())
-
-    assert isinstance(found, CannotTell)
-
-
 def drained_and_rolled_back(*, is_listed: bool) -> Tale:
     """Run a commits 1 and 2 and is drained; Flink lists its checkpoint 1 still, or has forgotten the run. Main goes
     back to 1, and run b goes on from a 1 whose path is not told."""
@@ -285,10 +196,71 @@ def drained_and_rolled_back(*, is_listed: bool) -> Tale:
     return tale.rolls_back_to("a", 1).flink_runs("b", restored=1)
 
 
-def test_without_a_path_a_drain_may_have_left_the_point() -> None:
-    """Its commit names no id. Where Flink lists the checkpoint that main has, nothing is in doubt."""
-    untold, listed = (drained_and_rolled_back(is_listed=each) for each in (False, True))
-    silent = healthy.examine(untold.looked_at())
+def younger() -> Tale:
+    """It failed over to a 3 of its own, so that Flink no longer shows that it had begun from 2."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a", restored=2)
+    return restored(tale.flink_runs("a", restored=3).becomes("a", "CANCELED"), CHECKPOINT_3)
 
-    assert isinstance(silent, CannotTell)
-    assert not isinstance(healthy.examine(listed.looked_at()), Excluded)
+
+F3, F11, IDLE = commits_withheld, commit_not_made_yet, mode
+RIGHT_ABOVE, SUPERSEDED = with_points(*restore_points_rolled_back(to=5)), with_points(*superseded())
+WITHOUT_OLDER = with_points(superseded()[0], superseded()[1][1:])
+WAITS = failed_over(commit_s=-1).completes("a", 5, 6, 7, 8).leaves_manifest("a", 5, 6, 7, 8)
+
+
+@answer_table(
+    {
+        "Flink triggered it before the restore, whatever the commit's clock says": (
+            F3, failed_over(commit_s=1, triggered_s=-2).looked_at(), LastGood("a4"), WrongRun("a"),
+        ),
+        **{
+            f"{code}: {commit_s} s after the restore clocks may differ": (
+                each, failed_over(commit_s=commit_s).looked_at(), CannotTell,
+            )
+            for commit_s in (-4, -1, 0, 1, 4) for code, each in (("F3", F3), ("healthy", healthy))
+        },
+        **{
+            f"{commit_s} s after the restore the times tell": (F3, failed_over(commit_s=commit_s).looked_at(), expected)
+            for commit_s, expected in ((-5, Matches), (-60, Matches), (5, Excluded), (60, Excluded))
+        },
+        "while the order is not told nothing is promised to come": (F11, WAITS.looked_at(), CannotTell),
+        "what a run has committed since the point would come a second time": (
+            IDLE, SUPERSEDED, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, WrongRun("b"), Unsaid("savepoint-a-6"),
+        ),
+        "the point of a superseded run does not pair": (
+            IDLE, WITHOUT_OLDER, Matches, "no restore point is left", "None of 1 restore point on storage pairs",
+            "start the job without state",
+        ),
+        "a point right above the end of main stands for the job": (
+            IDLE, RIGHT_ABOVE, Remedy.RESTORE_JOB_ONLY, "savepoint-a-6 (checkpoint 6) is newer than the head",
+        ),
+        **{
+            f"the point that Flink lists as {listed} is {path}": (
+                healthy, taken_over(path, listed=listed).looked_at(), Matches,
+            )
+            for listed, path in (
+                (CHECKPOINT_3, CHECKPOINT_3),
+                (CHECKPOINT_3, f"{CHECKPOINT_3}/_metadata"),
+                (None, CHECKPOINT_3),
+                (CHECKPOINT_3, None),
+                (SAVEPOINT, SAVEPOINT.replace("s3://state", "s3a://copies")),
+            )
+        },
+        "a younger start may have come to the id again": (healthy, younger().looked_at(), CannotTell),
+        "without a path a drain may have left the point": (
+            healthy, drained_and_rolled_back(is_listed=False).looked_at(), CannotTell,
+        ),
+        "Flink lists the checkpoint that main has": (
+            healthy, drained_and_rolled_back(is_listed=True).looked_at(), Matches | CannotTell,
+        ),
+    }
+)  # fmt: skip
+def test_which_came_first(mode: Any, case: Case, expected: list[Any]) -> None:
+    """A commit or a restore; and from which point a run went on."""
+    check(mode, case, expected)
+
+
+def test_what_a_point_owes_is_committed_first_where_it_pairs() -> None:
+    """One of a superseded run commits nothing."""
+    assert [] == owed(SUPERSEDED)
+    assert ["s3://state/savepoint-a-6"] == owed(RIGHT_ABOVE)

@@ -7,7 +7,7 @@ import pytest
 from bot.diagnosis import healthy, no_snapshot_advanced, restarted_from_empty, restored_from_older_savepoint
 from bot.diagnosis._support.asked import answers
 from bot.history.case import Case
-from bot.history.suspicion import Suspicion, propose_window
+from bot.history.suspicion import propose_window
 from bot.incident.asked import asked_window
 from bot.incident.diagnosis import Matches, Remedy
 from bot.observation.ids import DRAINED, OperatorId, short
@@ -17,25 +17,10 @@ from tests.diagnosis.test_health import pinned
 from tests.found import ledger_of, orphans, points
 
 
-def proposed(tale: Tale) -> Suspicion:
-    return propose_window(tale.table, tale.jobs)
-
-
 def rewound(*, v1: bool = False) -> Tale:
     """`a` reached 10; `b` was restored from 6."""
     tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 11)).becomes("a", "FINISHED")
     return tale.flink_runs("b", restored=6, v1=v1)
-
-
-def test_a_rewinds_window_holds_both_copies() -> None:
-    """It begins at the snapshot that carries the savepoint; consumers are pinned below the wrong run."""
-    tale = rewound().commits("b", 7, 8)
-
-    found = proposed(tale)
-
-    assert (tale.at("a", 6), tale.head) == (found.window.since, found.window.until)
-    assert tale.at("a", 10) == found.trusted
-    assert "Run bbbbbb was restored from checkpoint 6 although run aaaaaa had committed checkpoint 10" in found.because
 
 
 def one_run(until: int) -> Tale:
@@ -49,77 +34,6 @@ def back_together() -> Tale:
     return tale.flink_runs("c", restored=6).commits("c", *range(7, 40))
 
 
-SILENT_V1 = rewound(v1=True).completes("b", 7, 8)
-TRUSTED_SINCE = rewound().commits("b", *range(7, 20)).trusts("b", 12)
-ALONE = one_run(5).rolls_back_to("a", 3).commits("b", 4).flink_is_down()
-BELOW = one_run(7).rolls_back_to("a", 3).commits("a", 8, 9).trusts("a", 9)
-ANYWHERE = ""
-
-
-@pytest.mark.parametrize(
-    ("tale", "since", "trusted", "because"),
-    [
-        pytest.param(SILENT_V1, "a6", "a10", "has committed nothing since", id="V1 holds back what a rewind reads"),
-        pytest.param(
-            rewound().commits("b", 7, 8).flink_is_down(), "a6", "a10", "Flink was not asked", id="falling ids alone"
-        ),
-        pytest.param(back_together(), ANYWHERE, "a6", "Run cccccc was restored from checkpoint 6", id="back together"),
-        pytest.param(ALONE, "a3", "a3", "", id="without Flink ids alone excuse no rollback"),
-        pytest.param(
-            one_run(30).flink_runs("a", restored=30).commits("a", 31, 32), "a10", "a30", "", id="a failover"
-        ),
-        pytest.param(one_run(30), "a10", "a30", "", id="nothing suspicious: twenty commits"),
-        pytest.param(one_run(20), None, "a20", "", id="nothing suspicious: all that are listed"),
-        pytest.param(one_run(3), None, "a3", "", id="nothing suspicious: three"),
-        pytest.param(TRUSTED_SINCE, ANYWHERE, "b12", "was restored from checkpoint 6 at", id="a proven rewind"),
-        pytest.param(
-            one_run(7).trusts("a", 3).rolls_back_to("a", 3).commits("a", 8),
-            ANYWHERE, "a3", "rolled back", id="a rollback above the waterline: what was lost there is a new fault",
-        ),
-        pytest.param(BELOW, ANYWHERE, "a9", "", id="a rollback below the waterline is over"),
-        pytest.param(
-            one_run(7).trusts("a", 6).rolls_back_to("a", 3).commits("a", 8),
-            ANYWHERE, "a3", "", id="a rollback that takes the waterline off main",
-        ),
-    ],
-)  # fmt: skip
-def test_where_the_window_begins_and_what_is_trusted(tale: Tale, since: str | None, trusted: str, because: str) -> None:
-    """By commits as the tale names them; the sentence says why."""
-    found = proposed(tale)
-
-    assert tale.at(trusted[0], int(trusted[1:])) == found.trusted
-    assert because in found.because
-    if since != ANYWHERE:
-        assert (tale.at(since[0], int(since[1:])) if since else None) == found.window.since
-
-
-@pytest.mark.parametrize("restored", [14, 11, 8], ids=["above the hole", "at its edge", "from within what was lost"])
-@pytest.mark.parametrize("commits", [True, False], ids=["it has committed", "it is silent"])
-def test_a_later_rewind_does_not_hide_an_older_rollback(restored: int, commits: bool) -> None:
-    """Main lost 6 to 10 under the running job; the rows above the hole were never proven."""
-    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).rolls_back_to("a", 5).commits("a", *range(11, 17))
-    tale.becomes("a", "FINISHED").flink_runs("b", restored=restored)
-    tale = tale.commits("b", restored + 1, restored + 2) if commits else tale
-
-    found = proposed(tale)
-
-    assert (tale.at("a", 5), tale.at("a", 5), tale.head) == (found.window.since, found.trusted, found.window.until)
-    assert "rolled back" in found.because
-
-
-@pytest.mark.parametrize(("commits", "checkpoint"), [(300, 299), (10, 3)], ids=["long ago", "near the head"])
-def test_a_failover_makes_no_old_rollback_the_edge(commits: int, checkpoint: int) -> None:
-    """Run b was restored from what main was rolled back to, was quiet at 4, and went on. Since it failed over nothing
-    shows where it began: that opens no window over all that came since."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5, 6).becomes("a", "FINISHED").rolls_back_to("a", 3)
-    tale.flink_runs("b", restored=3).commits("b", *range(5, commits)).flink_runs("b", restored=commits - 1)
-
-    found = propose_window(tale.table, tale.jobs)
-
-    assert found.trusted is not None
-    assert tale.table.by_id[found.trusted].checkpoint_id == checkpoint
-
-
 OTHER_SINK = OperatorId("ee" * 16)
 
 
@@ -131,46 +45,6 @@ def ran(*, v1: bool = False) -> Tale:
 def started_empty(commits: int = 3) -> Tale:
     """`b` runs without state on top of what `a` committed."""
     return ran().flink_runs("b").commits("b", *range(1, commits + 1))
-
-
-@pytest.mark.parametrize("commits", [3, 40], ids=["near the head", "long ago"])
-def test_a_start_without_state_is_suspected_at_any_depth(commits: int) -> None:
-    """Consumers are pinned below its first commit, where the window begins."""
-    tale = started_empty(commits)
-
-    found = proposed(tale)
-
-    assert (tale.at("a", 5), tale.at("a", 5)) == (found.window.since, found.trusted)
-    assert "Run bbbbbb was started without state although run aaaaaa had committed checkpoint 5" in found.because
-
-
-def test_ids_that_begin_at_one_are_enough_when_flink_is_down() -> None:
-    """After any restore the first id is higher."""
-    tale = started_empty(40).flink_is_down()
-
-    found = proposed(tale)
-
-    assert tale.at("a", 5) == found.trusted
-    assert "Flink was not asked" in found.because
-
-
-def test_a_start_under_the_same_job_id_is_suspected() -> None:
-    """The V1 sink commits what it brings."""
-    tale = ran(v1=True)
-    below = tale.head
-    tale.starts_again("a", v1=True).commits("a", *range(1, 40))
-
-    found = proposed(tale)
-
-    assert below == found.trusted
-    assert "although it had committed checkpoint 5" in found.because
-
-
-def test_below_a_trusted_waterline_it_is_over() -> None:
-    """What was proven since is not suspected again."""
-    tale = started_empty(40).trusts("b", 30)
-
-    assert tale.head == proposed(tale).trusted
 
 
 def guest_between() -> Tale:
@@ -208,23 +82,108 @@ def repeated() -> Tale:
     return Tale().flink_runs("a").commits("a", 1, 1, *range(2, 30))
 
 
+def rolled_back_and_rewound(restored: int, *, commits: int) -> Tale:
+    """Main lost 6 to 10 under the running job; the rows above the hole were never proven. Then run b went back."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).rolls_back_to("a", 5).commits("a", *range(11, 17))
+    tale.becomes("a", "FINISHED").flink_runs("b", restored=restored)
+    return tale.commits("b", *range(restored + 1, restored + 1 + commits)) if commits else tale
+
+
+def failed_over_above_it(commits: int) -> Tale:
+    """Run b was restored from what main was rolled back to, was quiet at 4, and went on. Since it failed over nothing
+    shows where it began: that opens no window over all that came since."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5, 6).becomes("a", "FINISHED").rolls_back_to("a", 3)
+    return tale.flink_runs("b", restored=3).commits("b", *range(5, commits)).flink_runs("b", restored=commits - 1)
+
+
+SILENT_V1 = rewound(v1=True).completes("b", 7, 8)
+TRUSTED_SINCE = rewound().commits("b", *range(7, 20)).trusts("b", 12)
+ALONE = one_run(5).rolls_back_to("a", 3).commits("b", 4).flink_is_down()
+BELOW = one_run(7).rolls_back_to("a", 3).commits("a", 8, 9).trusts("a", 9)
+ANYWHERE = ""
+
+
 @pytest.mark.parametrize(
-    "tale",
+    ("tale", "since", "trusted", "because"),
     [
-        guest_between(),
-        guest_between().flink_is_down(),
-        guest_between().forgets("a"),
-        second_sink(),
-        drained(),
-        ended(),
-        silent(),
-        repeated(),
+        pytest.param(
+            rewound().commits("b", 7, 8), "a6", "a10",
+            "Run bbbbbb was restored from checkpoint 6 although run aaaaaa had committed checkpoint 10",
+            id="a rewind's window holds both copies",
+        ),
+        pytest.param(SILENT_V1, "a6", "a10", "has committed nothing since", id="V1 holds back what a rewind reads"),
+        pytest.param(
+            rewound().commits("b", 7, 8).flink_is_down(), "a6", "a10", "Flink was not asked", id="falling ids alone"
+        ),
+        pytest.param(back_together(), ANYWHERE, "a6", "Run cccccc was restored from checkpoint 6", id="back together"),
+        pytest.param(ALONE, "a3", "a3", "", id="without Flink ids alone excuse no rollback"),
+        pytest.param(
+            one_run(30).flink_runs("a", restored=30).commits("a", 31, 32), "a10", "a30", "", id="a failover"
+        ),
+        pytest.param(one_run(30), "a10", "a30", "", id="nothing suspicious: twenty commits"),
+        pytest.param(one_run(20), None, "a20", "", id="nothing suspicious: all that are listed"),
+        pytest.param(one_run(3), None, "a3", "", id="nothing suspicious: three"),
+        pytest.param(TRUSTED_SINCE, ANYWHERE, "b12", "was restored from checkpoint 6 at", id="a proven rewind"),
+        pytest.param(
+            one_run(7).trusts("a", 3).rolls_back_to("a", 3).commits("a", 8),
+            ANYWHERE, "a3", "rolled back", id="a rollback above the waterline: what was lost there is a new fault",
+        ),
+        pytest.param(BELOW, ANYWHERE, "a9", "", id="a rollback below the waterline is over"),
+        pytest.param(
+            one_run(7).trusts("a", 6).rolls_back_to("a", 3).commits("a", 8),
+            ANYWHERE, "a3", "", id="a rollback that takes the waterline off main",
+        ),
+        *(
+            pytest.param(
+                rolled_back_and_rewound(restored, commits=commits), "a5", "a5", "rolled back",
+                id=f"a later rewind from {restored} hides no older rollback, {commits} commits",
+            )
+            for restored in (14, 11, 8) for commits in (0, 2)
+        ),
+        pytest.param(failed_over_above_it(300), ANYWHERE, "b299", "", id="a failover since a rollback of long ago"),
+        pytest.param(failed_over_above_it(10), ANYWHERE, "a3", "", id="a failover since a rollback near the head"),
+        *(
+            pytest.param(
+                started_empty(commits), "a5", "a5",
+                "Run bbbbbb was started without state although run aaaaaa had committed checkpoint 5",
+                id=f"a start without state {commits} commits ago",
+            )
+            for commits in (3, 40)
+        ),
+        pytest.param(
+            started_empty(40).flink_is_down(), ANYWHERE, "a5", "Flink was not asked", id="ids that begin at one alone",
+        ),
+        pytest.param(started_empty(40).trusts("b", 30), ANYWHERE, "b40", "", id="below a trusted waterline it is over"),
+        pytest.param(guest_between(), ANYWHERE, "a39", "", id="a guest"),
+        pytest.param(guest_between().flink_is_down(), ANYWHERE, "a39", "", id="a guest, and no Flink"),
+        pytest.param(guest_between().forgets("a"), ANYWHERE, "a39", "", id="a guest, and a forgotten run"),
+        pytest.param(second_sink(), ANYWHERE, "c29", "", id="a second sink"),
+        pytest.param(drained(), ANYWHERE, "b29", "", id="after a drain"),
+        pytest.param(ended(), ANYWHERE, "b29", "", id="a run of which only its end is known"),
+        pytest.param(silent(), ANYWHERE, "a5", "", id="a start without state that is silent"),
+        pytest.param(repeated(), ANYWHERE, "a29", "", id="a checkpoint twice"),
     ],
-    ids=["guest", "guest, no Flink", "guest, forgotten", "second sink", "drained", "ended", "silent", "repeated"],
-)
-def test_what_is_no_start_without_state_leaves_the_head_trusted(tale: Tale) -> None:
-    """Another job's run, another sink, the run after a drained one, or one of which nothing tells."""
-    assert tale.head == proposed(tale).trusted
+)  # fmt: skip
+def test_where_the_window_begins_and_what_is_trusted(tale: Tale, since: str | None, trusted: str, because: str) -> None:
+    """By commits as the tale names them; the sentence says why."""
+    found = propose_window(tale.table, tale.jobs)
+
+    assert tale.at(trusted[0], int(trusted[1:])) == found.trusted
+    assert because in found.because
+    if since != ANYWHERE:
+        assert (tale.at(since[0], int(since[1:])) if since else None) == found.window.since
+
+
+def test_a_start_under_the_same_job_id_is_suspected() -> None:
+    """The V1 sink commits what it brings."""
+    tale = ran(v1=True)
+    below = tale.head
+    tale.starts_again("a", v1=True).commits("a", *range(1, 40))
+
+    found = propose_window(tale.table, tale.jobs)
+
+    assert below == found.trusted
+    assert "although it had committed checkpoint 5" in found.because
 
 
 def down(last: Tale) -> tuple[Remedy, str]:
