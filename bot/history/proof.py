@@ -137,8 +137,8 @@ def _holes(case: Case, rows: Counted, line: Lineage | None = None) -> Unproven |
     with all that main had below. Not where the broker has no record there any more: retention may have come first,
     also between rows of one commit."""
     kafka = case.observation.kafka
-    told = (may_be_deleted(kafka, gap) for gap in rows.torn)
-    if (torn := next((each for each in told if each is not None), None)) is not None:
+    deleted = (may_be_deleted(kafka, gap) for gap in rows.torn)
+    if (torn := next((each for each in deleted if each is not None), None)) is not None:
         return Unproven(torn)
     if case.gaps is None or not case.gaps.is_untold:
         return None
