@@ -55,6 +55,7 @@ def _film(page: Page, path: Path) -> None:
     session.on("Page.screencastFrame", keep)
     with tour() as url:
         tutorial = Tutorial(page, url, lambda _name: page.wait_for_timeout(1500))
+        page.wait_for_timeout(1500)  # an empty page is no beginning
         session.send("Page.startScreencast", {"format": "jpeg", "quality": 90, "everyNthFrame": 1})
         tutorial.goes_through()
         page.wait_for_timeout(1500)
