@@ -20,7 +20,7 @@ from bot.observation.evidence import Answer, Ask, Measure, Observation, Task, Ve
 from bot.observation.findings import LedgerFinding
 from bot.observation.flink import CheckpointKind, JobRun
 from bot.observation.ids import CheckpointId, JobId, short, short_job, short_operator
-from bot.observation.ledger import Ledger, LedgerRow, Sink, SkippedCheckpoint, SkipReason, change, event_range
+from bot.observation.ledger import Ledger, LedgerRow, Sink, SkippedCheckpoint, SkipReason, change, event_range, row_of
 from bot.observation.listed import Mark, Writer, marks_of
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.sentences import column_times, counted
@@ -323,39 +323,28 @@ def _row(ask: Ask, commit: Snapshot, files: CommitFiles) -> LedgerRow:
         """The summary's; what the manifests say where the writer left it out."""
         return commit.counted(key) if key in commit.summary else in_manifests
 
-    return LedgerRow(
-        snapshot_id=commit.snapshot_id,
-        parent_id=commit.parent_id,
-        sequence_number=commit.sequence_number,
-        committed_at=commit.committed_at,
-        on_main=commit.snapshot_id in world.table.chain_ids,
-        operation=commit.operation,
-        engine=commit.engine,
-        job_id=commit.job_id,
-        operator_id=commit.operator_id,
-        checkpoint_id=commit.checkpoint_id,
-        checkpoint_kind=_kind(world, commit),
-        attempts=files.attempts,
-        subtasks=files.subtasks,
-        added_files=counter("added-data-files", files.added_files),
-        added_rows=counter("added-records", files.added_rows),
-        removed_files=counter("deleted-data-files", files.removed_files),
-        removed_rows=counter("deleted-records", files.removed_rows),
-        added_delete_files=counter("added-delete-files", files.added_delete_files),
-        removed_delete_files=counter("removed-delete-files", files.removed_delete_files),
-        event_from=moment_of(files.event_from, event_column),
-        event_until=moment_of(files.event_until, event_column),
-        position_from=files.position_from,
-        position_until=files.position_until,
-        ranges=files.ranges,
-        writers=files.writers,
-        schema_id=commit.schema_id,
-        spec_ids=files.spec_ids,
-        partitions=files.partitions,
-        refs=tuple(ref.name for ref in world.table.refs if ref.snapshot_id == commit.snapshot_id),
-        code_version=code_version_of(commit, world.jobs)[0],
-        readers=tuple(run for run in world.reads.values if run.snapshot_id == commit.snapshot_id),
-    )
+    told = {
+        "checkpoint_kind": _kind(world, commit),
+        "attempts": files.attempts,
+        "subtasks": files.subtasks,
+        "added_files": counter("added-data-files", files.added_files),
+        "added_rows": counter("added-records", files.added_rows),
+        "removed_files": counter("deleted-data-files", files.removed_files),
+        "removed_rows": counter("deleted-records", files.removed_rows),
+        "added_delete_files": counter("added-delete-files", files.added_delete_files),
+        "removed_delete_files": counter("removed-delete-files", files.removed_delete_files),
+        "event_from": moment_of(files.event_from, event_column),
+        "event_until": moment_of(files.event_until, event_column),
+        "position_from": files.position_from,
+        "position_until": files.position_until,
+        "ranges": files.ranges,
+        "writers": files.writers,
+        "spec_ids": files.spec_ids,
+        "partitions": files.partitions,
+        "code_version": code_version_of(commit, world.jobs)[0],
+        "readers": tuple(run for run in world.reads.values if run.snapshot_id == commit.snapshot_id),
+    }
+    return row_of(world.table, commit).model_copy(update=told)
 
 
 def _kind(world: Observation, commit: Snapshot) -> CheckpointKind:

@@ -31,35 +31,14 @@ from bot.observation.findings import (
 )
 from bot.observation.flink import CheckpointKind, FlinkManifest
 from bot.observation.ids import CheckpointId, EvidenceId, JobId, SnapshotId
-from bot.observation.ledger import Ledger, LedgerRow
+from bot.observation.ledger import Ledger, row_of
 from bot.observation.table import TableState, Window
 
 
 def ledger_of(table: TableState, window: Window) -> Ledger:
     """The ledger as the evidence task would find it."""
-    rows = tuple(
-        LedgerRow(
-            snapshot_id=s.snapshot_id,
-            parent_id=s.parent_id,
-            sequence_number=s.sequence_number,
-            committed_at=s.committed_at,
-            on_main=s.snapshot_id in table.chain_ids,
-            operation=s.operation,
-            engine=s.engine,
-            job_id=s.job_id,
-            operator_id=s.operator_id,
-            checkpoint_id=s.checkpoint_id,
-            checkpoint_kind=CheckpointKind.CHECKPOINT,
-            attempts=(0,),
-            added_files=1,
-            added_rows=s.counted("added-records"),
-            removed_files=0,
-            removed_rows=0,
-            code_version=None,
-            readers=(),
-        )
-        for s in window.of(table)
-    )
+    told = {"checkpoint_kind": CheckpointKind.CHECKPOINT, "attempts": (0,), "added_files": 1}
+    rows = tuple(row_of(table, each).model_copy(update=told) for each in window.of(table))
     return Ledger(rows=rows, readers_known=False)
 
 

@@ -10,7 +10,7 @@ from bot.observation.contract import TableContract
 from bot.observation.evidence import Observation
 from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, StoredCheckpoint, Vertex
 from bot.observation.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
-from bot.observation.ledger import Ledger, LedgerRow
+from bot.observation.ledger import Ledger, Sink, row_of
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.readers import ReadRun
 from bot.observation.table import Column, HeadMove, Ref, Snapshot, TableState
@@ -84,25 +84,19 @@ def table_state() -> TableState:
 def ledger(readers: tuple[ReadRun, ...] = (), *, readers_known: bool = True) -> Ledger:
     """One row per commit, run A's and run B's."""
     rows = tuple(
-        LedgerRow(
-            snapshot_id=s.snapshot_id,
-            parent_id=s.parent_id,
-            sequence_number=s.sequence_number,
-            committed_at=s.committed_at,
-            on_main=True,
-            operation=s.operation,
-            engine=s.engine,
-            job_id=s.job_id,
-            operator_id=s.operator_id,
-            checkpoint_id=s.checkpoint_id,
-            checkpoint_kind=CheckpointKind.STOP_SAVEPOINT if s.snapshot_id == GOOD else CheckpointKind.CHECKPOINT,
-            attempts=(0,),
-            added_files=2,
-            added_rows=100,
-            removed_files=0,
-            removed_rows=0,
-            code_version="9f1c2ab",
-            readers=tuple(r for r in readers if r.snapshot_id == s.snapshot_id),
+        row_of(table_state(), s).model_copy(
+            update={
+                "checkpoint_kind": CheckpointKind.STOP_SAVEPOINT
+                if s.snapshot_id == GOOD
+                else CheckpointKind.CHECKPOINT,
+                "sink": Sink.OTHER,
+                "refs": (),
+                "attempts": (0,),
+                "added_files": 2,
+                "added_rows": 100,
+                "code_version": "9f1c2ab",
+                "readers": tuple(r for r in readers if r.snapshot_id == s.snapshot_id),
+            }
         )
         for s in snapshots()
     )

@@ -127,15 +127,15 @@ class LedgerRow(Record):
     job_id: JobId | None
     operator_id: OperatorId | None
     checkpoint_id: CheckpointId | None
-    checkpoint_kind: CheckpointKind
-    attempts: tuple[int, ...] | None
+    checkpoint_kind: CheckpointKind = CheckpointKind.UNKNOWN
+    attempts: tuple[int, ...] | None = None
     """Attempt numbers in the names of the files added; None when the names do not follow Flink's form."""
     added_files: int
     added_rows: int
-    removed_files: int
-    removed_rows: int
-    code_version: str | None
-    readers: tuple[ReadRun, ...]
+    removed_files: int = 0
+    removed_rows: int = 0
+    code_version: str | None = None
+    readers: tuple[ReadRun, ...] = ()
     """Consumer runs that read exactly this snapshot."""
     sink: Sink = Sink.OTHER
     refs: tuple[str, ...] = ()
@@ -256,10 +256,11 @@ def recent_ledger(table: TableState) -> Ledger:
     newest = nlargest(_MOST, table.snapshots, key=lambda s: table.place_of(s.snapshot_id))
     rolled_back = {s.snapshot_id for s in table.rolled_back}
     shown = [s for s in reversed(newest) if s.snapshot_id in table.chain_ids or s.snapshot_id in rolled_back]
-    return Ledger(rows=tuple(_row(table, snapshot) for snapshot in shown), readers_known=False)
+    return Ledger(rows=tuple(row_of(table, snapshot) for snapshot in shown), readers_known=False)
 
 
-def _row(table: TableState, snapshot: Snapshot) -> LedgerRow:
+def row_of(table: TableState, snapshot: Snapshot) -> LedgerRow:
+    """What the table's metadata alone tells of one commit."""
     return LedgerRow(
         snapshot_id=snapshot.snapshot_id,
         parent_id=snapshot.parent_id,
@@ -271,14 +272,11 @@ def _row(table: TableState, snapshot: Snapshot) -> LedgerRow:
         job_id=snapshot.job_id,
         operator_id=snapshot.operator_id,
         checkpoint_id=snapshot.checkpoint_id,
-        checkpoint_kind=CheckpointKind.UNKNOWN,
-        attempts=None,
         added_files=snapshot.counted("added-data-files"),
         added_rows=snapshot.counted("added-records"),
         removed_files=snapshot.counted("deleted-data-files"),
         removed_rows=snapshot.counted("deleted-records"),
-        code_version=None,
-        readers=(),
+        schema_id=snapshot.schema_id,
         sink=Sink.FLINK_UNKNOWN if snapshot.job_id else Sink.OTHER,
-        refs=tuple(ref.name for ref in table.refs if ref.snapshot_id == snapshot.snapshot_id and ref.name != "main"),
+        refs=tuple(ref.name for ref in table.refs if ref.snapshot_id == snapshot.snapshot_id),
     )

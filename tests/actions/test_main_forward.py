@@ -23,7 +23,7 @@ from bot.observation.file_changes import FileList, FileSources, FileSurvey
 from bot.observation.findings import PairVerdict
 from bot.observation.flink import CheckpointKind, CheckpointSettings
 from bot.observation.ids import CheckpointId, short
-from bot.observation.ledger import Ledger, LedgerRow, Sink, SourceRange
+from bot.observation.ledger import Ledger, LedgerRow, Sink, SourceRange, row_of
 from bot.observation.looked import NotSeen
 from bot.observation.snapshot import REPAIR
 from bot.observation.table import Snapshot, TableState, Window
@@ -71,16 +71,14 @@ def with_ledger(plan: Plan) -> Plan:
 
 def _ledger(table: TableState) -> tuple[LedgerRow, ...]:
     return tuple(
-        LedgerRow(
-            snapshot_id=s.snapshot_id, parent_id=s.parent_id, sequence_number=s.sequence_number,
-            committed_at=s.committed_at, on_main=s.snapshot_id in table.chain_ids, operation=s.operation,
-            engine=s.engine, job_id=s.job_id, operator_id=s.operator_id, checkpoint_id=s.checkpoint_id,
-            checkpoint_kind=CheckpointKind.CHECKPOINT, attempts=None, added_files=1, added_rows=10, removed_files=0,
-            removed_rows=0, code_version=None, readers=(), position_from=((s.checkpoint_id or 100) - 1) * 10,
-            position_until=(s.checkpoint_id or 100) * 10 - 1
+        row_of(table, s).model_copy(
+            update={
+                "position_from": ((s.checkpoint_id or 100) - 1) * 10,
+                "position_until": (s.checkpoint_id or 100) * 10 - 1,
+            }
         )
         for s in table.snapshots
-    )  # fmt: skip
+    )
 
 
 def carried(proposal: Proposal) -> dict[str, str]:

@@ -257,14 +257,8 @@ def commit(number: int, run: str) -> LedgerRow:
         job_id=job(run),
         operator_id=None,
         checkpoint_id=CheckpointId(number),
-        checkpoint_kind=CheckpointKind.UNKNOWN,
-        attempts=None,
         added_files=1,
         added_rows=10,
-        removed_files=0,
-        removed_rows=0,
-        code_version=None,
-        readers=(),
     )
 
 

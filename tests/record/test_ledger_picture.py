@@ -5,7 +5,6 @@ from datetime import timedelta
 
 from PIL import Image
 
-from bot.observation.flink import CheckpointKind
 from bot.observation.ids import DRAINED, CheckpointId, SnapshotId
 from bot.observation.ledger import Ledger, LedgerRow, SkippedCheckpoint, SkipReason
 from bot.observation.readers import ReadRun
@@ -20,8 +19,7 @@ def commit(number: int, run: str = "a", *, parent: int | None = None, **changes:
         snapshot_id=SnapshotId(number), parent_id=SnapshotId(number - 1 if parent is None else parent),
         sequence_number=number, committed_at=orders.NINE + timedelta(seconds=number), on_main=True,
         operation="append", engine="flink", job_id=(run * 32)[:32], operator_id=None,
-        checkpoint_id=CheckpointId(number), checkpoint_kind=CheckpointKind.UNKNOWN, attempts=None, added_files=1,
-        added_rows=10, removed_files=0, removed_rows=0, code_version=None, readers=(),
+        checkpoint_id=CheckpointId(number), added_files=1, added_rows=10,
     )  # fmt: skip
     return row.model_copy(update=changes)
 
