@@ -216,7 +216,7 @@ def _stored(told: ParsedMetadata, content: bytes, folder: str, at: datetime) -> 
         pending_manifests=told.pending_manifests,
         manifest_folders=told.manifest_folders,
         is_committer_read=told.is_committer_read,
-        operator_ids=tuple(sizes) or told.named_operators,
+        operator_ids=tuple(sizes),
         operator_names={part.operator_id: part.name for part in told.operators if part.name},
         is_drained=told.is_drained,
         not_understood=told.not_understood,

@@ -394,14 +394,14 @@ _MAGIC = 0x4960672D
 _HEADER_BYTES = 24
 _VERSIONS = range(4, 7)
 
-_MANIFEST = re.compile(rb"/(([0-9a-f]{32})-([0-9a-f]{32})-\d{5}-\d+-(\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro)")
+_MANIFEST = re.compile(rb"/(([0-9a-f]{32})-[0-9a-f]{32}-\d{5}-\d+-(\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro)")
 """In whichever folder: the table property `flink.manifests.location` may name any."""
 _NOT_IN_A_PATH = re.compile(rb"[\x00-\x1f\x7f]")
 """The length before a path ends with such a byte, because no manifest's path has fewer than 64 characters."""
 _LONGEST_FOLDER = 4096
 _V1_JOB = re.compile(rb"!([0-9a-f]{32})(?![0-9a-f-])")
 """V1 committer: the value of `iceberg-flink-job-id`, length plus one before it."""
-_V2_JOB_AND_OPERATOR = re.compile(rb"\x00\x20([0-9a-f]{32})\x00\x20([0-9a-f]{32})(?![0-9a-f-])")
+_V2_JOB_AND_OPERATOR = re.compile(rb"\x00\x20([0-9a-f]{32})\x00\x20[0-9a-f]{32}(?![0-9a-f-])")
 """V2 committer: each committable names the run and the operator that wrote it."""
 
 _COMMITTERS_STATE = {"iceberg-files-committer-state", "iceberg-flink-job-id", "streaming_committer_raw_states"}
@@ -438,8 +438,6 @@ class ParsedMetadata(Record):
     """All that the file lists; empty where its layout was not understood."""
     state_files: tuple[StateFile, ...] = ()
     """Those that hold what the file itself does not; empty where its layout was not understood."""
-    named_operators: tuple[OperatorId, ...] = ()
-    """Operators that the text of committer state names."""
     source_positions: tuple[SourcePosition, ...] = ()
     """Where its Kafka sources go on; empty: not known."""
     not_understood: str | None = None
@@ -471,19 +469,18 @@ def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_
     pieces = _committer_state(operators, beside)
     texts = [content, *(piece for piece in pieces if piece is not None)]
     found = [match for text in texts for match in _MANIFEST.finditer(text)]
-    manifests = sorted({(int(m[4]), m[1].decode(), m[2].decode(), m[3].decode()) for m in found})
+    manifests = sorted({(int(m[3]), m[1].decode(), m[2].decode()) for m in found})
     job_id = _job_id(texts, manifests[-1][2] if manifests else None)
     return ParsedMetadata(
         checkpoint_id=CheckpointId(int.from_bytes(content[8:16], "big", signed=True)),
         kind=kind,
         is_drained=is_drained,
         job_id=job_id,
-        pending_manifests=tuple(name for _, name, _, _ in manifests),
+        pending_manifests=tuple(name for _, name, _ in manifests),
         manifest_folders=_folders(found),
         is_committer_read=all(_is_legible(piece) for piece in pieces) if pieces else job_id is not None,
         operators=operators,
         state_files=state_files,
-        named_operators=_named(texts, {operator for _, _, _, operator in manifests}),
         source_positions=positions_in(operators, beside),
         not_understood=not_understood,
         problem=problem,
@@ -557,8 +554,3 @@ def _folders(manifests: Sequence[re.Match[bytes]]) -> dict[str, tuple[str, ...]]
         folder = _NOT_IN_A_PATH.split(before)[-1].decode(errors="replace")
         folders.setdefault(each[1].decode(), set()).add(folder)
     return {name: tuple(sorted(named)) for name, named in sorted(folders.items())}
-
-
-def _named(texts: Sequence[bytes], of_manifests: set[str]) -> tuple[OperatorId, ...]:
-    named = {match[2].decode() for text in texts for match in _V2_JOB_AND_OPERATOR.finditer(text)}
-    return tuple(OperatorId(each) for each in sorted(named | of_manifests))

@@ -27,7 +27,7 @@ from ruamel.yaml.error import YAMLError
 
 from bot.incident.setup import Team, TeamMember
 from bot.observation.contract import ContractColumn, TableContract
-from bot.observation.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration, first_problem
 from bot.observation.ids import TableName, UserId
 from bot.observation.readers import Consumer, Untold
 from bot.observation.sentences import visible
@@ -272,10 +272,7 @@ def _not_one(file: Path, error: YAMLError | ValidationError) -> BadConfiguration
 
 
 def _first_problem(error: YAMLError | ValidationError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        return f"{'.'.join(str(part) for part in first['loc']) or 'the file'}: {first['msg']}"
-    return str(error).splitlines()[0]
+    return first_problem(error, "the file") if isinstance(error, ValidationError) else str(error).splitlines()[0]
 
 
 _SLACK_USER = re.compile(r"<?@?([UW][A-Z0-9]{6,})>?")

@@ -13,7 +13,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from bot.adapters.http import Busy, Logins, read_again, why_refused, why_unreachable
-from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError, first_problem
 
 _CAUSED_BY = "Caused by: "
 _FRAMES = ("at ", "... ", "<Exception on server side:", "End of exception on server side>")
@@ -158,11 +158,9 @@ class FlinkHttp:
 
     def garbled(self, asked: str, error: ValidationError) -> WaterlineError:
         """The endpoint answered something that is not Flink's."""
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the body"
         return CouldNotLook(
             f"{self.what} at {self.url} answered {asked} with a body that cannot be read.",
-            f"Expected a body as Flink 1.20 or 2.x writes it; found at {where}: {first['msg']}.",
+            f"Expected a body as Flink 1.20 or 2.x writes it; found at {first_problem(error)}.",
             "Check that the address is Flink's and not a login page or another service.",
         )
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, PrivateAttr, ValidationError
 
 from bot.adapters.flink_starting import CLAIM_MODE
-from bot.observation.errors import CouldNotLook
+from bot.observation.errors import CouldNotLook, first_problem
 from bot.observation.flink import JobRun
 from bot.observation.ids import JobId
 from bot.ports import NamedSavepoint
@@ -395,11 +395,9 @@ def resource_of(body: bytes, name: str) -> FlinkResource:
     try:
         return FlinkResource.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
         raise CouldNotLook(
             f"{name} cannot be read.",
-            f"Expected the format of the Flink Kubernetes operator; found at {'.'.join(map(str, first['loc']))}: "
-            f"{first['msg']}.",
+            f"Expected the format of the Flink Kubernetes operator; found at {first_problem(error)}.",
             "Check kind and version of the operator.",
         ) from error
 

@@ -19,7 +19,7 @@ import structlog
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
 from bot.adapters.http import Busy, Logins, read_again
-from bot.observation.errors import CouldNotLook
+from bot.observation.errors import CouldNotLook, first_problem
 from bot.observation.ids import SnapshotId
 from bot.observation.looked import Part
 from bot.observation.readers import FarRead, ReadRun
@@ -561,9 +561,7 @@ class Marquez(EventSource):
         try:
             return _Page.model_validate_json(answer.content)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"]) or "the body"
-            raise self._strange(f"at {where}: {first['msg']}") from error
+            raise self._strange(f"at {first_problem(error)}") from error
 
     def _strange(self, found: str) -> CouldNotLook:
         return CouldNotLook(

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from bot.incident.diagnosis import SavedCase
-from bot.observation.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration, first_problem
 from bot.observation.masking import Masking
 
 _LARGEST = 512 * 1024 * 1024
@@ -61,10 +61,9 @@ def read_case(path: Path) -> SavedCase:
     try:
         return SavedCase.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors()[0]
         raise BadConfiguration(
             f"{path} was saved by another version of Waterline, which this one cannot read.",
-            f"Expected format 1; found at {'.'.join(map(str, first['loc']))}: {first['msg']} "
+            f"Expected format 1; found at {first_problem(error, 'the file')} "
             f"({error.error_count()} differences in all).",
             "Diagnose it with the version that saved it, or save it again.",
         ) from error

@@ -432,6 +432,8 @@ class SparkConnection:
         return isinstance(self._where, SparkSettings) or (self._server is not None and self._server.is_alive)
 
     def _opened(self, url: str, *, is_interpreted: bool = False) -> _Open:
+        """A new session, in UTC. `is_interpreted`: no query is compiled; a server that does not let this be set answers
+        as well, only later."""
         if isinstance(self._where, EmbeddedSpark):
             slots = self._where.cores if self._server is None else self._server.slots
             retries, listing_tasks, wanted = _RETRIES["embedded"], slots, SparkSettings()
@@ -440,7 +442,29 @@ class SparkConnection:
             _reachable(url)
         channel = _Channel(wanted, url, self._within_s)
         self._calls.append(channel.calls)
-        return _opened(channel, url, retries, listing_tasks, is_interpreted=is_interpreted)
+        try:
+            os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # as PySpark does where it is given an address
+            session = cast(SparkSession, ConnectSession.builder.channelBuilder(channel).create())
+            _OPENED.append(session)
+            channel.calls.of(session)
+            cast(Any, session).client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=2000)])
+            session.conf.set(_TIME_ZONE, "UTC")
+            session.conf.set("spark.sql.caseSensitive", _BY_THEIR_VERY_NAMES)
+            session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(listing_tasks))
+            session.conf.set("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", _GROUPS_IN_MEMORY)
+            session.conf.set("spark.sql.mapKeyDedupPolicy", _SAID_TWICE)
+            with contextlib.suppress(PySparkException):
+                for name, value in _INTERPRETED.items() if is_interpreted else ():
+                    session.conf.set(name, value)
+        except TROUBLE as error:
+            raise _refused(str(error), url, channel.calls.within_s) from error
+        except OSError as error:
+            raise EvidenceFailed(
+                "The certificate authority for Spark cannot be read.",
+                f"Expected the file in `spark.ca_file`; found {type(error).__name__}.",
+                "Correct the path, or the file's permissions.",
+            ) from error
+        return _Open(session, channel.calls)
 
     def _discard(self) -> None:
         self._sessions = {}
@@ -453,46 +477,6 @@ class SparkConnection:
                 each.abort()
         if server is not None:
             server.stop(was_used=sum(each.asked for each in calls) >= _OF_A_DIAGNOSIS)
-
-
-def open_session(
-    url: str,
-    retries: int = _RETRIES["embedded"],
-    listing_tasks: int = _LISTING_TASKS,
-    *,
-    is_interpreted: bool = False,
-) -> SparkSession:
-    """A new session, in UTC, that is to be stopped and never collected. Raises EvidenceFailed.
-
-    `is_interpreted`: no query is compiled; a server that does not let this be set answers as well, only later."""
-    channel = _Channel(SparkSettings(), url, ANSWER_TIMEOUT_S)
-    return _opened(channel, url, retries, listing_tasks, is_interpreted=is_interpreted).session
-
-
-def _opened(channel: _Channel, url: str, retries: int, listing_tasks: int, *, is_interpreted: bool) -> _Open:
-    try:
-        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # as PySpark does where it is given an address
-        session = cast(SparkSession, ConnectSession.builder.channelBuilder(channel).create())
-        _OPENED.append(session)
-        channel.calls.of(session)
-        cast(Any, session).client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=2000)])
-        session.conf.set(_TIME_ZONE, "UTC")
-        session.conf.set("spark.sql.caseSensitive", _BY_THEIR_VERY_NAMES)
-        session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(listing_tasks))
-        session.conf.set("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", _GROUPS_IN_MEMORY)
-        session.conf.set("spark.sql.mapKeyDedupPolicy", _SAID_TWICE)
-        with contextlib.suppress(PySparkException):
-            for name, value in _INTERPRETED.items() if is_interpreted else ():
-                session.conf.set(name, value)
-    except TROUBLE as error:
-        raise _refused(str(error), url, channel.calls.within_s) from error
-    except OSError as error:
-        raise EvidenceFailed(
-            "The certificate authority for Spark cannot be read.",
-            f"Expected the file in `spark.ca_file`; found {type(error).__name__}.",
-            "Correct the path, or the file's permissions.",
-        ) from error
-    return _Open(session, channel.calls)
 
 
 def _refused(said: str, url: str, within_s: float) -> EvidenceFailed:

@@ -3,7 +3,15 @@ whatever the outside world has put into it."""
 
 from collections.abc import Callable
 
+from pydantic import ValidationError
+
 from bot.observation.sentences import visible
+
+
+def first_problem(error: ValidationError, whole: str = "the body") -> str:
+    """Where something stands that does not fit, and why: `jobs.0.name: Field required`; `whole` names all of it."""
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or whole}: {first['msg']}"
 
 
 class WaterlineError(Exception):

@@ -29,10 +29,6 @@ V1_COMMITTER = "IcebergFilesCommitter"
 """In the name of the V1 sink's vertex; where it runs as one task with the writer, behind ` -> `."""
 
 
-V2_AGGREGATOR = "Sink pre-commit aggregator"
-"""In the name of one vertex of the V2 sink (`IcebergSink`), and of no other sink's."""
-
-
 class CheckpointKind(StrEnum):
     """How a point of the job's state came to be; decides whether it can pair (facts 0.5)."""
 
@@ -287,7 +283,7 @@ class StoredCheckpoint(Record):
     """Whether the committers' whole state was read (in the file or beside it), so that no pending manifest means
     that nothing is owed."""
     operator_ids: tuple[OperatorId, ...] = ()
-    """Every operator that the file lists; where its layout was not understood, those that committer state names."""
+    """Every operator that the file lists; empty where its layout was not understood."""
     operator_names: dict[OperatorId, str] = {}
     """As the file names them (Flink 2.x); those without a name are left out."""
     is_drained: bool = False

@@ -50,7 +50,7 @@ from bot.incident.setup import TableSetup
 from bot.notices.forms import as_markdown
 from bot.notices.template import day, moment
 from bot.observation.contract import TableContract
-from bot.observation.errors import BadConfiguration
+from bot.observation.errors import BadConfiguration, first_problem
 from bot.observation.ids import IncidentId, TableName, short, short_job, short_operator
 from bot.observation.ledger import LedgerRow, change, event_range
 from bot.observation.sentences import MENTION, clock_time, counted, inert
@@ -230,8 +230,7 @@ def _read(text: str) -> Carried:
     try:
         return Carried.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise _damaged(f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from error
+        raise _damaged(first_problem(error, "the file")) from error
 
 
 def _damaged(found: str) -> BadConfiguration:

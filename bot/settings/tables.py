@@ -104,21 +104,12 @@ class TableSettings(Record):
         return self.model_copy(update={"contract_file": contract_file, "consumers": consumers})
 
     def setup(self, name: TableName, jobs: Mapping[str, JobSettings]) -> TableSetup:
+        """The same as the rules need it: most settings of a table go there under their own names."""
         job = jobs.get(self.job or "")
+        same = {field: told for field, told in self if field in TableSetup.model_fields}
+        replay = self.replay and self.replay.of(job.kafka if job is not None else None)
         return TableSetup(
-            name=name,
-            job=self.job,
-            other_jobs=self.other_jobs,
-            contract=self.contract,
-            consumers=self.consumers,
-            policies=self.policies,
-            warn_after_minutes=self.warn_after_minutes,
-            keep_repair_branch=self.keep_repair_branch,
-            replay=self.replay and self.replay.of(job.kafka if job is not None else None),
-            copies=self.copies,
-            next_update_minutes=self.next_update_minutes,
-            review_due=timedelta(days=self.review_due_days),
-            review_owners=self.review_owners,
+            **{**same, "name": name, "replay": replay, "review_due": timedelta(days=self.review_due_days)}
         )
 
 

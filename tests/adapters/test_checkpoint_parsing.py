@@ -58,7 +58,6 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
                 job_id=V1_120,
                 pending_manifests=(f"{V1_120}-{COMMITTER_V1_120}-00000-0-8-00008.avro",),
                 is_committer_read=True,
-                named_operators=(COMMITTER_V1_120,),
             ),
         ),
         (
@@ -69,7 +68,6 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
                 job_id=V2_120,
                 pending_manifests=(f"{V2_120}-{COMMITTER_V2_120}-00000-0-8-00008.avro",),
                 is_committer_read=True,
-                named_operators=(COMMITTER_V2_120,),
             ),
         ),
         (
@@ -83,7 +81,6 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
                     f"082e965efea30042147eb49713eb374e-{COMMITTER_V1_120}-00000-0-3-00006.avro",
                 ),
                 is_committer_read=True,
-                named_operators=(COMMITTER_V1_120,),
             ),
         ),
         (
@@ -94,7 +91,6 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
                 job_id=V1_21,
                 pending_manifests=(f"{V1_21}-{COMMITTER_V1_21}-00000-0-4-00004.avro",),
                 is_committer_read=True,
-                named_operators=(COMMITTER_V1_21,),
                 state_files=(StateFile("d9532f3f-ac50-4763-982a-4d3600849570", is_relative=True, end=399_813),),
             ),
         ),
@@ -105,7 +101,6 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
                 kind=CheckpointKind.STOP_SAVEPOINT,
                 job_id=V2_21,
                 is_committer_read=True,
-                named_operators=(COMMITTER_V2_21,),
                 state_files=(StateFile("4e7ec0cb-b153-4973-b5d1-36a2d7ee62f0", is_relative=True, end=399_413),),
             ),
         ),

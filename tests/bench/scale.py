@@ -21,7 +21,7 @@ from rich.table import Table
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
-from bot.adapters.spark_session import open_session
+from bot.adapters.spark_session import SparkConnection
 from bot.observation.contract import TableContract
 from bot.observation.evidence import Ask, Observation
 from bot.observation.looked import Seen
@@ -112,7 +112,7 @@ def _spark() -> Iterator[tuple[SparkSession, str]]:
     and its address."""
     server = SparkServer(EmbeddedSpark(jars=tuple(spark_jars()), memory="3g"))
     try:
-        session = open_session(server.url, listing_tasks=EmbeddedSpark().cores)
+        session = SparkConnection(server.url).session()
         yield session, server.url
         session.stop()
     finally:

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 import spark_tasks
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.spark_server import EmbeddedSpark
-from bot.adapters.spark_session import open_session
+from bot.adapters.spark_session import SparkConnection
 from bot.evidence import find_tasks
 from bot.observation.evidence import Answer, Ask, Observation
 from bot.observation.looked import Seen
@@ -42,7 +41,7 @@ def window_costs(url: str, sizes: Sequence[Size]) -> list[Costs]:
     loads: dict[Question, float] = {}
     questions: dict[Question, Callable[[], Answer]] = {}
     tasks = find_tasks(spark_tasks)
-    spark = open_session(url, listing_tasks=EmbeddedSpark().cores, is_interpreted=True)
+    spark = SparkConnection(url).session(is_interpreted=True)
     for size in sizes:
         ask, loads[size, LOAD] = _ask(entries_table(size))
         questions |= {(size, name): partial(tasks[name].answer, spark, ask) for name in TASKS}

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import SparkServer
-from bot.adapters.spark_session import open_session
+from bot.adapters.spark_session import SparkConnection
 from bot.evidence import check_answer, find_tasks
 from bot.observation.evidence import Answer, Ask
 from spark_tasks import duplicate_commits
@@ -25,7 +25,7 @@ Asks = Callable[[str, Ask], Answer]
 @pytest.fixture(scope="module")
 def session(server: SparkServer) -> Iterator[SparkSession]:
     """A session of the test's own, in which it writes."""
-    made = open_session(server.url)
+    made = SparkConnection(server.url).session()
     made.conf.set("spark.sql.session.timeZone", "UTC")
     yield made
     made.stop()
@@ -34,7 +34,7 @@ def session(server: SparkServer) -> Iterator[SparkSession]:
 @pytest.fixture
 def writer(server: SparkServer) -> Iterator[SparkSession]:
     """A session of its own: Spark remembers a catalog as it first knew it."""
-    made = open_session(server.url)
+    made = SparkConnection(server.url).session()
     yield made
     made.stop()
 

@@ -10,7 +10,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import SparkServer
-from bot.adapters.spark_session import open_session
+from bot.adapters.spark_session import SparkConnection
 from bot.observation.ids import SnapshotId
 from bot.observation.table import TableState
 from tests.evidence.conftest import Asks, asks
@@ -42,7 +42,7 @@ def catalog(tmp_path: Path, orders: OrdersTable) -> Iterator[PyIcebergCatalog]:
 @pytest.fixture(scope="session")
 def spark(server: SparkServer) -> Iterator[SparkSession]:
     """A session of the tests' own on the one server."""
-    session = open_session(server.url)
+    session = SparkConnection(server.url).session()
     yield session
     session.stop()
 
@@ -82,6 +82,6 @@ def positions(spark: SparkSession) -> Positions:
 @pytest.fixture
 def writer(server: SparkServer) -> Iterator[SparkSession]:
     """A session of its own: Spark remembers a catalog as it first knew it."""
-    session = open_session(server.url)
+    session = SparkConnection(server.url).session()
     yield session
     session.stop()

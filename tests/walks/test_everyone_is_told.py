@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from bot.adapters.spark_session import open_session
+from bot.adapters.spark_session import SparkConnection
 from bot.lab.lab import Lab
 from bot.lab.world import World
 from tests.lab_fixtures import FreshLab
@@ -40,7 +40,7 @@ def is_told_by(config: Path, box: Mailbox, taken: Hook) -> None:
 def copies_at(lab: Lab, snapshot: int) -> int:
     """Rows too many of this snapshot, counted by Spark as a consumer reads it."""
     state = lab.state
-    spark = open_session(state.spark_remote)
+    spark = SparkConnection(state.spark_remote).session()
     try:
         table = f"{state.catalog_name}.{state.table} VERSION AS OF {snapshot}"
         (row,) = spark.sql(f"SELECT count(*) - count(DISTINCT source_position) FROM {table}").collect()  # noqa: S608

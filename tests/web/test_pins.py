@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
-from bot.adapters.spark_session import open_session
+from bot.adapters.spark_session import SparkConnection
 from bot.incident.trust import Pin, pins_for
 from bot.observation.ids import TableName
 from bot.pinned_jars import spark_jars
@@ -37,7 +37,7 @@ def spark(scene: Scene) -> Iterator[SparkSession]:
         "spark.sql.codegen.wholeStage": "false",
     }
     server = SparkServer(EmbeddedSpark(memory="512m", jars=tuple(spark_jars()), conf=conf))
-    session = open_session(server.url)
+    session = SparkConnection(server.url).session()
     yield session
     session.stop()
     server.stop()
