@@ -185,7 +185,6 @@ class Tale(JobTale):
             refs=tuple(self.refs),
             head_moves=tuple(self.moves),
             properties=self.properties,
-            columns=(),
             read_at=self.now + timedelta(seconds=1),
             lost_metadata=self.lost_metadata,
             last_sequence_number=self.written if self.numbers_snapshots else None,

@@ -52,21 +52,15 @@ class JobTale:
             name=JOB,
             state=state,
             started_at=before.started_at if before else self.now,
-            ended_at=None,
             checkpoint_interval_ms=3000,
-            checkpoints=(),
-            completed_count=0,
-            failed_count=0,
             restored_count=(before.restored_count if before else 0) + (restored is not None),
             restored=point if restored is not None else None,
-            failures=(),
             vertices=(
                 Vertex(vertex_id=OperatorId("aa" * 16), name="Source", parallelism=1, status=status, attempt=attempt),
                 Vertex(vertex_id=OPERATOR, name=committer, parallelism=1, status=status, attempt=attempt),
             )
             if vertices
             else (),
-            code_version=None,
         )
         return self
 
@@ -79,8 +73,6 @@ class JobTale:
                 kind=CheckpointKind.CHECKPOINT,
                 status="COMPLETED",
                 triggered_at=self.now,
-                path=None,
-                discarded=False,
             )
             self._change(run, checkpoints=(done, *self.runs[run].checkpoints))
         return self

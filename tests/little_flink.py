@@ -34,7 +34,6 @@ _DROPPED = CompletedCheckpoint(
     kind=CheckpointKind.CHECKPOINT,
     status="COMPLETED",
     triggered_at=datetime(2026, 11, 21, 8, tzinfo=UTC),
-    path=None,
     discarded=True,
 )
 """By which Flink shows that nothing older is held by the run."""
@@ -139,10 +138,8 @@ class LittleFlink:
             checkpoint_interval_ms=1500,
             checkpoints=(_DROPPED,) if restored and job_id not in self.claims else (),
             completed_count=told["checkpoint"],
-            failed_count=0,
             restored_count=1 if restored else 0,
             restored=restored,
-            failures=(),
             vertices=(
                 Vertex(
                     vertex_id=OperatorId("f" * 32),

@@ -75,7 +75,6 @@ def table_state() -> TableState:
         snapshots=snapshots(),
         refs=(Ref(name="waterline", kind="tag", snapshot_id=GOOD),),
         head_moves=tuple(HeadMove(at=at, snapshot_id=snapshot) for _, snapshot, _, at in COMMITS),
-        properties={},
         columns=(Column(field_id=1, name="order_id", type="long"), Column(field_id=2, name="pos", type="long")),
         read_at=NINE,
     )
@@ -115,7 +114,6 @@ def run_b(**changes: object) -> JobRun:
         name=JOB,
         state="RUNNING",
         started_at=NINE - timedelta(minutes=5),
-        ended_at=None,
         checkpoint_interval_ms=60_000,
         checkpoints=tuple(
             CompletedCheckpoint(
@@ -124,17 +122,14 @@ def run_b(**changes: object) -> JobRun:
                 status="COMPLETED",
                 triggered_at=NINE - timedelta(minutes=11 - c),
                 path=f"file:///state/{RUN_B}/chk-{c}",
-                discarded=False,
             )
             for c in (9, 8, 7)
         ),
         completed_count=3,
-        failed_count=0,
         restored_count=1,
         restored=Restored(
             checkpoint_id=CheckpointId(6), at=NINE - timedelta(minutes=5), is_savepoint=True, path=SAVEPOINT_6
         ),
-        failures=(),
         vertices=(Vertex(vertex_id=OPERATOR, name="Sink", parallelism=1, status="RUNNING", attempt=0),),
         code_version="9f1c2ab",
     )

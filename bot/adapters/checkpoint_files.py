@@ -238,9 +238,7 @@ def _too_large(files: FileSystem, folder: str, info: FileInfo) -> StoredCheckpoi
 def _without_words(folder: str, at: datetime, problem: str) -> StoredCheckpoint:
     """Of which nothing was read: what its place tells, and why."""
     kind, job_id = _by_name(folder)
-    return StoredCheckpoint(
-        path=folder, kind=kind, checkpoint_id=None, job_id=job_id, written_at=at, problem=problem, is_unread=True
-    )
+    return StoredCheckpoint(path=folder, kind=kind, job_id=job_id, written_at=at, problem=problem, is_unread=True)
 
 
 def _by_name(folder: str) -> tuple[CheckpointKind, JobId | None]:
@@ -457,8 +455,6 @@ def _incomplete(files: FileSystem, folder: FileInfo) -> StoredCheckpoint:
     return StoredCheckpoint(
         path=address(files, folder.path),
         kind=CheckpointKind.SAVEPOINT,
-        checkpoint_id=None,
-        job_id=None,
         written_at=written_at(folder),
         problem="It has no _metadata: the savepoint failed, or is still being taken.",
     )

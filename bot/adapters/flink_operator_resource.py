@@ -356,16 +356,6 @@ class FlinkResource(BaseModel):
             name=told.name or "",
             state=told.state or "FINISHED",
             started_at=datetime.fromtimestamp(int(told.started or 0) / 1000, tz=UTC),
-            ended_at=None,
-            checkpoint_interval_ms=None,
-            checkpoints=(),
-            completed_count=0,
-            failed_count=0,
-            restored_count=0,
-            restored=None,
-            failures=(),
-            vertices=(),
-            code_version=None,
         )
 
     def to_suspend(self, *, keeps_checkpoints: bool) -> dict[str, object]:

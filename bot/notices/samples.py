@@ -89,7 +89,7 @@ READINGS: dict[str, Reading] = {
 _TABLE = TableState(
     name=TableName("sales.orders"), uuid="7d7f4d0e-1c0a-4b58-9c1f-0b6a5f0e9a11", location="s3://lake/sales/orders",
     metadata_location="s3://lake/sales/orders/metadata/00012-5f0c.metadata.json", format_version=2, head=GOOD,
-    snapshots=(), refs=(Ref(name=TAG, kind="tag", snapshot_id=GOOD),), head_moves=(), properties={}, columns=(),
+    snapshots=(), refs=(Ref(name=TAG, kind="tag", snapshot_id=GOOD),),
     read_at=NOON,
 )  # fmt: skip
 TRUSTED: dict[str, Trusted | None] = {

@@ -48,8 +48,8 @@ class CompletedCheckpoint(Record):
     status: str
     """COMPLETED, FAILED or IN_PROGRESS."""
     triggered_at: Utc
-    path: str | None
-    discarded: bool
+    path: str | None = None
+    discarded: bool = False
     failure: str | None = None
     took_ms: int | None = None
     """End to end, from the trigger to the last acknowledgement."""
@@ -114,17 +114,17 @@ class JobRun(Record):
     state: str
     """Flink's word: RUNNING, RESTARTING, FINISHED, CANCELED, FAILED, …"""
     started_at: Utc
-    ended_at: Utc | None
-    checkpoint_interval_ms: int | None
-    checkpoints: tuple[CompletedCheckpoint, ...]
+    ended_at: Utc | None = None
+    checkpoint_interval_ms: int | None = None
+    checkpoints: tuple[CompletedCheckpoint, ...] = ()
     """Newest first, as far as Flink still remembers."""
-    completed_count: int
-    failed_count: int
-    restored_count: int
-    restored: Restored | None
-    failures: tuple[Failure, ...]
-    vertices: tuple[Vertex, ...]
-    code_version: str | None
+    completed_count: int = 0
+    failed_count: int = 0
+    restored_count: int = 0
+    restored: Restored | None = None
+    failures: tuple[Failure, ...] = ()
+    vertices: tuple[Vertex, ...] = ()
+    code_version: str | None = None
     """From the job's global parameters or its snapshots; None when the job does not say."""
     settings: CheckpointSettings | None = None
     """None when Flink (or the history server) did not tell."""
@@ -270,9 +270,9 @@ class StoredCheckpoint(Record):
     path: str
     """The folder, as Flink takes it for a restore."""
     kind: CheckpointKind
-    checkpoint_id: CheckpointId | None
+    checkpoint_id: CheckpointId | None = None
     """None when the file cannot be read; `problem` says why."""
-    job_id: JobId | None
+    job_id: JobId | None = None
     """The run that wrote it: from the committer's state, else from the folder's name."""
     written_at: Utc
     pending_manifests: tuple[str, ...] = ()

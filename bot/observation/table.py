@@ -200,11 +200,11 @@ class TableState(Record):
     head: SnapshotId | None
     snapshots: Long[Snapshot]
     """Every snapshot that is still listed, oldest first, none before its parent; rolled-back ones, too."""
-    refs: tuple[Ref, ...]
-    head_moves: Long[HeadMove]
+    refs: tuple[Ref, ...] = ()
+    head_moves: Long[HeadMove] = ()
     """The snapshot log, oldest first. Expiry shortens it."""
-    properties: dict[str, str]
-    columns: tuple[Column, ...]
+    properties: dict[str, str] = {}
+    columns: tuple[Column, ...] = ()
     read_at: Utc
     lost_metadata: str | None = None
     """Where the catalog points, if that file cannot be read; then all the rest is said of the newest metadata file

@@ -176,8 +176,6 @@ def with_unread(plan: Plan, *, only: bool = False) -> Plan:
     unread = StoredCheckpoint(
         path="s3://state/savepoint-aaaaaa-000000000009",
         kind=CheckpointKind.SAVEPOINT,
-        checkpoint_id=None,
-        job_id=None,
         written_at=world.table.read_at - timedelta(minutes=1),
         problem=WHY,
         is_unread=True,
@@ -332,7 +330,7 @@ def test_what_a_run_may_own(scene: Scene, claimed_older: Path, restored: str | N
     run = _run(scene, job("b"))
     checkpoint = CompletedCheckpoint(
         checkpoint_id=CheckpointId(4), kind=CheckpointKind.CHECKPOINT, status="COMPLETED",
-        triggered_at=run.started_at, path=None, discarded=dropped,
+        triggered_at=run.started_at, discarded=dropped,
     )  # fmt: skip
     point = run.restored.model_copy(update={"path": restored})
     told = run.model_copy(update={"restored": point, "checkpoints": (checkpoint,)})

@@ -451,7 +451,6 @@ STORED = StoredCheckpoint(
     path="file:/state/savepoints/savepoint-a",
     kind=CheckpointKind.SAVEPOINT,
     checkpoint_id=CheckpointId(8),
-    job_id=None,
     written_at=NOON,
 )
 
@@ -459,12 +458,12 @@ STORED = StoredCheckpoint(
 def run_that_took(kind: CheckpointKind, path: str | None) -> JobRun:
     """A run with one entry in its history."""
     taken = CompletedCheckpoint(
-        checkpoint_id=CheckpointId(8), kind=kind, status="COMPLETED", triggered_at=NOON, path=path, discarded=False
+        checkpoint_id=CheckpointId(8), kind=kind, status="COMPLETED", triggered_at=NOON, path=path
     )
     return JobRun(
-        job_id=JobId("a" * 32), name="orders", state="RUNNING", started_at=NOON, ended_at=None,
-        checkpoint_interval_ms=None, checkpoints=(taken,), completed_count=1, failed_count=0, restored_count=0,
-        restored=None, failures=(), vertices=(), code_version=None,
+        job_id=JobId("a" * 32), name="orders", state="RUNNING", started_at=NOON,
+        checkpoints=(taken,), completed_count=1,
+
     )  # fmt: skip
 
 

@@ -324,10 +324,7 @@ def state(snapshots: list[dict[str, Any]], heads: list[int], *, packed: bool) ->
         format_version=2,
         head=SnapshotId(heads[-1]) if heads else None,
         snapshots=history.snapshots,
-        refs=(),
         head_moves=history.moves,
-        properties={},
-        columns=(),
         read_at=datetime(2026, 11, 3, tzinfo=UTC),
     )
 

@@ -30,10 +30,6 @@ TABLE = TableState(
     format_version=2,
     head=None,
     snapshots=(),
-    refs=(),
-    head_moves=(),
-    properties={},
-    columns=(),
     read_at=NOON,
 )
 BY_LOCATION = {"namespace": "s3a://lake", "name": "warehouse/sales/orders"}

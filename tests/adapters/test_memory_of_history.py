@@ -60,10 +60,7 @@ def state(told: bytes) -> TableState:
         format_version=2,
         head=history.snapshots[-1].snapshot_id,
         snapshots=history.snapshots,
-        refs=(),
         head_moves=history.moves,
-        properties={},
-        columns=(),
         read_at=datetime(2026, 11, 3, tzinfo=UTC),
     )
     assert history.snapshots[0].snapshot_id in table.chain_ids

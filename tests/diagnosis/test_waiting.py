@@ -65,8 +65,6 @@ def is_taking(tale: Tale, checkpoint: int) -> None:
         kind=CheckpointKind.CHECKPOINT,
         status="IN_PROGRESS",
         triggered_at=tale.now,
-        path=None,
-        discarded=False,
     )
     tale._change("a", checkpoints=(begun, *tale.runs["a"].checkpoints))
 

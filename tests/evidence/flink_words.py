@@ -27,16 +27,12 @@ def run(
         name="orders",
         state=state,
         started_at=LONG_AGO,
-        ended_at=None,
         checkpoint_interval_ms=3000,
         checkpoints=checkpoints,
         completed_count=len(checkpoints),
-        failed_count=0,
         restored_count=int(restored is not None),
         restored=point if restored is not None else None,
-        failures=(),
         vertices=(committer,) if sink is not None else (),
-        code_version=None,
     )
 
 
@@ -49,8 +45,6 @@ def done(
         kind=kind,
         status=status,
         triggered_at=datetime.now(UTC) - timedelta(seconds=ago_s),
-        path=None,
-        discarded=False,
     )
 
 

@@ -34,7 +34,6 @@ def run(
             status="COMPLETED",
             triggered_at=NOON + number * timedelta(seconds=interval_s),
             path=f"s3://state/{job('a')}/chk-{number}",
-            discarded=False,
         )
         for number in (3, 2, 1)
     )
@@ -43,16 +42,10 @@ def run(
         name="orders",
         state="RUNNING",
         started_at=NOON,
-        ended_at=None,
         checkpoint_interval_ms=interval_s * 1000,
         checkpoints=checkpoints,
         completed_count=3,
         failed_count=failed,
-        restored_count=0,
-        restored=None,
-        failures=(),
-        vertices=(),
-        code_version=None,
         settings=CheckpointSettings(mode=mode, survives_cancel=survives),
     )
 

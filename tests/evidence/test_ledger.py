@@ -32,15 +32,9 @@ def run_of(name: str, *checkpoints: CompletedCheckpoint, code_version: str | Non
         name="orders",
         state="RUNNING",
         started_at=NOON,
-        ended_at=None,
         checkpoint_interval_ms=3000,
         checkpoints=checkpoints,
         completed_count=len(checkpoints),
-        failed_count=0,
-        restored_count=0,
-        restored=None,
-        failures=(),
-        vertices=(),
         code_version=code_version,
     )
 
@@ -52,8 +46,6 @@ def completed(checkpoint: int, kind: CheckpointKind) -> CompletedCheckpoint:
         kind=kind,
         status="COMPLETED",
         triggered_at=NOON,
-        path=None,
-        discarded=False,
     )
 
 

@@ -69,7 +69,7 @@ def _with(run: Any, **values: Any) -> Any:
 def listed(checkpoint: int, status: str) -> CompletedCheckpoint:
     return CompletedCheckpoint(
         checkpoint_id=CheckpointId(checkpoint), kind=CheckpointKind.CHECKPOINT, status=status,
-        triggered_at=datetime.now(UTC), path=None, discarded=False,
+        triggered_at=datetime.now(UTC),
     )  # fmt: skip
 
 

@@ -121,16 +121,6 @@ def _by_its_commits(table: TableState, job: str, run: JobId) -> tuple[JobRun, ..
             name=job,
             state="FINISHED",
             started_at=first.committed_at,
-            ended_at=None,
-            checkpoint_interval_ms=None,
-            checkpoints=(),
-            completed_count=0,
-            failed_count=0,
-            restored_count=0,
-            restored=None,
-            failures=(),
-            vertices=(),
-            code_version=None,
         ),
     )
 

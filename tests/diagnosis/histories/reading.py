@@ -117,7 +117,6 @@ class Reader:
             status=status,
             triggered_at=self.tale.now,
             path=self._path(kind) if is_complete else None,
-            discarded=False,
             took_ms=500,
         )
         self._changes(
