@@ -13,7 +13,7 @@ import pytest
 
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_resource import FlinkResource, resource_of
+from bot.adapters.flink_operator_resource import FlinkResource, Kind, resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import digest_of
 from bot.adapters.kubernetes import Login, flink_resource
@@ -37,20 +37,24 @@ def resource(state: str = "RUNNING", mode: str = "last-state", **settings: objec
     }
 
 
-@pytest.fixture
-def operator(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkOperator]:
-    """Our side; the wire is Flink and the API server at once."""
+def our_side(wire: Wire, kind: Kind) -> FlinkOperator:
+    """The wire is Flink and the API server at once."""
     soon = timedelta(seconds=30)
     login = Login(wire.url, ssl.create_default_context(), lambda: "token")
-    made = FlinkOperator(
+    return FlinkOperator(
         FlinkRest(wire.url),
-        flink_resource(login, "FlinkDeployment", "streaming", "orders"),
-        "FlinkDeployment",
+        flink_resource(login, kind, "streaming", "orders"),
+        kind,
         stop_limit=soon,
         start_limit=soon,
         poll_every=timedelta(seconds=5),
     )
-    with closing(made):
+
+
+@pytest.fixture
+def operator(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkOperator]:
+    """Our side of a FlinkDeployment."""
+    with closing(our_side(wire, "FlinkDeployment")) as made:
         yield made
 
 
@@ -145,9 +149,16 @@ def test_a_change_that_may_be_taken_later_is_waited_for(wire: Wire, operator: Fl
         operator.stop(JOB, RUN_21)
 
 
-def test_a_stop_that_would_drain_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
-    """Nobody changes that setting within the hour by accident."""
-    drains = {"kubernetes.operator.job.drain-on-savepoint-deletion": "true"}
+@pytest.mark.parametrize(
+    "drains",
+    [
+        {"kubernetes.operator.job.drain-on-savepoint-deletion": "true"},
+        {"kubernetes": {"operator": {"job": {"drain-on-savepoint-deletion": True}}}},
+    ],
+    ids=["flat", "nested"],
+)
+def test_a_stop_that_would_drain_is_a_no(wire: Wire, operator: FlinkOperator, drains: dict[str, object]) -> None:
+    """No job goes on from a drained savepoint (F5). Nobody changes that setting within the hour by accident."""
     wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS, **drains))
 
     with pytest.raises(CommitRefused, match="that would drain it"):
@@ -283,21 +294,6 @@ def test_a_run_of_which_the_operator_would_take_a_savepoint_all_the_same_goes_on
         operator.stop(JOB, RUN_21, keeps_checkpoints=True)
 
     assert wire.sent("PATCH") == []
-
-
-FOLDER = {"execution": {"checkpointing": {"savepoint-dir": "s3://flink-state/savepoints"}}}
-
-
-def test_a_nested_drain_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
-    """The operator drains by it all the same (F5)."""
-    wire.says(
-        f"GET {RESOURCE}", resource(kubernetes={"operator": {"job": {"drain-on-savepoint-deletion": True}}}, **FOLDER)
-    )
-
-    with pytest.raises(CommitRefused, match="that would drain it"):
-        operator.stop(JOB, RUN_21)
-
-    assert [] == wire.sent("PATCH")
 
 
 def read(**settings: object) -> FlinkResource:

@@ -1,10 +1,8 @@
 """Starts, restarts and savepoints by the Flink Kubernetes operator, as its resource tells of them."""
 
 import json
-import ssl
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,16 +11,23 @@ import pytest
 from bot.actions._effects.job import StartingJob
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_resource import nonce_of
-from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.kubernetes import Login, flink_resource
 from bot.incident.effects import StartJob
 from bot.incident.entries import EffectStarted
 from bot.observation.errors import CommitRefused, CouldNotLook, Superseded
 from bot.observation.ids import CheckpointId, ProposalId
 from bot.ports import Stopped
-from tests.adapters.flink_wire import F21, RUN_21, PassingTime, Wire, body, tell_run
+from tests.adapters.flink_wire import F21, RUN_21, PassingTime, Wire, tell_run
 from tests.adapters.stopped_runs import DETAIL, NOT_ASKED, TRIGGER, detail
-from tests.adapters.test_flink_operator_requests import CHANGE, JOB, OURS, PATH, RESOURCE, SAVEPOINTS, resource
+from tests.adapters.test_flink_operator_requests import (
+    CHANGE,
+    JOB,
+    OURS,
+    PATH,
+    RESOURCE,
+    SAVEPOINTS,
+    our_side,
+    resource,
+)
 from tests.adapters.test_flink_operator_requests import operator as operator
 from tests.adapters.test_flink_stopping import AGAIN
 
@@ -127,17 +132,7 @@ def session_job(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkOperator
     """Our side of a FlinkSessionJob whose run is over, as Flink tells too."""
     tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
     wire.says(DETAIL, detail("FAILED", "FAILED"))
-    soon = timedelta(seconds=30)
-    login = Login(wire.url, ssl.create_default_context(), lambda: "token")
-    made = FlinkOperator(
-        FlinkRest(wire.url),
-        flink_resource(login, "FlinkSessionJob", "streaming", "orders"),
-        "FlinkSessionJob",
-        stop_limit=soon,
-        start_limit=soon,
-        poll_every=timedelta(seconds=5),
-    )
-    with closing(made):
+    with closing(our_side(wire, "FlinkSessionJob")) as made:
         yield made
 
 
@@ -369,12 +364,3 @@ def test_a_stop_that_is_at_work_is_told(wire: Wire, session_job: FlinkOperator) 
     told = session_job.stop_at_work(RUN_21)
     assert told is not None
     assert "stop-with-savepoint" in told
-
-
-@pytest.mark.parametrize("told", [body(F21, "stop_failed"), NOT_ASKED], ids=["it failed", "it was never asked for"])
-def test_a_stop_that_is_over_is_not_at_work(wire: Wire, session_job: FlinkOperator, told: Any) -> None:
-    """What was refused then may be proposed anew."""
-    wire.says(TRIGGER, told)
-    wire.says(AGAIN, NOT_ASKED)
-
-    assert session_job.stop_at_work(RUN_21) is None

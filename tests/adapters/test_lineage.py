@@ -192,10 +192,10 @@ def test_a_missing_file_could_not_be_looked_into(file: Path) -> None:
             OpenLineageFile(path, "lake").reads(TABLE, AGES_AGO)
 
 
-def written(file: Path, *lines: str) -> OpenLineageFile:
-    """A source that tells these events."""
+def source(file: Path, *lines: str, names: Sequence[str] | None = None) -> OpenLineageFile:
+    """A file that tells these events."""
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return OpenLineageFile(file, "lake")
+    return OpenLineageFile(file, "lake", names)
 
 
 def test_without_any_source_nobody_knows_who_read() -> None:
@@ -209,10 +209,10 @@ def test_without_any_source_nobody_knows_who_read() -> None:
 def test_what_could_not_be_read_is_counted_beside_what_was(file: Path) -> None:
     """Near and far: whoever is not among the reads may be in the lines that are none; old lines are not."""
     old = json.dumps({"eventTime": (NOON - timedelta(days=3)).isoformat(), "run": {}})
-    source = written(file, old, "{broken", event(scanned(BY_NAME, 7)))
+    found = source(file, old, "{broken", event(scanned(BY_NAME, 7)))
 
-    near = source.reads(TABLE, NOON - timedelta(days=1))
-    far = source.downstream(TABLE, NOON - timedelta(days=1))
+    near = found.reads(TABLE, NOON - timedelta(days=1))
+    far = found.downstream(TABLE, NOON - timedelta(days=1))
 
     assert [read.snapshot_id for read in near] == [7]
     assert far == ()
@@ -221,7 +221,7 @@ def test_what_could_not_be_read_is_counted_beside_what_was(file: Path) -> None:
 
 def test_where_every_line_is_an_event_nothing_is_unread(file: Path) -> None:
     """The rest of the time."""
-    assert unread_in(written(file, event(scanned(BY_NAME, 7))).reads(TABLE, AGES_AGO)) is None
+    assert unread_in(source(file, event(scanned(BY_NAME, 7))).reads(TABLE, AGES_AGO)) is None
 
 
 def test_readers_are_followed_as_far_as_it_makes_sense(tmp_path: Path) -> None:
@@ -241,25 +241,20 @@ def test_readers_are_followed_as_far_as_it_makes_sense(tmp_path: Path) -> None:
     assert {f"r{number}" for number in range(MOST_STEPS)} == {each.run_id for each in far}
 
 
-def test_too_many_events_are_not_half_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_events_are_not_half_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They would fill the memory; older ones do not count."""
     monkeypatch.setattr(lineage, "MAX_EVENTS", 3)
-    file = tmp_path / "events.jsonl"
-    file.write_text("".join(event(BY_NAME, run=f"r{n}", minute=n) + "\n" for n in range(-3, 4)))
-    source = OpenLineageFile(file, "lake")
+    found = source(file, *(event(BY_NAME, run=f"r{n}", minute=n) for n in range(-3, 4)))
 
     with pytest.raises(CouldNotLook, match="at most 3 since"):
-        source.reads(TABLE, NOON)
-    assert len(source.reads(TABLE, NOON + timedelta(seconds=1))) == 3
+        found.reads(TABLE, NOON)
+    assert len(found.reads(TABLE, NOON + timedelta(seconds=1))) == 3
 
 
 @pytest.mark.parametrize("more", ["[" * 100_000, '{"eventTime": '])
-def test_a_line_of_any_depth_is_a_line_that_cannot_be_read(tmp_path: Path, more: str) -> None:
+def test_a_line_of_any_depth_is_a_line_that_cannot_be_read(file: Path, more: str) -> None:
     """Python's parser gives up with an error of its own."""
-    file = tmp_path / "events.jsonl"
-    file.write_text(more + "\n" + event(scanned(BY_NAME, 7)) + "\n")
-
-    told = OpenLineageFile(file, "lake").reads(TABLE, AGES_AGO)
+    told = source(file, more, event(scanned(BY_NAME, 7))).reads(TABLE, AGES_AGO)
 
     assert unread_in(told) == "1 line of events.jsonl could not be read, the first is line 1"
 
@@ -274,12 +269,6 @@ def test_an_old_line_with_a_number_of_any_length_is_old(tmp_path: Path) -> None:
 
 BY_TRINO = {"namespace": "trino://trino:8443", "name": "iceberg.sales.orders"}
 REMEDY = "`lineage.catalog_names`"
-
-
-def source(file: Path, *lines: str, names: Sequence[str] | None = None) -> OpenLineageFile:
-    """A file that tells these events."""
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return OpenLineageFile(file, "lake", names)
 
 
 def test_a_read_under_a_name_that_is_set_is_a_read(file: Path) -> None:
