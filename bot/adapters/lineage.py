@@ -130,8 +130,13 @@ class _Parent(BaseModel):
     run: _ParentRun | None = None
 
 
+class _Engine(BaseModel):
+    name: str | None = None
+
+
 class _RunFacets(BaseModel):
     parent: _Parent | None = None
+    processing_engine: _Engine | None = None
 
 
 class _Run(BaseModel):
@@ -153,6 +158,12 @@ class LineageEvent(BaseModel):
         """The run of which this one is a part: two statements of one Spark application share it."""
         parent = self.run.facets.parent if self.run and self.run.facets else None
         return parent.run.run_id if parent and parent.run else None
+
+    @property
+    def engine(self) -> str:
+        """Empty where it is not told."""
+        told = self.run.facets.processing_engine if self.run and self.run.facets else None
+        return (told.name if told else None) or ""
 
     @property
     def consumer(self) -> str | None:
@@ -267,6 +278,7 @@ class _WholeRun:
     application: str | None
     first_at: datetime
     last_at: datetime
+    engine: str = ""
     inputs: dict[str, str] = field(default_factory=dict)
     """Place -> the dataset's name, as its event says it."""
     outputs: dict[str, str] = field(default_factory=dict)
@@ -302,7 +314,7 @@ def _runs(events: Iterable[LineageEvent], table: TableState, names: Set[str], si
             continue
         run_id = event.run.run_id
         run = runs.setdefault(run_id, _WholeRun(run_id, consumer, event.application, event.at, event.at))
-        run.last_at = event.at
+        run.last_at, run.engine = event.at, event.engine or run.engine
         run.inputs |= {place: each.name for each in event.inputs if not each.is_metadata for place in each.places}
         run.outputs |= {place: each.name for each in event.outputs for place in each.places}
         for dataset in event.inputs if event.at > since else ():
@@ -327,7 +339,7 @@ def _reads_of(runs: Mapping[str, _WholeRun]) -> tuple[ReadRun, ...]:
         for wrote in run.wrote if run.scanned else ():
             inner.setdefault(wrote, []).append(run)
     told = [
-        ReadRun(consumer=run.consumer, run_id=run_id, at=at, snapshot_id=snapshot_id)
+        ReadRun(consumer=run.consumer, run_id=run_id, at=at, snapshot_id=snapshot_id, engine=run.engine)
         for run_id, run in runs.items()
         if run.scanned or not any(run.is_around(each) for wrote in run.wrote for each in inner.get(wrote, ()))
         for snapshot_id, at in run.read.items()

@@ -115,8 +115,10 @@ class Trusted(Documented):
     is_known_good: bool
     """Whether it is proven, or its rows were read and found clean; False: nobody has proven them yet."""
     pins: tuple[Pin, ...]
-    """How each engine reads it, as a query to be copied: `engine`, `exact`, and `following` (by the tag; None where the
-    engine cannot, or no tag stands on it). Empty when the metadata lists it no longer."""
+    """How the consumer's engine reads it, as a query to be copied: `engine`, `exact`, and `following` (by the tag; None
+    where the engine cannot, or no tag stands on it). Empty when the metadata lists it no longer."""
+    is_usual: bool = False
+    """Whether the consumer's engine is not known, and the most usual ones are shown."""
 
 
 class Damage(Documented):

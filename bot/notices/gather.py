@@ -8,7 +8,7 @@ Whether a consumer must run again, and what it then computes anew: times, partit
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import assert_never, get_args
 
 from bot.incident.diagnosis import LastGoodRows
 from bot.incident.doubt import is_unplaced, rows_up_to
@@ -17,7 +17,7 @@ from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.incident import Incident
 from bot.incident.notice import ALL_CLEAR, BESIDE, NO_ACTION, NOT_OF_ROWS, PLANNED, NoticeData, RerunData, WorkState
 from bot.incident.setup import Team
-from bot.incident.trust import TAG, TrustState, pins_for
+from bot.incident.trust import TAG, Pin, TrustState, pins_for
 from bot.incident.trust_claims import ALONE, ConcurrentDoubts
 from bot.incident.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
@@ -50,7 +50,7 @@ from bot.observation.contract import HIDDEN, TableContract
 from bot.observation.findings import GapsFinding
 from bot.observation.ids import SnapshotId
 from bot.observation.ledger import LedgerRow
-from bot.observation.readers import Consumer
+from bot.observation.readers import Consumer, Engine
 from bot.observation.record import Utc
 from bot.observation.table import TableState
 
@@ -216,7 +216,7 @@ def facts_for(
     affected = affected_of(incident, commits, table, contract, newer)
     damage = damage_of(incident, contract)
     reading = reading_of(consumer, commits, reads, far)
-    stage, trusted = _stage(incident, around), _trusted(incident, table, around)
+    stage, trusted = _stage(incident, around), _trusted(incident, table, around, _engine_of(consumer, reads))
     decisive = incident.diagnosis.decisive if incident.diagnosis else None
     return NoticeFacts(
         table=incident.opened.table,
@@ -331,8 +331,19 @@ def _to_come(incident: Incident) -> int:
     return finding.to_come if isinstance(finding, GapsFinding) else 0
 
 
-def _trusted(incident: Incident, table: TableState, around: ConcurrentDoubts) -> Trusted | None:
-    """A later incident speaks for the table as it is now: by its proof, or by its doubt."""
+_USUAL = ("Spark", "Trino")
+"""Shown to whoever's engine nobody knows."""
+
+
+def _engine_of(consumer: Consumer, reads: Reads) -> str | None:
+    """As the settings say, else as the newest run of this consumer that tells it; None: not known."""
+    theirs = [run for run in reads.values if run.consumer == consumer.name and run.engine]
+    told = max(theirs, key=lambda run: run.at).engine.lower() if theirs else ""
+    return consumer.engine or next((each for each in get_args(Engine) if each.lower() == told), None)
+
+
+def _trusted(incident: Incident, table: TableState, around: ConcurrentDoubts, engine: str | None) -> Trusted | None:
+    """With how `engine` reads it. A later incident speaks for the table as it is now: by its proof, or by its doubt."""
     trusted = around.later.snapshot if around.later is not None else incident.trusted
     if trusted is None:
         return None
@@ -343,8 +354,14 @@ def _trusted(incident: Incident, table: TableState, around: ConcurrentDoubts) ->
         checkpoint_id=snapshot.checkpoint_id if snapshot else None,
         by_tag=table.ref(TAG) == trusted,
         is_known_good=_is_known_good(incident, around),
-        pins=pins_for(table, trusted) if snapshot else (),
+        pins=shown_pins(table, trusted, engine) if snapshot else (),
+        is_usual=engine is None,
     )
+
+
+def shown_pins(table: TableState, snapshot: SnapshotId, engine: str | None) -> tuple[Pin, ...]:
+    wanted = _USUAL if engine is None else (engine,)
+    return tuple(pin for pin in pins_for(table, snapshot) if pin.engine in wanted)
 
 
 def _is_known_good(incident: Incident, around: ConcurrentDoubts) -> bool:

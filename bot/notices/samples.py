@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 from bot.incident.notice import WorkState
-from bot.incident.trust import TAG, pins_for
+from bot.incident.trust import TAG
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
 from bot.notices.facts import (
     Affected,
@@ -19,6 +19,7 @@ from bot.notices.facts import (
     Trusted,
     Unheard,
 )
+from bot.notices.gather import shown_pins
 from bot.notices.reading import (
     ConsumerRuns,
     ManyReaders,
@@ -95,18 +96,18 @@ _TABLE = TableState(
 TRUSTED: dict[str, Trusted | None] = {
     "trusted by tag": Trusted(
         snapshot_id=GOOD, committed_at=NOON, checkpoint_id=CheckpointId(10), by_tag=True, is_known_good=True,
-        pins=pins_for(_TABLE, GOOD),
+        pins=shown_pins(_TABLE, GOOD, "Spark"),
     ),
     "trusted by id": Trusted(
         snapshot_id=GOOD, committed_at=NOON, checkpoint_id=None, by_tag=False, is_known_good=True,
-        pins=pins_for(_TABLE.model_copy(update={"refs": ()}), GOOD),
+        pins=shown_pins(_TABLE.model_copy(update={"refs": ()}), GOOD, "Spark"),
     ),
     "trusted, not listed": Trusted(
         snapshot_id=GOOD, committed_at=None, checkpoint_id=None, by_tag=False, is_known_good=True, pins=()
     ),
     "trusted, not looked at": Trusted(
         snapshot_id=GOOD, committed_at=NOON, checkpoint_id=None, by_tag=True, is_known_good=False,
-        pins=pins_for(_TABLE, GOOD),
+        pins=shown_pins(_TABLE, GOOD, None), is_usual=True,
     ),
     "no trusted snapshot": None,
 }  # fmt: skip

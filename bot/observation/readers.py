@@ -58,6 +58,9 @@ def shown_of(by: str, to: str) -> str:
 Kind = Literal["job", "agent", "dashboard", "person", "channel"]
 
 
+Engine = Literal["Spark", "Trino", "Flink", "PyIceberg", "DuckDB"]
+
+
 class ReadRun(Record):
     """One consumer run that read the table, from an OpenLineage event."""
 
@@ -67,6 +70,8 @@ class ReadRun(Record):
     at: Utc
     snapshot_id: SnapshotId | None
     """The snapshot it read; None when the event does not say."""
+    engine: str = ""
+    """By which it read, as its events name it: `spark`; empty where none does."""
 
 
 class FarRead(Record):
@@ -118,6 +123,12 @@ class Consumer(Record):
         default=None,
         description="Folder for its notices, one Markdown file each; relative to this file.",
         examples=["notices/revenue"],
+    )
+    engine: Engine | None = Field(
+        default=None,
+        description="The engine by which it reads: its notices show how to read the trusted snapshot there. By "
+        "default the one that lineage names.",
+        examples=["Trino"],
     )
     owner: str | None = Field(
         default=None, description="Its owner: a Slack user id, or a name.", examples=["U0DANA0001"]

@@ -81,6 +81,17 @@ def test_a_read_is_found_however_the_table_is_named(file: Path, dataset: dict[st
     assert reads(file, event(scanned(dataset, 7))) == [("revenue_daily", "r1", 7)]
 
 
+def test_a_read_names_its_engine_where_any_event_of_its_run_does(file: Path) -> None:
+    """Integrations tell it at the start, some without a name, many not at all."""
+    told: list[dict[str, Any]] = [{"processing_engine": {"name": "spark"}}, {"processing_engine": {"version": "3"}}, {}]
+    lines = [event(scanned(BY_NAME, 7), run=f"r{n}", run_facets=facets) for n, facets in enumerate(told)]
+    file.write_text("\n".join([*lines, event(scanned(BY_NAME, 7), run="r0", minute=1)]), encoding="utf-8")
+
+    found = OpenLineageFile(file, "lake").reads(TABLE, AGES_AGO)
+
+    assert {read.run_id: read.engine for read in found} == {"r0": "spark", "r1": "", "r2": ""}
+
+
 def test_another_table_is_not_this_one(file: Path) -> None:
     """A name or a location that only begins alike is another table."""
     assert reads(file, event(scanned(ANOTHER, 7))) == []

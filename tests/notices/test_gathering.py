@@ -4,6 +4,7 @@ import html
 import json
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import get_args
 
 import pytest
 
@@ -17,7 +18,7 @@ from bot.observation.evidence import Verdict
 from bot.observation.findings import DuplicatesFinding
 from bot.observation.ids import SnapshotId, TableName
 from bot.observation.looked import NotSeen, Seen
-from bot.observation.readers import Consumer, FarRead, ReadRun
+from bot.observation.readers import Consumer, Engine, FarRead, ReadRun
 from bot.observation.table import HeadMove, TableState
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, HEAD_AFTER, PROPOSAL
@@ -28,17 +29,25 @@ NOBODY_FAR: Seen[FarRead] = Seen(source="lineage events", values=())
 REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1", owner="team revenue")
 
 
-def _read(snapshot: int | None, *, consumer: str = "revenue_daily", run: str = "run-1", minutes: int = 0) -> ReadRun:
-    at = orders.NINE + timedelta(minutes=minutes)
-    return ReadRun(consumer=consumer, run_id=run, at=at, snapshot_id=None if snapshot is None else SnapshotId(snapshot))
+def _read(
+    snapshot: int | None, *, consumer: str = "revenue_daily", run: str = "run-1", minutes: int = 0, engine: str = ""
+) -> ReadRun:
+    at, of = orders.NINE + timedelta(minutes=minutes), None if snapshot is None else SnapshotId(snapshot)
+    return ReadRun(consumer=consumer, run_id=run, at=at, snapshot_id=of, engine=engine)
 
 
-def _facts(story: Story, *reads: ReadRun, table: TableState | None = None, kind: str = "update") -> NoticeFacts:
+def _facts(
+    story: Story,
+    *reads: ReadRun,
+    table: TableState | None = None,
+    kind: str = "update",
+    engine: Engine | None = None,
+) -> NoticeFacts:
     seen: Seen[ReadRun] | NotSeen = Seen(source="lineage events", values=reads)
     state = table or orders.table_state()
     return facts_for(
         story.incident,
-        REVENUE,
+        REVENUE.model_copy(update={"engine": engine}),
         state,
         seen,
         NOBODY_FAR,
@@ -73,19 +82,46 @@ def test_the_trusted_snapshot_says_whether_the_tag_stands_on_it(story: Story) ->
 
 
 @pytest.mark.parametrize("name", ["sales.orders", "sales.order-lines", "it's.*_all_*"])
-def test_every_engine_is_shown_how_to_read_it_as_the_trust_page_does(
+def test_an_engine_is_shown_how_to_read_it_as_the_trust_page_does(
     story: Story, templates: Mapping[str, NoticeTemplate], name: str
 ) -> None:
     """To the letter: what is copied is run, so that no character may be made harmless."""
     story.opens()
     table = orders.table_state().model_copy(update={"name": TableName(name)})
 
-    text = html.unescape(render(templates["warning"], _facts(story, table=table)))
-
     pins = pins_for(table, orders.GOOD)
-    assert [pin.engine for pin in pins if f" {pin.engine}\n{pin.following or pin.exact}\n" in text] == [
-        "Spark", "Trino", "Flink", "PyIceberg", "DuckDB",
-    ]  # fmt: skip
+    for engine in get_args(Engine):
+        text = html.unescape(render(templates["warning"], _facts(story, table=table, engine=engine)))
+        shown = [pin.engine for pin in pins if f" {pin.engine}\n{pin.following or pin.exact}\n" in text]
+        assert shown == [engine]
+
+
+@pytest.mark.parametrize(
+    ("engine", "seen", "shown"),
+    [
+        ("Flink", ("spark",), ["Flink"]),
+        (None, ("flink", "TRINO", ""), ["Trino"]),
+        (None, ("", "dataflow"), ["Spark", "Trino"]),
+        (None, (), ["Spark", "Trino"]),
+    ],
+)
+def test_a_consumer_is_shown_its_own_engine(
+    story: Story,
+    templates: Mapping[str, NoticeTemplate],
+    engine: Engine | None,
+    seen: tuple[str, ...],
+    shown: list[str],
+) -> None:
+    """As the settings say, else as its newest run that lineage names it of; else the two most usual, which is said."""
+    story.opens()
+    runs = [_read(orders.HEAD, run=f"r{n}", minutes=n, engine=each) for n, each in enumerate(seen)]
+    theirs = _read(orders.HEAD, consumer="fraud_model", run="x", minutes=9, engine="duckdb")
+
+    facts = _facts(story, *runs, theirs, engine=engine)
+    text = render(templates["warning"], facts)
+
+    assert [pin.engine for pin in facts.trusted.pins] == shown
+    assert ("For other engines" in text) is (len(shown) == 2)
 
 
 def test_what_the_metadata_does_not_list_any_more_is_not_offered(

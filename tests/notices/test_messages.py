@@ -56,7 +56,7 @@ def test_a_consumer_is_told_how_to_pin(templates: Mapping[str, NoticeTemplate], 
 
     assert ("VERSION AS OF 'waterline'" in text) is (trusted in ("trusted by tag", "trusted, not looked at"))
     assert ("VERSION AS OF 5130840912223377421" in text) is (trusted == "trusted by id")
-    assert ("DuckDB" in text) is (trusted not in ("no trusted snapshot", "trusted, not listed"))
+    assert ("How to read the" in text) is (trusted not in ("no trusted snapshot", "trusted, not listed"))
     assert ("pause runs" in text) is (trusted in ("no trusted snapshot", "trusted, not listed"))
 
 

@@ -259,7 +259,7 @@ def test_words_under_what_was_done_are_not_dropped_by_handing_the_term_on() -> N
 
 def test_a_closed_card_is_folded_and_keeps_what_is_still_to_be_done(story: Story) -> None:
     """One section, and whom nothing has reached; of an open one each finished step is a short line."""
-    story.says(StepDone(step=story.incident.runbook.steps[0].id, key="confirmed", why="It was found. " * 40))
+    story.says(StepDone(step=story.incident.runbook.steps[0].id, key="confirmed", why="It was found. " * 20))
     path = next(
         line for block in card_message(story.incident, {}, {}.get, setup())[1] for line in _lines(block.to_dict())
         if line.startswith(":white_check_mark:")
@@ -273,6 +273,7 @@ def test_a_closed_card_is_folded_and_keeps_what_is_still_to_be_done(story: Story
     blocks = [block.to_dict() for block in card_message(story.incident, {}, {}.get, setup())[1]]
 
     assert len(path) <= 180
+    assert path.endswith("found. It was found.")
     assert [block["type"] for block in blocks] == ["section", "section", "actions"]
     assert len(blocks) < open_ones
     assert "It was planned." in str(blocks[0])

@@ -53,7 +53,7 @@ def test_a_recorded_incident_is_walked_to_its_end(name: str, cause: str, is_repa
         clicked = Walk(workspace, find_recording(name).runbook, lambda _line: None).run()
 
         assert "This is a recording" in said(workspace)
-        assert f"Name what happened: {cause}." in said(workspace)
+        assert f"{cause}: " in said(workspace)
         assert is_repaired == ("Propose" in clicked)
         assert is_repaired == ("Verified at head" in said(workspace))
         assert "could not look" not in said(workspace)

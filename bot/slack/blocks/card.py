@@ -138,11 +138,21 @@ def _path(incident: Incident, passed: Sequence[Passed]) -> list[str]:
         step = incident.runbook.step(item.step)
         how, why = _found(step, item.outcome)
         room = max(_WHY_LEAST, _PASSED_LINE - len(step.title) - len(how))
-        because = clipped(short_paths(as_sentence(why)), room)
+        because = _beginning(short_paths(as_sentence(why)), room)
         lines.append(f"{sign_of} {mrkdwn(step.title)}: *{mrkdwn(how)}*. {mrkdwn(because)}")
     hidden = len(passed) - _PATH_SHOWN
     earlier = f"{hidden} earlier step{'s are' if hidden > 1 else ' is'} in the record"
     return ([earlier] if hidden > 0 else []) + lines
+
+
+def _beginning(text: str, most: int) -> str:
+    """As many whole sentences as fit; of one that is longer, whole words."""
+    if len(text) <= most:
+        return text
+    end = text.rfind(". ", 0, most)
+    if end > 0:
+        return text[: end + 1]
+    return f"{text[: most - 1].rpartition(' ')[0] or text[: most - 1]}…"
 
 
 def _step(incident: Incident, step: Step) -> list[Block]:
