@@ -74,19 +74,26 @@ class JobTale:
                 status="COMPLETED",
                 triggered_at=self.now,
             )
-            self._change(run, checkpoints=(done, *self.runs[run].checkpoints))
+            self.shows(run, checkpoints=(done, *self.runs[run].checkpoints))
         return self
+
+    def lists_failed(self, run: str, *checkpoints: int, failure: str = "Checkpoint expired.") -> Self:
+        """Flink lists these of what it listed as failed, and counts them."""
+        told = {"status": "FAILED", "failure": failure}
+        listed = self.runs[run].checkpoints
+        marked = (c.model_copy(update=told) if c.checkpoint_id in checkpoints else c for c in listed)
+        return self.shows(run, checkpoints=tuple(marked), failed_count=len(checkpoints))
 
     def remembers(self, run: str, *checkpoints: int) -> Self:
         """Flink's history of the run is whole: it completed these, rising, and ended no other."""
-        self._change(run, checkpoints=(), completed_count=len(checkpoints))
+        self.shows(run, checkpoints=(), completed_count=len(checkpoints))
         return self.completes(run, *checkpoints)
 
     def came_from(self, run: str, checkpoint: int, path: str) -> Self:
         """The run was restored now, from this point; Flink counts it and shows where the point lies."""
         self.now += timedelta(seconds=1)
         point = Restored(checkpoint_id=CheckpointId(checkpoint), at=self.now, is_savepoint=False, path=path)
-        self._change(run, restored=point, restored_count=self.runs[run].restored_count + 1)
+        self.shows(run, restored=point, restored_count=self.runs[run].restored_count + 1)
         return self
 
     def fails(self, run: str, times: int = 1) -> Self:
@@ -94,13 +101,13 @@ class JobTale:
         for _ in range(times):
             self.now += timedelta(seconds=1)
             thrown = Failure(at=self.now, exception="java.io.IOException", message="lost", task=None, attempt=None)
-            self._change(run, failures=(thrown, *self.runs[run].failures))
+            self.shows(run, failures=(thrown, *self.runs[run].failures))
         return self
 
     def reads(self, run: str, source: str) -> Self:
         """Flink's graph of the run names its source so."""
         first, *rest = self.runs[run].vertices
-        self._change(run, vertices=(first.model_copy(update={"name": f"Source: {source} -> Map"}), *rest))
+        self.shows(run, vertices=(first.model_copy(update={"name": f"Source: {source} -> Map"}), *rest))
         return self
 
     def starts_again(self, run: str, *, v1: bool = False) -> Self:
@@ -122,12 +129,12 @@ class JobTale:
                 attempt=4,
                 causes=(line,) if in_cause else (),
             )
-            self._change(run, failures=(thrown, *self.runs[run].failures))
+            self.shows(run, failures=(thrown, *self.runs[run].failures))
         return self
 
     def becomes(self, run: str, state: str) -> Self:
         """Flink shows the run in another state; its operators keep theirs."""
-        self._change(run, state=state, ended_at=self.now if state in {"FINISHED", "CANCELED", "FAILED"} else None)
+        self.shows(run, state=state, ended_at=self.now if state in {"FINISHED", "CANCELED", "FAILED"} else None)
         return self
 
     def forgets(self, run: str) -> Self:
@@ -140,8 +147,10 @@ class JobTale:
         self.jobs_down = True
         return self
 
-    def _change(self, run: str, **changes: object) -> None:
-        self.runs[run] = self.runs[run].model_copy(update=changes)
+    def shows(self, run: str, **fields: object) -> Self:
+        """Flink shows these of the run, by the names of `JobRun`."""
+        self.runs[run] = self.runs[run].model_copy(update=fields)
+        return self
 
     @property
     def jobs(self) -> Seen[JobRun] | NotSeen:

@@ -17,6 +17,12 @@ class LastGood(NamedTuple):
     commit: str | None
 
 
+class Rows(NamedTuple):
+    """The match shows these commits, and no others, as `a3 a4 b4`."""
+
+    commits: str
+
+
 class WrongRun(NamedTuple):
     """The match names this run, or none."""
 
@@ -55,6 +61,8 @@ def check(mode: Any, case: Case, expected: list[Any]) -> None:
                 assert words not in in_words(found)
             case LastGood(commit=commit):
                 assert commit_named(case, commit) == found.last_good
+            case Rows(commits=commits):
+                assert tuple(commit_named(case, each) for each in commits.split()) == found.rows
             case WrongRun(run=run):
                 assert (None if run is None else job_id(run)) == found.wrong_run
             case Asks(task=task):

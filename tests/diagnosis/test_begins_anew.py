@@ -88,9 +88,7 @@ def fails_over(tale: Tale, run: str, checkpoint: int) -> Tale:
     """Flink goes on listing what the run completed before."""
     listed = tale.runs[run].checkpoints
     point = tale.flink_runs(run, restored=checkpoint).runs[run].restored
-    told = {"checkpoints": listed, "restored": point.model_copy(update={"is_savepoint": False})}
-    tale.runs[run] = tale.runs[run].model_copy(update=told)
-    return tale
+    return tale.shows(run, checkpoints=listed, restored=point.model_copy(update={"is_savepoint": False}))
 
 
 @pytest.mark.parametrize("restored", [None, 3])

@@ -62,8 +62,7 @@ def with_one_task_for_all(told: Tale) -> Case:
     told.leaves_manifest("b", 4, 5)
     source = told.runs["b"].vertices[0]
     whole = source.model_copy(update={"name": "Source: orders[40] -> IcebergStreamWriter -> IcebergFilesCommitter"})
-    told.runs["b"] = told.runs["b"].model_copy(update={"vertices": (whole,)})
-    return told.looked_at(leaked=leaks(*told.manifests, standing=LeakStanding.DROPPED))
+    return told.shows("b", vertices=(whole,)).looked_at(leaked=leaks(*told.manifests, standing=LeakStanding.DROPPED))
 
 
 STORIES: dict[str, tuple[Case, str]] = {
@@ -252,28 +251,21 @@ def test_numbers_count_as_numbers(modes: Path) -> None:
     assert list(scan(package())) == ["F2", "F10", "asleep"]
 
 
-def test_a_module_without_a_mode_is_refused(modes: Path) -> None:
-    """The message names the module and what to write."""
-    (modes / "half.py").write_text("MODE = 3\n")
+@pytest.mark.parametrize(
+    ("files", "match"),
+    [
+        ({"half": "MODE = 3\n"}, r"some_modes\.half is not complete.*MODE = Mode\(.*found MODE=int"),
+        ({"one": GOOD.format(code="F1", name="other")}, "name='one'"),
+        ({name: GOOD.format(code="F1", name=name) for name in ("one", "two")}, r"found F1, which one has"),
+    ],
+    ids=["no mode", "another name than the module's", "a code that another mode has"],
+)
+def test_what_is_no_whole_mode_is_refused(modes: Path, files: dict[str, str], match: str) -> None:
+    """A code leads to one file, and a branch of a runbook to one mode; the message names the module."""
+    for name, text in files.items():
+        (modes / f"{name}.py").write_text(text)
 
-    with pytest.raises(BadConfiguration, match=r"some_modes\.half is not complete.*MODE = Mode\(.*found MODE=int"):
-        scan(package())
-
-
-def test_a_mode_under_another_name_is_refused(modes: Path) -> None:
-    """The name is the module's, so that a code leads to its file."""
-    (modes / "one.py").write_text(GOOD.format(code="F1", name="other"))
-
-    with pytest.raises(BadConfiguration, match="name='one'"):
-        scan(package())
-
-
-def test_a_code_that_two_modes_claim_is_refused(modes: Path) -> None:
-    """A branch of a runbook must lead to one mode."""
-    (modes / "one.py").write_text(GOOD.format(code="F1", name="one"))
-    (modes / "two.py").write_text(GOOD.format(code="F1", name="two"))
-
-    with pytest.raises(BadConfiguration, match=r"found F1, which one has"):
+    with pytest.raises(BadConfiguration, match=match):
         scan(package())
 
 
@@ -368,34 +360,27 @@ def said(mode: Mode, remedy: Remedy) -> ModeResult:
 UNSURE = ModeResult(mode=healthy.MODE, examined=CannotTell(missing=("duplicate_rows",)))
 
 
-def test_a_note_that_asks_for_nothing_decides_nothing() -> None:
-    """A failed checkpoint beside a table of which nobody can tell must not become the all-clear."""
-    assert Diagnosis(results=(said(checkpoints_failed.MODE, Remedy.NOTHING), UNSURE)).decisive is None
+WELL = said(healthy.MODE, Remedy.NOTHING)
 
 
-def test_health_decides_beside_a_note() -> None:
-    """The rows are right, and a checkpoint failed: nothing is to be done."""
-    note, health = said(checkpoints_failed.MODE, Remedy.NOTHING), said(healthy.MODE, Remedy.NOTHING)
+@pytest.mark.parametrize(
+    ("note", "beside", "decides"),
+    [
+        (said(checkpoints_failed.MODE, Remedy.NOTHING), UNSURE, None),
+        (said(checkpoints_failed.MODE, Remedy.NOTHING), WELL, healthy.MODE),
+        (said(event_time_stuck.MODE, Remedy.TELL_CONSUMERS), WELL, event_time_stuck.MODE),
+        (said(checkpoints_failed.MODE, Remedy.TELL_CONSUMERS), UNSURE, checkpoints_failed.MODE),
+    ],
+    ids=["nobody can tell of the table", "its rows are right", "its rows are right, and late", "consumers wait"],
+)
+def test_a_note_decides_only_where_it_asks_for_something(
+    note: ModeResult, beside: ModeResult, decides: Mode | None
+) -> None:
+    """A failed checkpoint beside a table of which nobody can tell must not become the all-clear; and right rows are
+    none where consumers wait in vain."""
+    decisive = Diagnosis(results=(note, beside)).decisive
 
-    decisive = Diagnosis(results=(note, health)).decisive
-
-    assert healthy.MODE == decisive[0]
-
-
-def test_right_rows_are_no_all_clear_where_consumers_must_be_told() -> None:
-    """Events older than promised beside an unbroken chain: the rows are right, and consumers wait in vain."""
-    late, health = said(event_time_stuck.MODE, Remedy.TELL_CONSUMERS), said(healthy.MODE, Remedy.NOTHING)
-
-    decisive = Diagnosis(results=(late, health)).decisive
-
-    assert event_time_stuck.MODE == decisive[0]
-
-
-def test_a_note_that_asks_for_something_is_followed() -> None:
-    """Where nothing else holds, consumers are told what is known."""
-    decisive = Diagnosis(results=(said(checkpoints_failed.MODE, Remedy.TELL_CONSUMERS), UNSURE)).decisive
-
-    assert Remedy.TELL_CONSUMERS == decisive[1].remedy
+    assert decides == (decisive[0] if decisive is not None else None)
 
 
 def answer(case: Case, code: str, told: Examined) -> Examined:
@@ -419,25 +404,6 @@ def test_a_doubt_of_a_mode_of_rows_is_the_tables() -> None:
     assert (DOUBT.missing, DOUBT.asks) == (found.missing, found.asks)
 
 
-def test_a_doubt_of_what_leaves_rows_alone_is_not() -> None:
-    """F14 is only worth knowing, and F25 is about the next restore."""
-    assert isinstance(answer(well().looked_at(), "F14", DOUBT), Matches)
-    assert isinstance(answer(well().looked_at(), "F25", DOUBT), Matches)
-
-
-def test_nor_is_evidence_that_nobody_asked_for() -> None:
-    """Nobody is told to collect all there is before a table may be called right."""
-    case = well().looked_at(duplicate_files=None)
-
-    assert isinstance(answer(case, "F1", CannotTell(missing=lacking(case, "duplicate_files"))), Matches)
-
-
-def test_a_doubt_that_the_proof_settles_is_none() -> None:
-    """Each row is there once, whatever one of the modes that would double them could not tell."""
-    assert isinstance(answer(well().looked_at(duplicate_files=None), "F1", DOUBT), Matches)
-    assert isinstance(answer(well().looked_at(), "F1", DOUBT), Matches)
-
-
 def holding(remedy: Remedy) -> Matches:
     """A mode holds, and asks for this."""
     return Matches(headline="Rows are lost.", reasons=(), remedy=remedy)
@@ -450,9 +416,27 @@ def test_beside_a_mode_by_which_rows_are_wrong_nothing_is_called_right() -> None
     assert found.reason == "F12 holds: Rows are lost."
 
 
-def test_beside_one_that_leaves_rows_alone_it_is() -> None:
-    """F14 is only worth knowing."""
-    assert isinstance(answer(well().looked_at(), "F14", holding(Remedy.NOTHING)), Matches)
+UNLOOKED = well().looked_at(duplicate_files=None)
+
+
+@pytest.mark.parametrize(
+    ("case", "code", "told"),
+    [
+        (well().looked_at(), "F14", DOUBT),
+        (well().looked_at(), "F25", DOUBT),
+        (UNLOOKED, "F1", CannotTell(missing=lacking(UNLOOKED, "duplicate_files"))),
+        (UNLOOKED, "F1", DOUBT),
+        (well().looked_at(), "F1", DOUBT),
+        (well().looked_at(), "F14", holding(Remedy.NOTHING)),
+    ],
+    ids=[
+        "only worth knowing", "of the next restore", "evidence that nobody asked for", "the proof settles it",
+        "the proof settles it with all evidence", "it holds, and leaves rows alone",
+    ],
+)  # fmt: skip
+def test_beside_what_says_nothing_of_its_rows_a_table_is_healthy(case: Case, code: str, told: Examined) -> None:
+    """Nobody is told to collect all there is, either, before a table may be called right."""
+    assert isinstance(answer(case, code, told), Matches)
 
 
 CASES = {name: case for name, (case, _) in STORIES.items()}

@@ -175,7 +175,7 @@ def taken_over(
     tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1).completes("a", 2).commits("a", 2).completes("a", 3)
     newest, *older = tale.runs["a"].checkpoints
     told = newest.model_copy(update={"path": listed, "kind": kind})
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": (told, *older)})
+    tale.shows("a", checkpoints=(told, *older))
     return restored(tale.commits("a", 3).becomes("a", "CANCELED"), path)
 
 
@@ -183,8 +183,7 @@ def restored(tale: Tale, path: str | None) -> Tale:
     """Run b goes on from run a's 3."""
     tale.flink_runs("b", restored=3)
     point = tale.runs["b"].restored
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"restored": point.model_copy(update={"path": path})})
-    return tale
+    return tale.shows("b", restored=point.model_copy(update={"path": path}))
 
 
 def drained_and_rolled_back(*, is_listed: bool) -> Tale:

@@ -20,7 +20,7 @@ from bot.observation.findings import DuplicatePair, RepeatedCommit
 from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
 from bot.observation.snapshot import REPAIR
 from tests.cases import Tale, job_id, placed
-from tests.diagnosis.answers import LastGood, Unsaid, WrongRun, answer_table, check
+from tests.diagnosis.answers import LastGood, Rows, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.histories.held import MODES
 from tests.found import files_twice, point, points, repeats, twice
 
@@ -101,7 +101,7 @@ def asks_of_copies(case: Case) -> bool:
 def test_copies_that_a_guest_brought_are_none_of_the_jobs() -> None:
     """Flink lists its run under another name."""
     tale = Tale().flink_runs("z").flink_runs("a").commits("a", 1, 2).commits("z", 1).by_sink(OperatorId("ee" * 16))
-    tale.runs["z"] = tale.runs["z"].model_copy(update={"name": "backfill"})
+    tale.shows("z", name="backfill")
 
     assert not asks_of_copies(copies(tale, tale.at("a", 1), tale.at("z", 1)))
     assert asks_of_copies(copies(tale, tale.at("a", 1), tale.at("a", 2)))
@@ -154,8 +154,7 @@ def answer_was_lost() -> Tale:
     tale = lost_answer()
     thrown = tale.fails("a").runs["a"].failures[0]
     unknown = thrown.model_copy(update={"exception": "org.apache.iceberg.exceptions.CommitStateUnknownException"})
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"failures": (unknown,)})
-    return tale
+    return tale.shows("a", failures=(unknown,))
 
 
 def by_key() -> Tale:
@@ -232,7 +231,7 @@ OWN_ROWS = "which nothing else in the table holds"
         "below a compaction, and a point pairs below it": (F1, paired(COMPACTED, 2), REWIND),
         "below a compaction, and a point pairs above it": (F1, paired(COMPACTED, 5), BY_KEY),
         "files that are live twice are enough, whatever the ids": (
-            F1, THREE.looked_at(duplicate_files=TWICE_LIVE), Matches, LastGood("a2"),
+            F1, THREE.looked_at(duplicate_files=TWICE_LIVE), LastGood("a2"), Rows("a2 a3"),
         ),
         "of a commit with rows of its own only the repeated ones are too many": (
             F1, told_of(lost_answer(), "same-files", rows=20, too_many=10, duplicate_files=OF_LOST), DROP,
@@ -256,7 +255,7 @@ OWN_ROWS = "which nothing else in the table holds"
         "a run that is shown from before both went nowhere": (
             F3, copies(THREE, THREE.at("a", 2), THREE.at("a", 3)), Excluded,
         ),
-        "keys twice in one commit": (F16, case(within_commit=8), BY_KEY, LastGood("a1")),
+        "keys twice in one commit": (F16, case(within_commit=8), BY_KEY, LastGood("a1"), Rows("a2")),
         "a table that only appends (F16)": (F16, case(within_commit=8, upsert=False), Excluded, "only appends"),
         "a table that only appends (F17)": (F17, case(across_partitions=8, upsert=False), Excluded, "only appends"),
         "copies of one commit by two subtasks are not the sink's": (

@@ -141,7 +141,7 @@ def taken_over(*, restored: int = 2, is_savepoint: bool = False, path: str | Non
     tale.flink_runs("a", restored=restored)
     point = tale.runs["a"].restored
     point = point.model_copy(update={"at": began, "is_savepoint": is_savepoint, "path": path})
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"started_at": began, "restored": point})
+    tale.shows("a", started_at=began, restored=point)
     tale.now = began
     return tale
 
@@ -191,8 +191,7 @@ def again(*, v1: bool = False) -> Tale:
 def unknown_sink() -> Tale:
     """Flink tells no operators of the run that began anew."""
     tale = again()
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"vertices": ()})
-    return tale.completes("a", 1, 2).leaves_manifest("a", 1)
+    return tale.shows("a", vertices=()).completes("a", 1, 2).leaves_manifest("a", 1)
 
 
 F4, F14, F15 = mode, job_id_reused, restarted_from_empty

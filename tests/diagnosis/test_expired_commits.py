@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from bot.observation.ids import OperatorId, short
 from bot.observation.table import HeadMove, Ref
 from spark_tasks._support import tails as _tails
 from tests.cases import Tale
+from tests.diagnosis.answers import answer_table, check
 from tests.diagnosis.test_clocks import in_format_v1
 from tests.found import hole
 
@@ -27,38 +29,6 @@ def set_back(*lost: int) -> Tale:
         tale.rolls_back_to("a", min(lost) - 1).expires("a", *lost)
         tale.moves = [HeadMove(at=tale.now, snapshot_id=tale.head)] if tale.head else []
     return tale
-
-
-@pytest.mark.parametrize("completed", [(), (3, 4, 5)], ids=["forgotten", "listed"])
-def test_the_job_is_not_healthy_while_it_has_not_committed_since(completed: tuple[int, ...]) -> None:
-    """No orphan is left, and no checkpoint need be listed by Flink any more."""
-    found = healthy.examine(set_back(3, 4, 5).completes("a", *completed).looked_at())
-
-    assert isinstance(found, CannotTell)
-
-
-def test_a_table_that_stands_still_is_not_called_right() -> None:
-    """The job died before its next commit."""
-    found = no_snapshot_advanced.examine(set_back(3, 4, 5).becomes("a", "FAILED").looked_at())
-
-    assert isinstance(found, CannotTell)
-
-
-@pytest.mark.parametrize("alive", [True, False], ids=["alive", "down"])
-def test_format_v1_has_no_numbers_and_its_log_tells(alive: bool) -> None:
-    """Main came to its newest commit later than that was made."""
-    tale = in_format_v1(set_back(3, 4, 5).becomes("a", "RUNNING" if alive else "FAILED"))
-
-    found = (healthy if alive else no_snapshot_advanced).examine(tale.looked_at())
-
-    assert any("it came back to" in each for each in found.missing)
-
-
-def test_in_format_v1_the_next_commit_settles_it_too() -> None:
-    """Main has only gone forward since."""
-    tale = in_format_v1(set_back(3, 4, 5).commits("a", 6))
-
-    assert isinstance(healthy.examine(tale.looked_at()), Matches)
 
 
 WITHOUT_LATER_ROWS: dict[str, Callable[[Tale], Tale]] = {
@@ -84,13 +54,6 @@ def test_nobody_can_tell_while_main_lists_no_commit_with_rows_of_the_job(
     after = tale.commits("a", 14).looked_at()
     assert isinstance(healthy.examine(after), Matches)
     assert isinstance(rolled_back_while_running.examine(after), Excluded)
-
-
-def test_a_run_without_state_holds_nothing_of_what_main_may_have_lost_before() -> None:
-    """A new job over a table that another engine had filled, and where it has written nothing yet."""
-    tale = Tale().commits(None, rows=10).counts(total_records=40).flink_runs("a")
-
-    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), Excluded)
 
 
 def test_the_rows_of_one_sink_settle_nothing_of_another() -> None:
@@ -190,36 +153,6 @@ def test_a_table_that_was_replaced_is_not_healthy_once_what_it_had_has_expired(t
     assert any(each.endswith(f"with a window that begins after {root}") for each in found.missing)
 
 
-def test_checkpoints_of_what_pyiceberg_has_taken_out_are_no_commits_without_a_trace() -> None:
-    """Flink lists them still, and nobody has to look for their files."""
-    tale = taken_out_by_pyiceberg().completes("a", 1, 2, 3)
-    tale.now += timedelta(minutes=1)
-
-    assert isinstance(healthy.examine(tale.looked_at(gaps=FROM_30, orphans=None)), Matches)
-
-
-def test_a_compaction_whose_parent_pyiceberg_has_taken_out_rewrote_what_main_had() -> None:
-    """It counts what it replaced, and totals that fit."""
-    tale = three_commits().commits(None, rows=30, operation="replace")
-    tale.counts(deleted_records=30, total_records=30).commits("a", 4).expires("a", 1, 2, 3)
-    tale.snapshots[0] = tale.snapshots[0].model_copy(update={"parent_id": None})
-
-    assert isinstance(healthy.examine(tale.looked_at(gaps=FROM_30)), Matches)
-
-
-def test_what_is_listed_still_is_not_counted() -> None:
-    """One commit from before the upgrade to format v2, which has number 0, and one from since are kept by tags."""
-    tale = Tale().flink_runs("a").commits(None).commits(None).commits("a", 1)
-    kept = [each.snapshot_id for each in tale.snapshots[:2]]
-    tale.refs = [Ref(name=f"month-{each}", kind="tag", snapshot_id=each) for each in kept]
-    tale = replaced(tale).commits("a", 2).expires("a", 1)
-    tale.snapshots = [each.model_copy(update={"sequence_number": each.sequence_number - 1}) for each in tale.snapshots]
-
-    found = healthy.examine(tale.looked_at(gaps=FROM_30))
-
-    assert any("by the sequence numbers, 1 older snapshot is listed no more" in each for each in found.missing)
-
-
 def young() -> Tale:
     """Its first checkpoints had no rows."""
     return Tale().flink_runs("a").commits("a", 4, 5)
@@ -300,3 +233,68 @@ def test_what_only_looks_like_it_is_left_alone(tell: Callable[[], Tale]) -> None
 def test_where_the_sources_first_position_is_there_nothing_lies_below(tell: Callable[[], Tale]) -> None:
     """The rows were put back, or read again."""
     assert not says_so(tell().looked_at(gaps=hole(0)))
+
+
+def compacted_by_pyiceberg() -> Tale:
+    """The compaction counts what it replaced, and totals that fit; its parent's id was taken away."""
+    tale = three_commits().commits(None, rows=30, operation="replace")
+    tale.counts(deleted_records=30, total_records=30).commits("a", 4).expires("a", 1, 2, 3)
+    tale.snapshots[0] = tale.snapshots[0].model_copy(update={"parent_id": None})
+    return tale
+
+
+def listed_by_flink() -> Tale:
+    """Flink lists the checkpoints of what PyIceberg has taken out still."""
+    tale = taken_out_by_pyiceberg().completes("a", 1, 2, 3)
+    tale.now += timedelta(minutes=1)
+    return tale
+
+
+def kept_by_tags() -> Tale:
+    """One commit from before the upgrade to format v2, which has number 0, and one from since are listed."""
+    tale = Tale().flink_runs("a").commits(None).commits(None).commits("a", 1)
+    kept = [each.snapshot_id for each in tale.snapshots[:2]]
+    tale.refs = [Ref(name=f"month-{each}", kind="tag", snapshot_id=each) for each in kept]
+    tale = replaced(tale).commits("a", 2).expires("a", 1)
+    tale.snapshots = [each.model_copy(update={"sequence_number": each.sequence_number - 1}) for each in tale.snapshots]
+    return tale
+
+
+LOST, IDLE = (3, 4, 5), no_snapshot_advanced
+NEW_JOB = Tale().commits(None, rows=10).counts(total_records=40).flink_runs("a")
+
+
+@answer_table(
+    {
+        "the job has not committed since, and Flink has forgotten what it completed": (
+            healthy, set_back(*LOST).looked_at(), CannotTell,
+        ),
+        "the job has not committed since": (healthy, set_back(*LOST).completes("a", 3, 4, 5).looked_at(), CannotTell),
+        "the job died before its next commit": (IDLE, set_back(*LOST).becomes("a", "FAILED").looked_at(), CannotTell),
+        "format v1: the log tells": (
+            healthy, in_format_v1(set_back(*LOST)).looked_at(), CannotTell, "it came back to",
+        ),
+        "format v1: the log tells of a job that is down": (
+            IDLE, in_format_v1(set_back(*LOST).becomes("a", "FAILED")).looked_at(), CannotTell, "it came back to",
+        ),
+        "format v1: the next commit settles it": (
+            healthy, in_format_v1(set_back(*LOST).commits("a", 6)).looked_at(), Matches,
+        ),
+        "a new job over a table that another engine had filled": (
+            rolled_back_while_running, NEW_JOB.looked_at(), Excluded,
+        ),
+        "checkpoints of what was taken out are no commits without a trace": (
+            healthy, listed_by_flink().looked_at(gaps=FROM_30, orphans=None), Matches,
+        ),
+        "a compaction whose parent was taken out": (
+            healthy, compacted_by_pyiceberg().looked_at(gaps=FROM_30), Matches,
+        ),
+        "what is listed still is not counted": (
+            healthy, kept_by_tags().looked_at(gaps=FROM_30), CannotTell,
+            "by the sequence numbers, 1 older snapshot is listed no more",
+        ),
+    }
+)  # fmt: skip
+def test_what_has_expired(mode: Any, case: Case, expected: list[Any]) -> None:
+    """What the job may have lost with it, and what it cannot have."""
+    check(mode, case, expected)

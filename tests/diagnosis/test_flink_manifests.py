@@ -213,8 +213,7 @@ def unnamed() -> Tale:
     """The message is cut before the file's name."""
     tale = rolled_back()
     thrown = tale.runs["a"].failures[0].model_copy(update={"message": "NotFoundException: Failed to open input s"})
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"failures": (thrown,)})
-    return tale
+    return tale.shows("a", failures=(thrown,))
 
 
 def blind() -> Tale:

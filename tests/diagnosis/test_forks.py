@@ -35,7 +35,7 @@ def test_the_same_restore_path_is_told() -> None:
         point = tale.runs[run].restored
         assert isinstance(point, Restored)
         told = point.model_copy(update={"path": "s3://state/savepoint-1"})
-        tale.runs[run] = tale.runs[run].model_copy(update={"restored": told})
+        tale.shows(run, restored=told)
 
     found = mode.examine(tale.looked_at())
 
@@ -44,13 +44,9 @@ def test_the_same_restore_path_is_told() -> None:
 
 def second_writer() -> Tale:
     """Another Flink job with a sink of its own commits in turns with ours."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits("x", 7).commits("a", 3).commits("x", 8).commits("a", 4)
-    tale.snapshots = [
-        s.model_copy(update={"summary": s.summary | {"flink.operator-id": OperatorId("ee" * 16)}})
-        if s.job_id == job_id("x")
-        else s
-        for s in tale.snapshots
-    ]
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    for checkpoint, theirs in ((3, 7), (4, 8)):
+        tale.commits("x", theirs).by_sink(OperatorId("ee" * 16)).commits("a", checkpoint)
     return tale
 
 
@@ -187,7 +183,7 @@ def test_the_later_run_stays_where_people_chose_it() -> None:
 def test_of_a_run_that_came_first_only_what_the_other_brings_too_is_wrong() -> None:
     """Not known from where the other was restored: what was committed beside it, and nothing before."""
     tale = forked().becomes("a", "CANCELED")
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"restored": None})
+    tale.shows("b", restored=None)
 
     found = mode.examine(tale.looked_at(duplicates=10))
 
@@ -276,7 +272,7 @@ def quiet(name: str) -> Tale:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).remembers("a", *range(1, 21))
     source, sink = tale.runs["a"].vertices
     vertices = (source, sink.model_copy(update={"name": name}))
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"vertices": vertices})
+    tale.shows("a", vertices=vertices)
     tale.now += timedelta(seconds=15)
     return tale
 
@@ -313,8 +309,7 @@ def came_back() -> Tale:
 def late() -> Tale:
     """Flink lists few checkpoints: what it has forgotten completed all the same, as its commits show."""
     tale = two_sinks(5, stuck_after=4).completes("a", *range(6, 12))
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": tale.runs["a"].checkpoints[:5]})
-    return tale
+    return tale.shows("a", checkpoints=tale.runs["a"].checkpoints[:5])
 
 
 STOOD = forked().becomes("b", "FINISHED")

@@ -19,7 +19,7 @@ from bot.observation.ids import EvidenceId, SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.table import Window
 from tests.cases import Tale
-from tests.diagnosis.answers import Asks, LastGood, answer_table, check
+from tests.diagnosis.answers import Asks, LastGood, Rows, answer_table, check
 from tests.diagnosis.changed_cases import NAMES, case_named
 from tests.diagnosis.little_evidence import case_of
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
@@ -330,7 +330,7 @@ SECOND = tale_of().at("a", 2)
         "Flink, which alone tells of a failing restart, is down": (
             f9, tale_of().flink_is_down().looked_at(), CannotTell,
         ),
-        "behind many lost manifest lists": (f9, behind_lists(), Matches, LastGood("a1")),
+        "behind many lost manifest lists": (f9, behind_lists(), LastGood("a1"), Rows("a3")),
         "a scan misses a file from below the window": (
             f9, failed_for(lost_file="s3://lake/old.parquet"), Remedy.REPAIR_UNREADABLE_FILES, "s3://lake/old.parquet",
         ),

@@ -11,7 +11,7 @@ from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.observation.findings import GapsFinding, LeakStanding, PositionGap
 from bot.observation.ids import DRAINED, OperatorId
 from tests.cases import OPERATOR, Tale, job_id
-from tests.diagnosis.answers import LastGood, WrongRun, answer_table, check
+from tests.diagnosis.answers import LastGood, Rows, WrongRun, answer_table, check
 from tests.found import leaks, point, points
 
 NEW = OperatorId("cc" * 16)
@@ -22,16 +22,13 @@ def changed(*, v1: bool = True) -> Tale:
     tale = Tale().flink_runs("a", v1=v1).commits("a", 1, 2, 3).completes("a", 4).becomes("a", "CANCELED")
     tale.leaves_manifest("a", 4).flink_runs("b", restored=4, v1=v1)
     committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": NEW})
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
-    return tale.completes("b", 5)
+    return tale.shows("b", vertices=(tale.runs["b"].vertices[0], committer)).completes("b", 5)
 
 
 def commits_as_new(tale: Tale, *checkpoints: int) -> Tale:
     """The new sink's commits carry its new operator id."""
     for checkpoint in checkpoints:
-        tale.commits("b", checkpoint)
-        last = tale.snapshots[-1]
-        tale.snapshots[-1] = last.model_copy(update={"summary": last.summary | {"flink.operator-id": NEW}})
+        tale.commits("b", checkpoint).by_sink(NEW)
     return tale
 
 
@@ -64,10 +61,7 @@ def runs_as(tale: Tale, run: str, operator: str, *checkpoints: int, restored: in
         tale.becomes(next(reversed(tale.runs)), "FINISHED")
     tale.flink_runs(run, restored=restored)
     for checkpoint in checkpoints:
-        tale.completes(run, checkpoint).commits(run, checkpoint)
-        told = {"flink.operator-id": operator * 16}
-        last = tale.snapshots[-1]
-        tale.snapshots[-1] = last.model_copy(update={"summary": last.summary | told})
+        tale.completes(run, checkpoint).commits(run, checkpoint).by_sink(OperatorId(operator * 16))
     return tale
 
 
@@ -162,7 +156,7 @@ def restarted_beside_another() -> Tale:
     tale = runs_as(Tale(), "a", "d1", 1, 2)
     tale.leaves_manifest("a", 3, operator=OperatorId("d1" * 16))
     runs_as(tale, "b", "d2", 4)
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"name": "backfill"})
+    tale.shows("b", name="backfill")
     return runs_as(tale, "c", "d1", 5, 6, restored=2)
 
 
@@ -177,8 +171,7 @@ def under_the_old_uid() -> Tale:
     """Run b goes on under the uid that run a had."""
     tale = changed()
     committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": OPERATOR})
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
-    return tale
+    return tale.shows("b", vertices=(tale.runs["b"].vertices[0], committer))
 
 
 def gone_since(run: str) -> Case:
@@ -221,7 +214,9 @@ DROPPED = LeakStanding.DROPPED
 
 @answer_table(
     {
-        "what the old state owed is appended": (F12, with_lost(OWED), APPEND, LastGood("a3"), WrongRun(None)),
+        "what the old state owed is appended": (
+            F12, with_lost(OWED), APPEND, LastGood("a3"), WrongRun(None), Rows("a3 b5"),
+        ),
         "without its files only the source is left": (F12, with_lost(OWED, 1), Remedy.REPLAY_SOURCE_RANGE),
         "it is seen before the new sink commits": (F12, with_lost(changed()), Matches, "restored from checkpoint 4"),
         "the uid was changed on purpose, and nothing was owed": (

@@ -44,13 +44,6 @@ def counted_at(tale: Tale) -> Evidence:
     return evidence("missing_positions", Window(since=None, until=tale.head), tale.now)
 
 
-def undated() -> Tale:
-    """Flink does not say since when it is over."""
-    tale = given_up()
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"ended_at": None})
-    return tale
-
-
 def later(tale: Tale, **passed: float) -> Tale:
     """So much time goes by."""
     tale.now += timedelta(**passed)
@@ -59,7 +52,12 @@ def later(tale: Tale, **passed: float) -> Tale:
 
 @pytest.mark.parametrize(
     ("tale", "said"),
-    [(given_up(), "is FAILED"), (undated(), "is FAILED"), (looping(), "failed 3 times"), (forgotten(), "knows no run")],
+    [
+        (given_up(), "is FAILED"),
+        (given_up().shows("a", ended_at=None), "is FAILED"),
+        (looping(), "failed 3 times"),
+        (forgotten(), "knows no run"),
+    ],
 )
 def test_a_job_that_stands_still_is_recovered_without_the_table(tale: Tale, said: str) -> None:
     """Failed, looping or gone: the head is right, and the point that pairs with it is named."""
@@ -197,18 +195,8 @@ MINUTE = timedelta(minutes=1)
 def silent(lasts: timedelta, *, failed: tuple[int, ...] = ()) -> Tale:
     """Checkpoints 1 to 3 are committed, one every 3 s; then these fail and time passes."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).remembers("a", 1, 2, 3).completes("a", *failed)
-    listed = tuple(
-        c.model_copy(update={"status": "FAILED", "failure": "Checkpoint expired."}) if c.checkpoint_id in failed else c
-        for c in tale.runs["a"].checkpoints
-    )
     tale.now += lasts
-    return told(tale, checkpoints=listed, failed_count=len(failed))
-
-
-def told(tale: Tale, **fields: Any) -> Tale:
-    """Flink tells this of the run."""
-    tale.runs["a"] = tale.runs["a"].model_copy(update=fields)
-    return tale
+    return tale.lists_failed("a", *failed)
 
 
 def test_hours_without_a_checkpoint_are_not_healthy() -> None:
@@ -237,7 +225,7 @@ def test_a_slow_checkpoint_is_told_from_none_once_it_would_have_failed(
 
 def test_without_an_interval_nobody_can_tell() -> None:
     """A batch job takes none either; what the contract says counts where Flink told nothing."""
-    case = told(silent(timedelta(hours=5)), checkpoint_interval_ms=None).looked_at()
+    case = silent(timedelta(hours=5)).shows("a", checkpoint_interval_ms=None).looked_at()
     promised = case.model_copy(
         update={"contract": TableContract(key=("id",), position="pos", checkpoint_every=timedelta(seconds=3))}
     )
@@ -255,7 +243,7 @@ def test_a_run_that_is_down_is_not_silent(state: str) -> None:
     restored = silent(timedelta(hours=5))
     listed = restored.runs["a"].checkpoints
     triggered = {"triggered_at": listed[0].triggered_at - MINUTE}
-    told(restored.flink_runs("a", restored=3), checkpoints=[c.model_copy(update=triggered) for c in listed])
+    restored.flink_runs("a", restored=3).shows("a", checkpoints=[c.model_copy(update=triggered) for c in listed])
 
     assert isinstance(checkpoints_failed.examine(down.looked_at()), Excluded)
     assert isinstance(healthy.examine(restored.looked_at()), Matches)
@@ -274,9 +262,7 @@ EXPIRED = "Checkpoint expired before completing."
 def collides(*completed: int, failure: str = "Failure to finalize checkpoint.") -> Tale:
     """As run on Flink 1.20: 1 to 9 committed, restored from 4 under the same id, 5 and 6 fail."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 10)).flink_runs("a", restored=4).completes("a", 5, 6)
-    failed = tuple(c.model_copy(update={"status": "FAILED", "failure": failure}) for c in tale.runs["a"].checkpoints)
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": failed, "failed_count": 2})
-    return tale.completes("a", *completed)
+    return tale.lists_failed("a", 5, 6, failure=failure).completes("a", *completed)
 
 
 def stored(case: Case, *checkpoints: int, after_minutes: int = 0) -> Case:
@@ -299,7 +285,8 @@ def failed_over() -> Tale:
     """As run on Flink 2.1: Flink has removed the old folders, and each failover restored checkpoint 4 once more."""
     tale = collides()
     again = tale.runs["a"].restored
-    return told(tale, restored=again.model_copy(update={"at": again.at + timedelta(minutes=30)}), started_at=again.at)
+    later_one = again.model_copy(update={"at": again.at + timedelta(minutes=30)})
+    return tale.shows("a", restored=later_one, started_at=again.at)
 
 
 F20, F25 = checkpoints_failed, checkpoint_folder_taken
@@ -323,13 +310,13 @@ BY_FLINK = collides(failure="IOException: Target file chk-5 already exists.")
         "a job that Flink forgot is looked for elsewhere first": (
             mode, forgotten().looked_at(), Matches, "has forgotten run aaaaaa: see that no other cluster runs it",
         ),
-        "a checkpoint may take an hour": (F20, told(silent(20 * MINUTE), settings=SLOW).looked_at(), CannotTell),
-        "nor is it unhealthy then": (healthy, told(silent(20 * MINUTE), settings=SLOW).looked_at(), CannotTell),
+        "a checkpoint may take an hour": (F20, silent(20 * MINUTE).shows("a", settings=SLOW).looked_at(), CannotTell),
+        "nor is it unhealthy then": (healthy, silent(20 * MINUTE).shows("a", settings=SLOW).looked_at(), CannotTell),
         "a quarter of an hour may lie between two": (
-            F20, told(silent(20 * MINUTE), settings=PAUSES).looked_at(), Excluded,
+            F20, silent(20 * MINUTE).shows("a", settings=PAUSES).looked_at(), Excluded,
         ),
         "the table is healthy in the pause": (
-            healthy, told(silent(20 * MINUTE), settings=PAUSES).looked_at(), Matches,
+            healthy, silent(20 * MINUTE).shows("a", settings=PAUSES).looked_at(), Matches,
         ),
         "a commit shows a checkpoint that Flink no longer lists": (
             F20, silent(timedelta(hours=5)).commits("a", 9_000).looked_at(), Excluded,

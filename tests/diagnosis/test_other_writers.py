@@ -99,10 +99,7 @@ def published(operation: str = "overwrite", *, by: str | None = None) -> Tale:
 
 def picks(tale: Tale, source: int, operation: str = "append") -> Tale:
     """What Iceberg leaves on main: the counters, the source, and whatever engine picked."""
-    tale.commits(None, operation=operation)
-    told = {**tale.snapshots[-1].summary, "source-snapshot-id": str(source)}
-    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"summary": told})
-    return tale
+    return tale.commits(None, operation=operation).counts(source_snapshot_id=source)
 
 
 def without_source(tale: Tale) -> Tale:
@@ -139,16 +136,9 @@ EXAMINES = pytest.mark.parametrize(
 def compacted_beside(*, position: int = 0, equality: int = 0, state: str = "RUNNING", **counts: int) -> Tale:
     """Four commits of the job, a compaction with these counters, and another commit; the table's deletes before it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", 4).commits("a", 4)
-    _counts(tale, {"total-position-deletes": position, "total-equality-deletes": equality})
-    tale.commits(None, operation="replace")
-    _counts(tale, {key.replace("_", "-"): number for key, number in counts.items()})
+    tale.counts(total_position_deletes=position, total_equality_deletes=equality)
+    tale.commits(None, operation="replace").counts(**counts)
     return tale.completes("a", 5).commits("a", 5).becomes("a", state)
-
-
-def _counts(tale: Tale, counts: dict[str, int]) -> None:
-    newest = tale.snapshots[-1]
-    told = {**newest.summary, **{key: str(number) for key, number in counts.items()}}
-    tale.snapshots[-1] = newest.model_copy(update={"summary": told})
 
 
 def compared(tale: Tale, lost: int) -> Case:

@@ -27,7 +27,7 @@ from bot.observation.evidence import Evidence
 from bot.observation.findings import GapsFinding, LeakStanding, PositionGap, RepeatedCommit
 from bot.observation.ids import SnapshotId
 from tests.cases import Tale, job_id
-from tests.diagnosis.answers import Asks, LastGood, Unsaid, WrongRun, answer_table, check
+from tests.diagnosis.answers import Asks, LastGood, Rows, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_world import Point, World
 from tests.found import evidence, hole, leaks, points, repeats, twice
@@ -411,7 +411,7 @@ HAD = "so something lay below it"
 @answer_table(
     {
         "a rewind trusts the last commit before the wrong run": (
-            F2, rewound().case(), REWIND, LastGood("a10"), WrongRun("b"),
+            F2, rewound().case(), REWIND, LastGood("a10"), WrongRun("b"), Rows("a7 a8 a9 a10 b7 b8"),
         ),
         "a rewind is proven by the ledger alone": (F2, rewound().flink_is_down().case(), Matches, "fall from 10"),
         **{

@@ -94,7 +94,7 @@ def forgotten(began: int) -> Tale:
 def taken_over(began: int) -> Tale:
     """The same by a JobManager that counts anew."""
     tale = rolled_back_below().flink_runs("b", restored=began)
-    tale.runs["b"] = tale.runs["b"].model_copy(update={"restored_count": 0})
+    tale.shows("b", restored_count=0)
     return tale.came_from("b", 7, f"s3://lake/checkpoints/{job_id('b')}/chk-7").completes("b", 8)
 
 

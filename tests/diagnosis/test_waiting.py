@@ -49,7 +49,7 @@ def takes(tale: Tale, duration: timedelta) -> None:
     """The run's newest checkpoint completed now, and was triggered so long ago."""
     newest, *older = tale.runs["a"].checkpoints
     told = {"triggered_at": tale.now - duration, "took_ms": duration // timedelta(milliseconds=1)}
-    tale._change("a", checkpoints=(newest.model_copy(update=told), *older))
+    tale.shows("a", checkpoints=(newest.model_copy(update=told), *older))
 
 
 def with_manifest(world: World, age: timedelta) -> None:
@@ -66,7 +66,7 @@ def is_taking(tale: Tale, checkpoint: int) -> None:
         status="IN_PROGRESS",
         triggered_at=tale.now,
     )
-    tale._change("a", checkpoints=(begun, *tale.runs["a"].checkpoints))
+    tale.shows("a", checkpoints=(begun, *tale.runs["a"].checkpoints))
 
 
 def well() -> tuple[World, Looked]:
@@ -99,7 +99,7 @@ def test_a_manifest_may_wait_as_long_as_the_next_checkpoint_takes(pace: str) -> 
     if pace == "took":
         takes(world.tale, SLOW)
     else:
-        world.tale._change("a", settings=CheckpointSettings(min_pause_ms=20_000))
+        world.tale.shows("a", settings=CheckpointSettings(min_pause_ms=20_000))
     with_manifest(world, timedelta(seconds=25))
 
     assert answers(case_of(world, looked), "leaked_manifests")
@@ -126,7 +126,7 @@ def told_of(world: World) -> list[str]:
 def test_a_job_whose_checkpoints_take_long_is_well_until_the_next_is_due(pace: int, interval: int, since: int) -> None:
     """Silence was counted from the trigger, and held against the time between two that complete."""
     world = busy(timedelta(seconds=pace))
-    world.tale._change("a", checkpoint_interval_ms=1000 * interval)
+    world.tale.shows("a", checkpoint_interval_ms=1000 * interval)
     world.tale.now += timedelta(seconds=since)
     case = case_of(world, look(world))
 
@@ -141,7 +141,7 @@ def test_the_watch_expects_nothing_of_a_dynamic_sink_without_rows() -> None:
     vertices = tuple(
         v.model_copy(update={"name": "DynamicIcebergSink pre commit topology"}) for v in world.tale.runs["a"].vertices
     )
-    world.tale._change("a", vertices=vertices)
+    world.tale.shows("a", vertices=vertices)
     for _ in range(25):
         world.reads(0)
     case = case_of(world, look(world))
@@ -160,7 +160,7 @@ def test_one_slow_checkpoint_puts_the_watch_off_by_its_length_only(completed: in
     world = busy(timedelta(seconds=1), completed)
     slowest, *others = world.tale.runs["a"].checkpoints
     told = slowest.model_copy(update={"took_ms": 1_800_000})
-    world.tale._change("a", checkpoints=(told, *others), checkpoint_interval_ms=60_000)
+    world.tale.shows("a", checkpoints=(told, *others), checkpoint_interval_ms=60_000)
 
     world.tale.now += timedelta(minutes=35)
     assert told_of(world) == []
@@ -172,7 +172,7 @@ def test_one_slow_checkpoint_puts_the_watch_off_by_its_length_only(completed: in
 def test_the_least_pause_begins_when_a_checkpoint_has_completed() -> None:
     """Of a minute each: a quiet sink commits the tenth, after twenty minutes."""
     world = busy(timedelta(seconds=60), 9)
-    world.tale._change("a", checkpoint_interval_ms=60_000, settings=CheckpointSettings(min_pause_ms=60_000))
+    world.tale.shows("a", checkpoint_interval_ms=60_000, settings=CheckpointSettings(min_pause_ms=60_000))
 
     world.tale.now += timedelta(minutes=21)
     assert told_of(world) == []
@@ -190,7 +190,7 @@ def busy_nights(*, v1: bool = False) -> World:
     world = World()
     if v1:
         world.tale.flink_runs("a", v1=True)
-        world.tale._change("a", restored=None, restored_count=0)
+        world.tale.shows("a", restored=None, restored_count=0)
     world.reads(2)
     world.reads(2)
     return world
@@ -214,7 +214,7 @@ def idles(
         if each in savepoints:
             newest = newest.model_copy(update={"kind": CheckpointKind.SAVEPOINT})
         count = world.tale.runs[world.run].failed_count + (each in failed)
-        world.tale._change(world.run, checkpoints=(newest, *older), failed_count=count)
+        world.tale.shows(world.run, checkpoints=(newest, *older), failed_count=count)
         if each in failovers:
             world.fails_over()
     world.tale.now += timedelta(seconds=40)
@@ -294,7 +294,7 @@ def failed_long_ago(failed: int, *, v1: bool = False) -> Case:
     """Flink counts failures for the run's whole life, and lists the newest ten checkpoints."""
     tale = Tale().flink_runs("a", v1=v1).commits("a", 1, 2).completes("a", *range(3, 31))
     tale.leaves_manifest("a", *range(3, 31))
-    tale._change("a", checkpoints=tale.runs["a"].checkpoints[:10], failed_count=failed)
+    tale.shows("a", checkpoints=tale.runs["a"].checkpoints[:10], failed_count=failed)
     return tale.looked_at()
 
 

@@ -28,7 +28,7 @@ from bot.observation.looked import NotSeen, Seen
 from bot.observation.table import Column
 from bot.observation.written import WrittenSchema
 from tests.cases import Tale, job_id
-from tests.diagnosis.answers import LastGood, answer_table, check
+from tests.diagnosis.answers import LastGood, Rows, answer_table, check
 from tests.diagnosis.test_no_advance import looping
 from tests.found import evidence, hole, leaks, newest_event, orphans, point, points, schema
 
@@ -40,7 +40,7 @@ def scaled(before: int, after: int) -> Tale:
     tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").flink_runs("b", restored=2)
     for run, parallelism in (("a", before), ("b", after)):
         vertices = tuple(v.model_copy(update={"parallelism": parallelism}) for v in tale.runs[run].vertices)
-        tale.runs[run] = tale.runs[run].model_copy(update={"vertices": vertices})
+        tale.shows(run, vertices=vertices)
     return tale.commits("b", 3)
 
 
@@ -54,12 +54,7 @@ def with_subtasks(case: Case, *subtasks: int) -> Case:
 def failing(*failed: int, completed: tuple[int, ...] = (), v1: bool = False) -> Tale:
     """Checkpoints 1 and 2 are committed; then these fail, and these complete."""
     tale = Tale().flink_runs("a", v1=v1).completes("a", 1, 2).commits("a", 1, 2).completes("a", *failed)
-    listed = tuple(
-        c.model_copy(update={"status": "FAILED", "failure": "Checkpoint expired."}) if c.checkpoint_id in failed else c
-        for c in tale.runs["a"].checkpoints
-    )
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": listed, "failed_count": len(failed)})
-    return tale.completes("a", *completed)
+    return tale.lists_failed("a", *failed).completes("a", *completed)
 
 
 def test_a_rescale_is_told_beside_health() -> None:
@@ -107,9 +102,7 @@ def test_a_failed_unaligned_checkpoint_of_the_v1_sink_may_lose_rows(*, v1: bool,
 def late_files(*, unaligned: bool = True) -> Tale:
     """Checkpoint 3 of a V1 sink failed and left a manifest behind; 4 was committed."""
     tale = failing(3, v1=True).leaves_manifest("a", 3).completes("a", 4).commits("a", 4)
-    told = {"settings": CheckpointSettings(is_unaligned=unaligned)}
-    tale.runs["a"] = tale.runs["a"].model_copy(update=told)
-    return tale
+    return tale.shows("a", settings=CheckpointSettings(is_unaligned=unaligned))
 
 
 @pytest.mark.parametrize(
@@ -179,8 +172,7 @@ def failing_for(cause: str, times: int = 3) -> Tale:
     changed = tuple(
         each.model_copy(update={"causes": ("java.lang.Exception: x", cause)}) for each in tale.runs["a"].failures
     )
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"failures": changed})
-    return tale
+    return tale.shows("a", failures=changed)
 
 
 def late(tale: Tale, standing: LeakStanding = LeakStanding.DROPPED, **found: Any) -> Case:
@@ -192,9 +184,7 @@ def late(tale: Tale, standing: LeakStanding = LeakStanding.DROPPED, **found: Any
 def two_failed() -> Tale:
     """Two checkpoints failed and left something; the run was stopped since."""
     tale = failing(3, 5, v1=True).leaves_manifest("a", 3, 5).completes("a", 4, 6).commits("a", 4, 6)
-    told = {"settings": CheckpointSettings(is_unaligned=True)}
-    tale.runs["a"] = tale.runs["a"].model_copy(update=told)
-    return tale.becomes("a", "CANCELED")
+    return tale.shows("a", settings=CheckpointSettings(is_unaligned=True)).becomes("a", "CANCELED")
 
 
 def once(**found: Any) -> Case:
@@ -216,10 +206,7 @@ def drifted(*different: SchemaDifference, **found: Any) -> Case:
 def disk_is_full() -> Tale:
     """Flink says so of each checkpoint that failed."""
     tale = Tale().flink_runs("a").commits("a", 1).completes("a", 2)
-    told = {"status": "FAILED", "failure": "No space left on device"}
-    failed = tuple(c.model_copy(update=told) for c in tale.runs["a"].checkpoints)
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": failed, "failed_count": 1})
-    return tale
+    return tale.lists_failed("a", 2, failure="No space left on device")
 
 
 F19, F20, F22, F23, F24, F27 = (
@@ -290,7 +277,7 @@ AWAY = failing_for("java.net.UnknownHostException: metastore", times=1).looked_a
         "nobody looked for events": (F24, without_event_time(once(freshness=None)), CannotTell),
         "a column that was added under the job asks for a restart": (
             F23, drifted(all_null=("discount",), added_at=table().at("a", 2)), Remedy.RESTART_FROM_STOP_SAVEPOINT,
-            LastGood("a1"),
+            LastGood("a1"), Rows("a2 a3"),
         ),
         "files that lack the column show a change below the window": (
             F23, drifted(APART, all_null=("discount",)), Matches, "For column discount, the table's columns say double",

@@ -38,8 +38,7 @@ def _brings_no_rows() -> Tale:
 
 def _has_failed() -> Tale:
     tale = _waits()
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"state": "FAILED", "ended_at": tale.now})
-    return tale
+    return tale.shows("a", state="FAILED", ended_at=tale.now)
 
 
 TALES: Mapping[str, Callable[[], Tale]] = {

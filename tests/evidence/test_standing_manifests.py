@@ -119,9 +119,7 @@ def on_storage(path: str, checkpoint: int, written_at: datetime, pending: tuple[
 def late_files(before: int = 2, after: int = 4, *, unaligned: bool = True) -> Tale:
     """Checkpoint 3 of run a failed, and left a manifest behind: these were committed before and after that."""
     tale = Tale().flink_runs("a", v1=True).commits("a", 1, before).leaves_manifest("a", 3).commits("a", after)
-    told = {"settings": CheckpointSettings(is_unaligned=unaligned)}
-    tale.runs["a"] = tale.runs["a"].model_copy(update=told)
-    return tale
+    return tale.shows("a", settings=CheckpointSettings(is_unaligned=unaligned))
 
 
 STANDINGS: Mapping[str, tuple[Callable[[], Tale], list[LeakStanding]]] = {

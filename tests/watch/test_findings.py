@@ -47,7 +47,7 @@ def test_nobody_is_said_to_write_while_somebody_does_whom_flink_does_not_list() 
 def test_a_checkpoint_that_hangs_is_worth_a_closer_look_once_it_has_lasted() -> None:
     """One failed, and none completes: nothing changes but the clock."""
     tale = failing(3)
-    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoint_interval_ms": 300_000})
+    tale.shows("a", checkpoint_interval_ms=300_000)
     soon = tale.looked_at()
     tale.now += timedelta(minutes=25)
     later = tale.looked_at()
@@ -332,8 +332,7 @@ def veiled_failing() -> Case:
         for number in range(6)
     )
     tale.now += timedelta(minutes=16)
-    ended = {"failures": thrown[::-1], "state": "FAILED", "ended_at": tale.now}
-    tale.runs["a"] = tale.runs["a"].model_copy(update=ended)
+    tale.shows("a", failures=thrown[::-1], state="FAILED", ended_at=tale.now)
     return tale.looked_at().model_copy(update={"contract": CONTRACT})
 
 

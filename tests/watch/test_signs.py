@@ -16,40 +16,10 @@ from tests.tables import ORDERS, OrdersTable
 from tests.watch.conftest import OverRecorded
 from tests.watch.earlier import Page
 from tests.watch.recorded import Recorded, moment
-from tests.watch.watched import Told, Watched
 
 pytestmark = pytest.mark.smoke
 
 SECOND = timedelta(seconds=1)
-
-
-def told_once(watched: Watched, code: str) -> Told:
-    """The message of that code, which is there once however often the watch looks."""
-    watched.looks(8, apart=SECOND)
-    (told,) = (each for each in watched.told if each.code == code)
-    assert told.buttons == ("Open incident", "Mute table for 4 hours")
-    return told
-
-
-def nothing_told(watched: Watched) -> bool:
-    """Whether eight looks find nothing at all, told or still to be told."""
-    watched.looks(8, apart=SECOND)
-    return watched.seen == ()
-
-
-def test_a_run_that_commits_nothing_is_told_with_what_flink_completed(over_recorded: OverRecorded) -> None:
-    """The sink was never notified: sixty-nine checkpoints, the table has twenty-nine."""
-    told = told_once(over_recorded(Recorded("notification-lost-v2")), "no-commit")
-
-    assert "has committed nothing since 01:07:15 UTC" in told.text
-    assert "Flink completed checkpoint 69" in told.text
-
-
-def test_a_silence_within_three_times_the_promised_cadence_is_not_told(over_recorded: OverRecorded) -> None:
-    """The same run before its sink missed a word: nine seconds after a commit, where one each five is due."""
-    world = Recorded("notification-lost-v2")
-
-    assert nothing_told(over_recorded(world.until(moment("01:07:16", world))))
 
 
 def failing(times: int) -> Recorded:
@@ -65,20 +35,6 @@ def failing(times: int) -> Recorded:
     return world.until(moment("19:35:57", world)).pages("/checkpoints", again)
 
 
-def test_checkpoints_that_fail_one_after_the_other_are_told(over_recorded: OverRecorded) -> None:
-    """F20 stands still after three, and names those that failed."""
-    told = told_once(over_recorded(failing(3)), "F20")
-
-    assert "fail one after the other, so nothing reaches the table" in told.text
-    assert "None has completed since 5" in told.text
-
-
-def test_a_checkpoint_that_fails_once_is_not_told(over_recorded: OverRecorded) -> None:
-    """As it was recorded, and two in a row: the next one may complete."""
-    assert nothing_told(over_recorded(failing(2)))
-    assert nothing_told(over_recorded(Recorded("checkpoints-failed-v1")))
-
-
 def folders_taken() -> Recorded:
     """Three checkpoints have failed in a row since a real run was restored under its old id.
 
@@ -92,24 +48,6 @@ def folders_taken() -> Recorded:
     return world.pages("/checkpoints", restored).until(moment("18:53:03.5", world))
 
 
-def test_checkpoints_whose_folders_are_taken_are_told(over_recorded: OverRecorded) -> None:
-    """F25, with the restore and the numbers, and what to do."""
-    watched = over_recorded(folders_taken())
-    told = told_once(watched, "F25")
-
-    assert all(each.sign.rows_are_right for each in watched.sightings.memory(watched.table).lasting)
-    assert "4, 5 and 6" in told.text
-    assert "from checkpoint 3" in told.text
-
-
-def test_a_checkpoint_that_gave_way_to_a_savepoint_is_not_told(over_recorded: OverRecorded) -> None:
-    """An orderly stop aborts the checkpoint in progress, and Flink counts that as failed."""
-    world = Recorded("planned-restart-v2")
-
-    assert world.runs[1].failed_count == 3
-    assert nothing_told(over_recorded(world))
-
-
 def compacted(at: str, keeps: timedelta) -> Recorded:
     """A real job whose table Spark compacted at 18:50:10.7, and which committed again at 18:50:11.4."""
     world = Recorded("compacted-by-spark-v2")
@@ -120,32 +58,77 @@ def compacted(at: str, keeps: timedelta) -> Recorded:
     return world.until(moment(at, world)).metadata(brief)
 
 
-def test_a_last_snapshot_that_is_about_to_expire_is_told(over_recorded: OverRecorded) -> None:
-    """The compaction took the head from it: with its number, when, and why a restart would need it."""
-    world = compacted("18:50:10.9", timedelta(hours=1))
+def early(name: str, at: str) -> Recorded:
+    """As it was before that moment of its day."""
+    world = Recorded(name)
+    return world.until(moment(at, world))
 
-    told = told_once(over_recorded(world), "expiring")
 
-    last = next(each for each in world.case.observation.table.chain if each.checkpoint_id == 7)
-    assert f"{short(last.snapshot_id)}, may be expired in 60 min" in told.text
-    assert "Without it a restart of the job takes its checkpoint for uncommitted" in told.text
+OF_7 = compacted("18:50:10.9", timedelta(hours=1)).case.observation.table
+LAST = next(short(each.snapshot_id) for each in OF_7.chain if each.checkpoint_id == 7)
 
 
 @pytest.mark.parametrize(
-    ("at", "keeps"), [("18:50:10.9", timedelta(days=5)), ("18:50:11.9", timedelta(hours=1))], ids=["long", "head"]
+    ("world", "code", "texts"),
+    [
+        pytest.param(
+            Recorded("notification-lost-v2"), "no-commit",
+            ("has committed nothing since 01:07:15 UTC", "Flink completed checkpoint 69"),
+            id="the sink was never notified: the table has 29 of 69 checkpoints",
+        ),
+        pytest.param(
+            failing(3), "F20",
+            ("fail one after the other, so nothing reaches the table", "None has completed since 5"),
+            id="checkpoints fail one after the other: none completes after three",
+        ),
+        pytest.param(folders_taken(), "F25", ("4, 5 and 6", "from checkpoint 3"), id="their folders are taken"),
+        pytest.param(
+            compacted("18:50:10.9", timedelta(hours=1)), "expiring",
+            (
+                f"{LAST}, may be expired in 60 min",
+                "Without it a restart of the job takes its checkpoint for uncommitted",
+            ),
+            id="the last snapshot is about to expire: the compaction took the head from it",
+        ),
+        pytest.param(
+            Recorded("last-commit-expired-v2"), "F8",
+            ("cannot restart: the last snapshot of run 5441e7 was expired",), id="the last snapshot is gone",
+        ),
+    ],
+)  # fmt: skip
+def test_what_lasts_is_told_once(
+    over_recorded: OverRecorded, world: Recorded, code: str, texts: tuple[str, ...]
+) -> None:
+    """However often the watch looks, with its buttons; the rows are right where the job alone is to be mended."""
+    watched = over_recorded(world)
+
+    watched.looks(8, apart=SECOND)
+
+    (told,) = (each for each in watched.told if each.code == code)
+    assert told.buttons == ("Open incident", "Mute table for 4 hours")
+    assert [text for text in texts if text not in told.text] == []
+    if code in {"F8", "F25"}:
+        assert all(each.sign.rows_are_right for each in watched.sightings.memory(watched.table).lasting)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        pytest.param(early("notification-lost-v2", "01:07:16"), id="silent within three times the promised cadence"),
+        pytest.param(failing(2), id="two checkpoints fail in a row: the next one may complete"),
+        pytest.param(Recorded("checkpoints-failed-v1"), id="one checkpoint failed, as it was recorded"),
+        pytest.param(Recorded("planned-restart-v2"), id="a checkpoint gave way to the savepoint of an orderly stop"),
+        pytest.param(compacted("18:50:10.9", timedelta(days=5)), id="the last snapshot is kept for days"),
+        pytest.param(compacted("18:50:11.9", timedelta(hours=1)), id="it is the head again a second later"),
+    ],
 )
-def test_a_last_snapshot_that_is_kept_is_not_told(over_recorded: OverRecorded, at: str, keeps: timedelta) -> None:
-    """By a retention of days, or because it is the head again a second later."""
-    assert nothing_told(over_recorded(compacted(at, keeps)))
+def test_what_may_pass_is_not_told(over_recorded: OverRecorded, world: Recorded) -> None:
+    """Eight looks find nothing at all, told or still to be told."""
+    watched = over_recorded(world)
 
+    watched.looks(8, apart=SECOND)
 
-def test_a_last_snapshot_that_is_gone_is_told(over_recorded: OverRecorded) -> None:
-    """F8 as it was recorded: the run cannot restart any more."""
-    watched = over_recorded(Recorded("last-commit-expired-v2"))
-    told = told_once(watched, "F8")
-
-    assert all(each.sign.rows_are_right for each in watched.sightings.memory(watched.table).lasting)
-    assert "cannot restart: the last snapshot of run 5441e7 was expired" in told.text
+    assert watched.seen == ()
 
 
 def _found(code: str, act: Act, remedy: Remedy) -> ModeResult:
