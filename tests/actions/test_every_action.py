@@ -1,7 +1,6 @@
 """What holds for every action; which are destructive, and what an approval covers."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,22 +8,20 @@ import pytest
 import spark_tasks
 from bot import actions
 from bot.actions import repair_unreadable_files, take_savepoint
-from bot.actions._effects import HANDLERS
-from bot.actions._support.completing import completed, must_be_destructive, scan
-from bot.actions._support.requirements import CurrentState, check_all
+from bot.actions._support.completing import must_be_destructive, scan
 from bot.actions._support.staging import every, listed, within
 from bot.evidence import find_tasks
 from bot.incident.action import Action, Plan
 from bot.incident.effects import ChangeFiles, DropBranch, Effect, MarkTable, StopFork
 from bot.incident.proposal import Proposal
-from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.errors import Refused
 from bot.observation.evidence import Evidence, Verdict
 from bot.observation.findings import MissingFilesFinding, UnreadableFile
 from bot.observation.ids import EvidenceId, JobId, SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.replay import PositionRange, ReplayRange
 from tests import orders_table as orders
-from tests.actions.plans import answering, nobody_looks
+from tests.actions.plans import answering
 from tests.actions.scene import Scene, refusal
 from tests.decisions import rewind
 from tests.found import unreadable
@@ -37,15 +34,6 @@ ACTIONS = scan(actions, os.environ.get("WATERLINE_ACTIONS", "").split())
 TASKS = frozenset(find_tasks(spark_tasks))
 
 
-@pytest.fixture(scope="module")
-def healthy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """One table for all: proposing changes nothing."""
-    made = Scene.made_in(tmp_path_factory.mktemp("healthy"))
-    yield made
-    made.catalog.close()
-    made.record.close()
-
-
 @pytest.mark.parametrize("name", ACTIONS)
 def test_it_declares_itself_in_sentences_and_by_evidence_that_exists(name: str) -> None:
     """A button, a promise, and tasks by which it is proposed and proven."""
@@ -55,42 +43,6 @@ def test_it_declares_itself_in_sentences_and_by_evidence_that_exists(name: str) 
     assert not action.title.endswith(".")
     assert action.promise.endswith(".")
     assert {*action.needs, *(task for task, _ in (*action.proofs, *action.proofs_of_start))} <= TASKS
-
-
-@pytest.mark.parametrize("name", ACTIONS)
-def test_on_a_healthy_table_it_proposes_something_whole_or_says_why_not(healthy: Scene, name: str) -> None:
-    """A refusal in three parts; or a proposal whose requirements hold, which is told and can be undone in words."""
-    plan, head = healthy.plan(), healthy.table.head
-
-    answer = _asked(name, plan)
-
-    if isinstance(answer, Proposal):
-        _whole(answer)
-        must_be_destructive(answer, ACTIONS[name].action)
-        assert answer.action == name
-        check_all(answer.requirements, CurrentState(table=healthy.table, jobs=healthy.observer.jobs, load=nobody_looks))
-    else:
-        assert answer.happened.endswith(".")
-        assert answer.remedy.endswith(".")
-    assert healthy.table.head == head
-    assert healthy.calls == [], "proposing asks, and does nothing"
-
-
-def _asked(name: str, plan: Plan) -> Proposal | Refused | CouldNotLook:
-    try:
-        return completed(ACTIONS[name].propose(plan), plan)
-    except (Refused, CouldNotLook) as refusal:
-        return refusal
-
-
-def _whole(proposal: Proposal) -> None:
-    assert proposal.effects
-    assert all(type(effect) in HANDLERS for effect in proposal.effects)
-    assert all(sentence.endswith((".", ":")) for sentence in proposal.preview.sentences)
-    assert proposal.preview.sentences
-    assert proposal.preview.sure.endswith(".")
-    assert proposal.undo.endswith(".")
-    assert Proposal.model_validate_json(proposal.model_dump_json()).digest == proposal.digest
 
 
 ON_A_BRANCH = "made on a branch; given up, nothing of main has changed, and its publication has an undo of its own"

@@ -81,6 +81,7 @@ def test_it_proposes_the_same_twice_and_leaves_nothing_out(tmp_path: Path, name:
 
         again = completed(ACTIONS[name].propose(plan), plan)
 
+        assert proposal.action == name
         assert again == proposal, "the same plan gives another proposal"
         assert again.digest == proposal.digest == Proposal.model_validate_json(proposal.model_dump_json()).digest
         assert proposal.effects
@@ -212,7 +213,7 @@ def _proposed(name: str, scene: Scene, world: str, plan: Plan, *, is_completed: 
         return completed(proposal, plan) if is_completed else proposal
     closed(scene)
     assert proposal.happened.endswith(".")
-    assert not proposal.remedy or proposal.remedy.endswith(".")
+    assert proposal.remedy.endswith(".")
     pytest.skip(f"{name} proposes nothing on a table that is {world}: {proposal.happened}")
 
 

@@ -1,8 +1,5 @@
 """What an action of one's own declares is looked at when it is found: at the start, and by `waterline lint`."""
 
-import sys
-from collections.abc import Iterator
-from importlib import invalidate_caches
 from pathlib import Path
 
 import pytest
@@ -29,19 +26,6 @@ def propose(plan):
 PROVEN = 'proofs=(("duplicate_rows", "No duplicate rows"),), moves_waterline="trusted"'
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Of modules that this Python can import as `declared_actions.…`."""
-    made = tmp_path / "declared_actions"
-    made.mkdir()
-    (made / "__init__.py").touch()
-    monkeypatch.syspath_prepend(str(tmp_path))
-    invalidate_caches()
-    yield made
-    for name in [name for name in sys.modules if name.startswith("declared_actions")]:
-        del sys.modules[name]
-
-
 @pytest.mark.parametrize(
     ("was", "written", "says"),
     [
@@ -58,29 +42,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("proofs=()", 'proofs=(("ledger", "Told"),), moves_waterline="trusted"', "found ledger."),
     ],
 )
-def test_what_it_cannot_rest_on_stops_the_start(folder: Path, was: str, written: str, says: str) -> None:
+def test_what_it_cannot_rest_on_stops_the_start(own: Path, was: str, written: str, says: str) -> None:
     """A name that is written wrong is found at three in the morning otherwise."""
-    (folder / "ours.py").write_text(OURS.replace(was, written), encoding="utf-8")
+    (own / "ours.py").write_text(OURS.replace(was, written), encoding="utf-8")
 
     with pytest.raises(BadConfiguration) as refused:
-        scan(actions, ["declared_actions.ours"])
+        scan(actions, ["own_actions.ours"])
 
     assert says in str(refused.value)
 
 
 @pytest.mark.parametrize(("proofs", "moves"), [("proofs=()", "no"), (PROVEN, "trusted")])
-def test_it_says_nothing_of_the_table_unless_it_proves_it(folder: Path, proofs: str, moves: str) -> None:
+def test_it_says_nothing_of_the_table_unless_it_proves_it(own: Path, proofs: str, moves: str) -> None:
     """Trust is declared, never had by leaving something out."""
-    (folder / "ours.py").write_text(OURS.replace("proofs=()", proofs), encoding="utf-8")
+    (own / "ours.py").write_text(OURS.replace("proofs=()", proofs), encoding="utf-8")
 
-    assert scan(actions, ["declared_actions.ours"])["ours"].action.moves_waterline == moves
+    assert scan(actions, ["own_actions.ours"])["ours"].action.moves_waterline == moves
 
 
-def test_lint_names_the_tasks_that_there_are(folder: Path) -> None:
+def test_lint_names_the_tasks_that_there_are(own: Path) -> None:
     """And ends otherwise than well."""
-    (folder / "ours.py").write_text(OURS.replace("ledger", "legder"), encoding="utf-8")
+    (own / "ours.py").write_text(OURS.replace("ledger", "legder"), encoding="utf-8")
 
-    done = CliRunner().invoke(app, ["lint", "--action", "declared_actions.ours"])
+    done = CliRunner().invoke(app, ["lint", "--action", "own_actions.ours"])
 
     assert done.exit_code != 0
     assert isinstance(done.exception, BadConfiguration)

@@ -36,7 +36,6 @@ from bot.service.runbook_steps import RunbookSteps
 from tests import orders_table as orders
 from tests.approval.desk import ANA, BEN, CLEO, DANA, EVE, FINN, HELD, MOVES, OWNERS, POLICY, TWO_TEAMS, Desk
 from tests.incidents import Story
-from tests.tables import CONTRACT
 
 
 def test_the_end_of_the_term_is_exclusive() -> None:
@@ -342,7 +341,7 @@ def test_the_page_has_every_setting_of_a_policy() -> None:
     assert [] == [name for name in ApprovalPolicy.model_fields if f"`{name}`" not in table]
 
 
-ONE, TWO = ApprovalPolicy(users=(BEN, EVE)), ApprovalPolicy(users=(BEN, EVE), required=2)
+TWO = ApprovalPolicy(users=(BEN, EVE), required=2)
 
 
 @pytest.fixture
@@ -350,17 +349,6 @@ def store(record: Store) -> IncidentStore:
     """Ana has opened a sev2; Ben responds."""
     Story(record.journal).opens().says(ResponderAssigned(user=BEN))
     return IncidentStore(record.journal, SystemClock())
-
-
-@pytest.mark.parametrize(("severity", "policy"), [("sev1", TWO), ("sev3", ONE)])
-def test_the_present_severity_chooses_the_policy_of_the_next_proposal(severity: str, policy: ApprovalPolicy) -> None:
-    """The table says two people at sev1, else one."""
-    setup = TableSetup(
-        name=orders.TABLE, job=orders.JOB, contract=CONTRACT, consumers=(), next_update_minutes=30,
-        policies={"default": ONE, "default/sev1": TWO},
-    )  # fmt: skip
-
-    assert policy == setup.policy_for("roll_back_table_and_restore_job", severity, is_destructive=False, proposer=ANA)  # type: ignore[arg-type]
 
 
 def test_a_lower_severity_loosens_no_proposal_that_was_made() -> None:

@@ -1,24 +1,76 @@
 """What nobody knows until a person looks: settled by people, and what lands all the same."""
 
+from collections.abc import Collection
+from pathlib import Path
+
 import pytest
 
+from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql import Store
+from bot.incident.decisions import ResolveUnknown
 from bot.incident.entries import ExecutionEnded, NoteAdded
 from bot.incident.execution import ProposalState
 from bot.incident.review import review
-from bot.observation.errors import CouldNotLook, Refused
-from bot.observation.ids import JobId, TableName, UserId
+from bot.observation.errors import CouldNotLook, OutcomeUnknown, Refused
+from bot.observation.flink import JobRun
+from bot.observation.ids import JobId, ProposalId, TableName, UserId
 from bot.observation.table import TableState
 from bot.ports import Stopped, TableChange
 from bot.service.closing import Closing
 from bot.service.maintenance import Maintenance
+from bot.service.proposals.approving import Approvals
 from bot.service.timeline import sentence
 from tests import orders_table as orders
-from tests.execution.forgotten_run import EVE, Archive, Scene, scene
+from tests.execution.scene import Scene as Approved
 from tests.little_flink import JOB, LittleFlink
-from tests.rewound import ANA, BEN, WRONG_RUN
+from tests.rewound import ANA, BEN, PROPOSAL, WRONG_RUN, Nobody, begins
 from tests.tables import ORDERS
 
-__all__ = ["scene"]
+EVE = UserId("U0EVE00009")
+
+
+class Archive:
+    """A history server that remembers these runs."""
+
+    def __init__(self, *runs: JobRun) -> None:
+        self._runs = {run.job_id: run for run in runs}
+
+    def past_runs(self, job: str, known: Collection[JobId]) -> tuple[JobRun, ...]:
+        return tuple(run for run in self._runs.values() if run.name == job and run.job_id not in known)
+
+    def past_run(self, job_id: JobId) -> JobRun | None:
+        return self._runs.get(job_id)
+
+
+class Scene(Approved):
+    """An approved rewind that was begun; the answer to its stop is lost, and the run is forgotten."""
+
+    def __init__(self, folder: Path, record: Store) -> None:
+        super().__init__(folder, record)
+        self.gone: JobRun | None = None
+        stop = self.damaged.flink.stop
+
+        def lost(job: str, job_id: JobId, **how: bool) -> Stopped:
+            stop(job, job_id, **how)
+            self.gone = self.damaged.flink.forgets(job_id)
+            raise OutcomeUnknown("Flink did not answer.", "Expected an answer; the connection was cut.", "Look.")
+
+        self.damaged.flink.stop = lost  # type: ignore[method-assign]
+        self.begins()
+
+    def settles(
+        self, *, happened: bool, by: UserId = BEN, reason: str = "Nothing of it runs on any host.", index: int = 0
+    ) -> None:
+        proposals = self.damaged.executions(self.store)[1]
+        approvals = Approvals(self.store, proposals, Nobody(), SystemClock())
+        act = ResolveUnknown(index=index, happened=happened, reason=reason)
+        approvals.act(self.incident, PROPOSAL, act, by=by)
+
+
+@pytest.fixture
+def scene(record: Store, tmp_path: Path) -> Scene:
+    """Nobody knows yet."""
+    return Scene(tmp_path, record)  # type: ignore[misc]
 
 
 def test_a_history_server_tells_what_the_cluster_has_forgotten(scene: Scene) -> None:
@@ -197,3 +249,43 @@ def test_what_lands_after_it_was_settled_that_it_did_not_is_told(scene: Scene) -
     [told] = [text for text in said if "happened after all" in text]
     assert "“Move main to" in told
     assert "Check the table and the job before you propose anything else" in told
+
+
+@pytest.fixture
+def denied(scene: Scene) -> Scene:
+    """Nobody knows of the run, and Ben settles that the stop did not happen."""
+    scene.carries_on()
+    scene.settles(happened=False)
+    return scene
+
+
+def looks_back(scene: Scene) -> list[str]:
+    """As the bot does every now and then; what it has noted so far."""
+    scene.damaged.executions(scene.store)[0].look_back(scene.incident)
+    entries = scene.store.get(scene.incident).entries
+    return [e.body.text for e in entries if isinstance(e.body, NoteAdded) and "happened after all" in e.body.text]
+
+
+def test_it_is_told_once_when_the_world_tells(denied: Scene) -> None:
+    """Whoever proposes next would build on a job that stands still."""
+    before = looks_back(denied)
+    assert denied.gone is not None
+    denied.damaged.history = Archive(denied.gone)
+    looks_back(denied)
+
+    [told] = looks_back(denied)
+
+    assert before == []
+    assert "“Stop run bbbbbb” happened after all, though it was settled that it did not" in told
+    assert denied.view.state is ProposalState.REFUSED
+    assert denied.calls == ["stop"]
+
+
+def test_nothing_is_told_once_something_else_was_begun(denied: Scene) -> None:
+    """It may have stopped the run itself."""
+    assert denied.gone is not None
+    denied.damaged.history = Archive(denied.gone)
+    again = denied.view.proposal.model_copy(update={"id": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")})
+    begins(denied.store, denied.incident, again)
+
+    assert looks_back(denied) == []
