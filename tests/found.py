@@ -1,6 +1,6 @@
 """What evidence would have found, without running it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -40,6 +40,21 @@ def ledger_of(table: TableState, window: Window) -> Ledger:
     told = {"checkpoint_kind": CheckpointKind.CHECKPOINT, "attempts": (0,), "added_files": 1}
     rows = tuple(row_of(table, each).model_copy(update=told) for each in window.of(table))
     return Ledger(rows=rows, readers_known=False)
+
+
+def with_positions(case: Case, bounds: Mapping[SnapshotId, tuple[int, int] | None]) -> Case:
+    """The same, where the ledger knows these bounds of what the commits hold; None: it knows none."""
+    rows = []
+    for row in case.ledger.rows:
+        low, high = bounds.get(row.snapshot_id, (row.position_from, row.position_until)) or (None, None)
+        rows.append(row.model_copy(update={"position_from": low, "position_until": high}))
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(rows)})})
+
+
+def ten_each(case: Case) -> dict[SnapshotId, tuple[int, int]]:
+    """Bounds of ten positions for each commit, up to ten times its checkpoint id."""
+    numbers = {row.snapshot_id: row.checkpoint_id or 0 for row in case.ledger.rows}
+    return {snapshot: (10 * number - 10, 10 * number - 1) for snapshot, number in numbers.items()}
 
 
 def twice(keys: int, pairs: Iterable[tuple[SnapshotId, SnapshotId]] = ()) -> DuplicatesFinding:

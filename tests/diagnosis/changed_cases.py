@@ -206,9 +206,8 @@ class Changed:
 
     # ------------------------------------------------------------------ evidence
 
-    def looked_at_anew(self, *, keys: bool = True) -> Case:
-        """The case with the evidence that a look would give now. Without `keys` a copy has another key, so that no key
-        lives twice."""
+    def looked_at_anew(self) -> Case:
+        """The case with the evidence that a look would give now."""
         head = self.table.head
         assert head is not None
         window = self.case.window.model_copy(update={"until": head})
@@ -216,7 +215,7 @@ class Changed:
             "window": window,
             "ledger": ledger_of(self.table, window),
             "gaps": self._gaps(),
-            "duplicates": self._duplicates() if keys else self.case.duplicates,
+            "duplicates": self._duplicates(),
             "evidence": tuple(
                 each.model_copy(update={"head": head, "window": window, "at": self.table.read_at})
                 for each in self.case.evidence

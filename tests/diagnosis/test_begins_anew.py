@@ -13,7 +13,7 @@ from bot.observation.findings import COMMITS_TOLD, GapsFinding, PositionGap, Unr
 from bot.observation.table import Ref
 from tests.cases import Tale
 from tests.diagnosis.answers import LastGood, answer_table, check
-from tests.found import orphans, unreadable
+from tests.found import orphans, unreadable, with_positions
 
 FROM_30 = GapsFinding(lowest=30, highest=49, positions=20, missing=0, gaps=())
 
@@ -116,15 +116,7 @@ def test_a_gap_elsewhere_than_a_rollback_that_was_filled_is_the_sources() -> Non
     """What was rolled back was put back, and later the source skipped: each mode says what is true of its own."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).commits("a", 4, 5, 6)
     gaps = GapsFinding(lowest=0, highest=69, positions=60, missing=10, gaps=(PositionGap(first=50, last=59),))
-    case = tale.looked_at(gaps=gaps)
-    lost = {tale.at("a", 2): (10, 19), tale.at("a", 3): (20, 29)}
-    told = tuple(
-        row.model_copy(update=dict(zip(("position_from", "position_until"), lost[row.snapshot_id], strict=True)))
-        if row.snapshot_id in lost
-        else row
-        for row in case.ledger.rows
-    )
-    case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": told})})
+    case = with_positions(tale.looked_at(gaps=gaps), {tale.at("a", 2): (10, 19), tale.at("a", 3): (20, 29)})
 
     rollback, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
 

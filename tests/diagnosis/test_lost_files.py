@@ -13,7 +13,7 @@ from bot.diagnosis import commits_withheld, healthy
 from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case
 from bot.incident.diagnosis import HEALTHY, CannotTell, Excluded, Matches, Remedy
-from bot.observation.evidence import Evidence, Verdict
+from bot.observation.evidence import Verdict
 from bot.observation.findings import GapsFinding, LeakStanding, MissingFilesFinding, UnreadableFile
 from bot.observation.ids import EvidenceId, SnapshotId, short
 from bot.observation.looked import NotSeen
@@ -243,15 +243,14 @@ ASKED = ("missing_files",)
 def looked(case: Case, task: str, minutes_ago: float, finding: object = None) -> Case:
     """The case with that task's answer of its head, so long ago."""
     table = case.observation.table
-    evidence = Evidence.model_validate(
-        {
-            "id": EvidenceId(task), "task": task, "task_version": 1, "question": "Is it?", "headline": "It is.",
-            "verdict": Verdict.INCONCLUSIVE if finding is None else Verdict.CONFIRMED, "finding": finding,
-            "metadata_location": table.metadata_location, "head": table.head, "took_ms": 1, "bytes_read": 0,
-            "window": Window(since=None, until=table.head), "at": table.read_at - timedelta(minutes=minutes_ago),
-        }
-    )  # fmt: skip
-    return case.model_copy(update={"evidence": (*case.evidence, evidence)})
+    told = {
+        "verdict": Verdict.INCONCLUSIVE if finding is None else Verdict.CONFIRMED,
+        "finding": finding,
+        "metadata_location": table.metadata_location,
+    }
+    at = table.read_at - timedelta(minutes=minutes_ago)
+    answer = evidence(task, Window(since=None, until=table.head), at, **told)
+    return case.model_copy(update={"evidence": (*case.evidence, answer)})
 
 
 def gone(tale: Tale, minutes_ago: float) -> Case:

@@ -20,7 +20,7 @@ from tests.diagnosis.little_evidence import TASKS, case_of, look
 from tests.diagnosis.little_silences import owes, should_have_arrived, stands_still, writes_by_two_sinks
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOES_BACK, GOOD, RESTARTS, Story, first_rows_tell, stories
-from tests.found import twice
+from tests.found import twice, with_positions
 from tests.made_up import EXAMPLES
 
 pytestmark = pytest.mark.made_up
@@ -200,8 +200,7 @@ def rewound() -> Tale:
 def placed(case: Case, *begins: int) -> Case:
     """The case whose ledger knows that these commits, oldest first, brought ten positions each from here on."""
     places = zip(case.ledger.rows, begins, strict=True)
-    rows = (row.model_copy(update={"position_from": low, "position_until": low + 9}) for row, low in places)
-    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(rows)})})
+    return with_positions(case, {row.snapshot_id: (low, low + 9) for row, low in places})
 
 
 def with_copies(case: Case, *pairs: tuple[SnapshotId, SnapshotId, int], hidden: int = 0) -> Case:

@@ -89,6 +89,12 @@ def kept(run: str, checkpoint: int) -> StoredCheckpoint:
     )
 
 
+def with_points(case: Case, *points: StoredCheckpoint) -> Case:
+    """Storage shows these."""
+    seen = Seen[StoredCheckpoint](source="the folder of checkpoints", values=points)
+    return case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
+
+
 def beside_others() -> Tale:
     """Another engine has written the table, and the job's run begins."""
     return Tale().commits(None).flink_runs("a")
@@ -111,10 +117,8 @@ def test_a_job_that_never_committed_goes_on_from_its_newest_checkpoint() -> None
     """From nothing it would leave behind what its committer owes."""
     case = beside_others().completes("a", 1, 2).leaves_manifest("a", 1, 2).becomes("a", "FAILED").case()
     points = (kept("a", 1), kept("a", 2), kept("b", 7))
-    seen = Seen[StoredCheckpoint](source="the folder of checkpoints", values=points)
-    with_them = case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
 
-    found = mode.examine(with_them)
+    found = mode.examine(with_points(case, *points))
 
     assert found.what_to_do.endswith(f"start it by hand from {points[1].path}")
     assert isinstance(mode.examine(case), CannotTell)
@@ -267,18 +271,8 @@ def collides(*completed: int, failure: str = "Failure to finalize checkpoint.") 
 
 def stored(case: Case, *checkpoints: int, after_minutes: int = 0) -> Case:
     """These checkpoint folders are on storage, written at noon, which is before everything, or later."""
-    folders = tuple(
-        StoredCheckpoint(
-            path=f"s3://lake/checkpoints/{job_id('a')}/chk-{each}",
-            kind=CheckpointKind.CHECKPOINT,
-            checkpoint_id=CheckpointId(each),
-            job_id=job_id("a"),
-            written_at=NOON.replace(minute=after_minutes),
-        )
-        for each in checkpoints
-    )
-    seen = Seen[StoredCheckpoint](source="s3://lake/checkpoints", values=folders)
-    return case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
+    at = {"written_at": NOON + timedelta(minutes=after_minutes)}
+    return with_points(case, *(kept("a", each).model_copy(update=at) for each in checkpoints))
 
 
 def failed_over() -> Tale:

@@ -30,7 +30,7 @@ from tests.cases import Tale, job_id
 from tests.diagnosis.answers import Asks, LastGood, Rows, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_world import Point, World
-from tests.found import evidence, hole, leaks, points, repeats, twice
+from tests.found import evidence, hole, leaks, points, repeats, ten_each, twice, with_positions
 
 
 def rewound() -> Tale:
@@ -60,16 +60,8 @@ def followed() -> Tale:
 
 def bounds(case: Case, first: SnapshotId, begins: int) -> Case:
     """Each commit holds the ten positions up to ten times its id; this one those from `begins` on."""
-    told = [
-        row.model_copy(
-            update={
-                "position_from": begins if row.snapshot_id == first else 10 * (row.checkpoint_id or 0) - 10,
-                "position_until": 10 * (row.checkpoint_id or 0) - 1,
-            }
-        )
-        for row in case.ledger.rows
-    ]
-    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(told)})})
+    ten = ten_each(case)
+    return with_positions(case, ten | {first: (begins, ten[first][1])})
 
 
 FORGOTTEN = pytest.mark.parametrize("tell", [failed_over, followed])
@@ -103,9 +95,7 @@ def rewound_to_an_id_of_two() -> Tale:
 def looked_at(tale: Tale, gaps: GapsFinding, standing: LeakStanding, rows: int = 10) -> Case:
     """With positions of each commit, ten a commit from 0 on."""
     case = tale.looked_at(gaps=gaps, leaked=leaks(*tale.manifests, standing=standing, rows=rows))
-    ends = [row.model_copy(update={"position_from": 10 * place, "position_until": 10 * place + 9})
-            for place, row in enumerate(case.ledger.rows)]  # fmt: skip
-    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(ends)})})
+    return with_positions(case, {r.snapshot_id: (10 * n, 10 * n + 9) for n, r in enumerate(case.ledger.rows)})
 
 
 @pytest.mark.parametrize(
@@ -146,9 +136,7 @@ def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missi
     tale.flink_runs("b").came_from("b", 1, f"s3://state/{job_id('a')}/chk-1").commits("b", 2)
     gaps = GapsFinding(lowest=0, highest=39, positions=30, missing=10, gaps=(PositionGap(first=10, last=19),))
     case = looked_at(tale, gaps if missing else WHOLE, LeakStanding.UNTOLD)
-    unknown = {"position_from": None, "position_until": None}
-    rows = tuple(r if r.job_id else r.model_copy(update=unknown) for r in case.ledger.rows)
-    case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
+    case = with_positions(case, {row.snapshot_id: None for row in case.ledger.rows if not row.job_id})
 
     assert isinstance(rolled_back_while_running.examine(case), Matches if missing else Excluded)
 

@@ -19,7 +19,7 @@ from tests.cases import Tale, job_id
 from tests.diagnosis.answers import LastGood, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
-from tests.found import hole, point, points
+from tests.found import hole, point, points, ten_each, with_positions
 from tests.history.test_rolled_back import GUEST, back_to_3
 
 
@@ -138,14 +138,7 @@ def found_in(tale: Tale, *, missing: tuple[int, int] | None, bounds: bool = True
     lacks = sum(each.last - each.first + 1 for each in gap)
     gaps = GapsFinding(lowest=0, highest=59, positions=60 - lacks, missing=lacks, gaps=gap)
     case = tale.looked_at(gaps=gaps)
-    told = [row.model_copy(update=brought(row.checkpoint_id or 0)) for row in case.ledger.rows]
-    ledger = case.ledger.model_copy(update={"rows": tuple(told)})
-    return case.model_copy(update={"ledger": ledger}) if bounds else case
-
-
-def brought(checkpoint: int) -> dict[str, int]:
-    """The bounds of a commit's positions."""
-    return {"position_from": 10 * (checkpoint - 1), "position_until": 10 * checkpoint - 1}
+    return with_positions(case, ten_each(case)) if bounds else case
 
 
 def gone_back(*above: int) -> tuple[Tale, SnapshotId]:
@@ -244,22 +237,13 @@ def looked_at_both(*gaps: tuple[int, int], lowest: int = 0, missing: int | None 
     """Evidence has looked after the second hole, and misses these positions. Commit n holds 10 n - 10 to 10 n - 1."""
     world, _, _ = lost_again(goes_on=True)
     case = case_of(world, look(world))
-    numbers = {s.snapshot_id: s.checkpoint_id or 0 for s in world.tale.snapshots}
-    rows = tuple(
-        row.model_copy(
-            update={"position_from": 10 * n - 10, "position_until": 10 * n - 1}
-            if bounds or n != 3
-            else {"position_from": None, "position_until": None}
-        )
-        for row in case.ledger.rows
-        for n in [numbers[row.snapshot_id]]
-    )
+    unknown = {} if bounds else {s.snapshot_id: None for s in world.tale.snapshots if s.checkpoint_id == 3}
     told = tuple(PositionGap(first=first, last=last) for first, last in gaps)
     found = GapsFinding(
         lowest=lowest, highest=69, positions=0, gaps=told,
         missing=sum(gap.last - gap.first + 1 for gap in told) if missing is None else missing,
     )  # fmt: skip
-    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows}), "gaps": found})
+    return with_positions(case, ten_each(case) | unknown).model_copy(update={"gaps": found})
 
 
 def restored_at(checkpoint: int, first: int) -> Tale:

@@ -195,18 +195,6 @@ def test_what_cannot_be_looked_for_any_more_is_not_over(bot: WatchingBot) -> Non
     assert [each.sign.code for each in memory.lasting][-1] == "blind"
 
 
-def test_a_rollback_under_the_running_job_is_told_after_two_looks(ana: Responder, bot: WatchingBot) -> None:
-    """It waits for no round of evidence: the snapshot log shows it at once."""
-    bot.looks()
-    bot.rolls_back(commits=2)
-    bot.commits(count=2)
-    bot.looks(2)
-
-    told = ana.sees("was rolled back")
-
-    assert "F6" in told.plain
-
-
 _SHUT = {"is_archived", "not_in_channel", "restricted_action_read_only_channel"}
 
 
