@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.observation.evidence import Answer, Ask
-from bot.observation.findings import TableHealthFinding
+from bot.observation.evidence import Ask
 from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.observation.ids import CheckpointId
 from tests.evidence.test_ledger import run_of
@@ -23,12 +22,6 @@ def brief(tmp_path: Path) -> Iterator[OrdersTable]:
     table = OrdersTable(tmp_path, {"history.expire.max-snapshot-age-ms": HOUR_MS})
     yield table
     table.close()
-
-
-def finding_of(answer: Answer) -> TableHealthFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, TableHealthFinding)
-    return answer.finding
 
 
 def ended(name: str) -> JobRun:

@@ -15,7 +15,7 @@ from bot.observation.evidence import Verdict
 from bot.observation.ids import SnapshotId
 from spark_tasks._support import before_compaction as _before_compaction
 from tests.evidence.conftest import Asks
-from tests.evidence.test_duplicate_rows import BY_TEXT, duplicates_of, extra_of, pairs_of
+from tests.evidence.test_duplicate_rows import BY_TEXT, pairs_of
 from tests.merges import MergedTable
 from tests.tables import OrdersTable, rows
 from tests.upserts import upserts
@@ -46,7 +46,7 @@ def test_a_compaction_changes_neither_writers_nor_subtasks(orders: OrdersTable, 
 
     answer = asks("duplicate_rows", orders.ask(before))
 
-    found = duplicates_of(answer)
+    found = answer.finding
     assert (found.keys, found.within_commit, found.across_subtasks, found.hidden) == (5, 5, 5, 0)
     assert pairs_of(answer) == {(doubling, doubling, 5)}
 
@@ -64,7 +64,7 @@ def test_a_replay_is_named_behind_two_compactions(orders: OrdersTable, asks: Ask
     upserts(orders, "b", 4, [50], keys=[50])
 
     answer = asks("duplicate_rows", orders.ask(before))
-    extra = extra_of(asks("extra_copies", orders.ask(before)))
+    extra = asks("extra_copies", orders.ask(before)).finding
 
     assert pairs_of(answer) == {(old, again, 5), (before, again, 5)}
     assert [(each.snapshot_id, each.rows) for each in extra.commits] == [(again, 10)]
@@ -81,7 +81,7 @@ def test_copies_that_are_all_older_are_not_the_windows_fault(orders: OrdersTable
     extra = asks("extra_copies", orders.ask(before))
 
     assert (counted.verdict, extra.verdict) == (Verdict.RULED_OUT, Verdict.RULED_OUT)
-    assert duplicates_of(counted).keys == 0
+    assert counted.finding.keys == 0
 
 
 @pytest.mark.long
@@ -98,9 +98,9 @@ def test_a_writer_that_cannot_be_seen_is_not_guessed(
         monkeypatch.setattr(_before_compaction, "MAX_COMPACTIONS", 0)
 
     answer = asks("duplicate_rows", orders.ask(before))
-    extra = extra_of(asks("extra_copies", orders.ask(before)))
+    extra = asks("extra_copies", orders.ask(before)).finding
 
-    found = duplicates_of(answer)
+    found = answer.finding
     assert (found.keys, found.within_commit, found.across_subtasks, found.hidden, found.pairs) == (5, 0, 0, 5, ())
     assert "A compaction has rewritten the copies and hides which commits wrote them" in answer.headline
     assert (extra.rows, extra.hidden, extra.commits) == (5, 5, ())
@@ -115,7 +115,7 @@ def test_where_one_of_the_copies_was_deleted_since_nobody_knows_which(orders: Or
     orders.compacts(rows([*range(20), 25, 25]))
     upserts(orders, "c", 4, [61], keys=[61])
 
-    found = duplicates_of(asks("duplicate_rows", orders.ask(before)))
+    found = asks("duplicate_rows", orders.ask(before)).finding
 
     assert (found.keys, found.hidden, found.pairs) == (1, 1, ())
 
@@ -144,7 +144,7 @@ def test_rows_that_a_delete_copied_are_those_of_their_writer(
         table.compacts("true" if "too" in then else "order_id >= 10")
     ask = table.ask(before)
 
-    copies, extra = asks("duplicate_rows", ask), extra_of(asks("extra_copies", ask))
+    copies, extra = asks("duplicate_rows", ask), asks("extra_copies", ask).finding
 
     assert copies.verdict is Verdict.CONFIRMED
     assert pairs_of(copies) == {(first, again, 4)}
@@ -162,13 +162,13 @@ def test_behind_a_compaction_that_is_not_looked_behind_rows_name_their_writer(
     monkeypatch.setattr(_before_compaction, "MAX_COMPACTIONS", 0)
     ask = table.ask(before)
 
-    copies, extra = asks("duplicate_rows", ask), extra_of(asks("extra_copies", ask))
+    copies, extra = asks("duplicate_rows", ask), asks("extra_copies", ask).finding
 
     if version == 3:
         assert pairs_of(copies) == {(first, again, 5)}
         assert [(each.snapshot_id, each.rows) for each in extra.commits] == [(again, 5)]
-    assert (duplicates_of(copies).keys, duplicates_of(copies).across_subtasks) == (5, 0)
-    assert (duplicates_of(copies).hidden, extra.hidden) == (hidden, hidden)
+    assert (copies.finding.keys, copies.finding.across_subtasks) == (5, 0)
+    assert (copies.finding.hidden, extra.hidden) == (hidden, hidden)
 
 
 def test_rows_that_were_compacted_before_the_upgrade_name_nobody(
@@ -182,7 +182,7 @@ def test_rows_that_were_compacted_before_the_upgrade_name_nobody(
     table.deletes("order_id = 0")
     monkeypatch.setattr(_before_compaction, "MAX_COMPACTIONS", 0)
 
-    found = duplicates_of(asks("duplicate_rows", table.ask(before)))
+    found = asks("duplicate_rows", table.ask(before)).finding
 
     assert (found.keys, found.hidden, found.pairs) == (5, 5, ())
 
@@ -200,7 +200,7 @@ def test_an_older_copy_is_found_whatever_its_event_time(orders: OrdersTable, ask
     answer = asks("duplicate_rows", orders.ask(before, contract=BY_TEXT))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert (duplicates_of(answer).keys, duplicates_of(answer).extra_rows) == (1, 1)
+    assert (answer.finding.keys, answer.finding.extra_rows) == (1, 1)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
@@ -216,7 +216,7 @@ def test_counts_of_text_keys_agree_with_brute_force(orders: OrdersTable, asks: A
     for begin in (1, 4, 6):
         answer = asks("duplicate_rows", orders.ask(commits[begin], contract=BY_TEXT))
 
-        assert counted_by(answer_of := duplicates_of(answer)) == brute(written, begin + 1)
+        assert counted_by(answer_of := answer.finding) == brute(written, begin + 1)
         assert (answer.verdict is Verdict.CONFIRMED) == bool(answer_of.keys)
 
 
@@ -243,7 +243,7 @@ def test_a_key_that_is_no_number_is_a_key_too(orders: OrdersTable, asks: Asks) -
 
     answer = asks("duplicate_rows", orders.ask(before, contract=contract))
 
-    assert duplicates_of(answer).keys == 2
+    assert answer.finding.keys == 2
 
 
 def test_of_two_key_columns_the_narrow_one_bounds(orders: OrdersTable, asks: Asks) -> None:
@@ -255,7 +255,7 @@ def test_of_two_key_columns_the_narrow_one_bounds(orders: OrdersTable, asks: Ask
 
     answer = asks("duplicate_rows", orders.ask(before, contract=contract))
 
-    assert duplicates_of(answer).keys == 1
+    assert answer.finding.keys == 1
     assert answer.sources[1] == "older rows with customer and order_id in the window's range"
 
 

@@ -9,19 +9,12 @@ from pyspark.sql import SparkSession
 from bot.history.other_writers import rows_lost_by_replacing
 from bot.observation.contract import TableContract
 from bot.observation.evidence import Answer, Verdict
-from bot.observation.findings import CorrectedRowsFinding
 from bot.observation.ids import SnapshotId
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.merges import MergedTable
 from tests.tables import OrdersTable, rows
 from tests.upserts import upserts
-
-
-def corrected_of(answer: Answer) -> CorrectedRowsFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, CorrectedRowsFinding)
-    return answer.finding
 
 
 @pytest.mark.parametrize(("mode", "version"), [("copy-on-write", 2), ("merge-on-read", 2), ("merge-on-read", 3)])
@@ -37,7 +30,7 @@ def test_a_merge_changes_what_it_updates_and_not_what_it_copies(
 
     answer = asks("corrected_rows", table.ask(before))
 
-    found = corrected_of(answer)
+    found = answer.finding
     assert answer.verdict is Verdict.CONFIRMED
     assert (found.keys, found.gone, found.columns) == (10, 2, {"customer": 10})
     assert answer.rows[0] == ("90", "changed", "customer")
@@ -77,7 +70,7 @@ def test_an_upsert_changes_what_its_equality_deletes_replace(orders: OrdersTable
 
     answer = asks("corrected_rows", orders.ask(before))
 
-    found = corrected_of(answer)
+    found = answer.finding
     assert (found.keys, found.gone) == (2, 1)
     assert found.columns == {"event_time": 2, "source_position": 2}
 
@@ -112,7 +105,7 @@ def test_what_other_commits_bring_of_a_key(
     """A key is corrected where it has other values in the end."""
     answer = asks("corrected_rows", orders.ask(write(orders, line).before))
 
-    found = corrected_of(answer)
+    found = answer.finding
     assert (answer.verdict, found.columns) == (verdict, columns)
     assert (found.keys, found.gone) == (max(columns.values(), default=0), 0)
 
@@ -124,7 +117,7 @@ def test_null_and_a_value_differ(orders: OrdersTable, asks: Asks) -> None:
 
     answer = asks("corrected_rows", orders.ask(before))
 
-    assert corrected_of(answer).columns == {"event_time": 2, "source_position": 2}
+    assert answer.finding.columns == {"event_time": 2, "source_position": 2}
 
 
 def test_columns_that_were_added_since_are_not_compared(orders: OrdersTable, asks: Asks) -> None:
@@ -135,7 +128,7 @@ def test_columns_that_were_added_since_are_not_compared(orders: OrdersTable, ask
 
     answer = asks("corrected_rows", orders.ask(before))
 
-    assert (corrected_of(answer).keys, corrected_of(answer).gone) == (0, 1)
+    assert (answer.finding.keys, answer.finding.gone) == (0, 1)
 
 
 def test_without_a_key_nothing_is_said(orders: OrdersTable, asks: Asks) -> None:
@@ -160,7 +153,7 @@ def test_redacted_keys_are_hidden(orders: OrdersTable, asks: Asks) -> None:
 
     answer = asks("corrected_rows", orders.ask(before, contract=contract))
 
-    assert corrected_of(answer).gone == 1
+    assert answer.finding.gone == 1
     assert "customer-" not in answer.model_dump_json()
 
 

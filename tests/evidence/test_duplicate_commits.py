@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from bot.observation.contract import TableContract
 from bot.observation.evidence import Answer, Verdict
-from bot.observation.findings import CommitRanges, DuplicateCommitsFinding, DuplicateFilesFinding, RepeatedCommit
+from bot.observation.findings import CommitRanges, DuplicateCommitsFinding, RepeatedCommit
 from bot.observation.ids import SnapshotId
 from bot.observation.ledger import SourceRange
 from bot.observation.looked import NotSeen
@@ -27,20 +27,14 @@ FILES, CHECKPOINT, RANGE = "same-files", "same-checkpoint", "same-source-range"
 OF_POSITION = "write.metadata.metrics.column.source_position"
 
 
-def finding_of(answer: Answer) -> DuplicateCommitsFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, DuplicateCommitsFinding)
-    return answer.finding
-
-
 def repeats(answer: Answer) -> list[tuple[SnapshotId, SnapshotId, str]]:
     """First, again and proof of each."""
-    return [(each.first, each.again, each.how) for each in finding_of(answer).repeated]
+    return [(each.first, each.again, each.how) for each in answer.finding.repeated]
 
 
 def only(answer: Answer) -> RepeatedCommit:
     """The one repeating commit."""
-    [found] = finding_of(answer).repeated
+    [found] = answer.finding.repeated
     return found
 
 
@@ -176,7 +170,7 @@ def test_the_very_files_once_more_are_the_strongest_proof(orders: OrdersTable, j
     answer = judges("duplicate_commits", orders.ask(before))
 
     assert repeats(answer) == [(first, again, FILES), (first, picked, FILES)]
-    assert [each.is_cherry_pick for each in finding_of(answer).repeated] == [False, True]
+    assert [each.is_cherry_pick for each in answer.finding.repeated] == [False, True]
     assert "2 with the same files" in answer.headline
 
 
@@ -324,8 +318,8 @@ def test_files_of_several_partitions_that_cannot_be_read_rule_nothing_out(
     answer = judges("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert (finding_of(answer).commits_checked, finding_of(answer).repeated) == (2, ())
-    assert [each.ranges is not None for each in finding_of(answer).ranges or ()] == [True, False, False]
+    assert (answer.finding.commits_checked, answer.finding.repeated) == (2, ())
+    assert [each.ranges is not None for each in answer.finding.ranges or ()] == [True, False, False]
     assert "bring several source partitions in one file" in answer.headline
     assert "replayed_rows" in answer.could_not_look[0].remedy
 
@@ -388,7 +382,7 @@ def test_rows_without_a_position_are_told_and_not_vouched_for(orders: OrdersTabl
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "11 of the window's 13 rows have null in source_position" in answer.headline
-    assert (finding_of(answer).commits_checked, finding_of(answer).repeated) == (3, ())
+    assert (answer.finding.commits_checked, answer.finding.repeated) == (3, ())
 
 
 def test_rows_without_a_position_hide_no_repetition(orders: OrdersTable, judges: Asks) -> None:
@@ -479,10 +473,10 @@ def test_each_commit_tells_what_it_brought_though_its_files_mix_source_partition
     )
     hidden = BY_PARTITION.model_copy(update={"redacted": ("source_position",)})
 
-    finding = finding_of(asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)))
-    unseen = finding_of(asks("duplicate_commits", orders.ask(below, contract=hidden)))
+    finding = asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)).finding
+    unseen = asks("duplicate_commits", orders.ask(below, contract=hidden)).finding
     monkeypatch.setattr(duplicate_commits, "MOST_COMMIT_RANGES", 5)
-    cut = finding_of(asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)))
+    cut = asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)).finding
 
     def part(partition: int, low: int, high: int, rows_there: int) -> SourceRange:
         return SourceRange(partition=str(partition), low=low, high=high, rows=rows_there)
@@ -498,12 +492,6 @@ def test_each_commit_tells_what_it_brought_though_its_files_mix_source_partition
     assert (cut.ranges, unseen.ranges) == (None, None)
 
 
-def files_of(answer: Answer) -> DuplicateFilesFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, DuplicateFilesFinding)
-    return answer.finding
-
-
 def test_a_commit_that_brings_the_very_files_again_is_named(orders: OrdersTable, asks: Asks) -> None:
     """A commit whose answer was lost and that is made once more leaves every row twice. The first copy may lie below
     the window, or in the same commit."""
@@ -515,7 +503,7 @@ def test_a_commit_that_brings_the_very_files_again_is_named(orders: OrdersTable,
 
     answer = asks("duplicate_files", orders.ask(before))
 
-    found = files_of(answer)
+    found = answer.finding
     assert answer.verdict is Verdict.CONFIRMED
     assert (found.files_checked, found.count, found.extra_rows, found.again) == (4, 4, 36, (again, twice))
     assert {file.path.rsplit("/", 1)[-1]: (file.rows, file.snapshots) for file in found.files} == {
@@ -538,7 +526,7 @@ def test_a_repetition_that_was_rolled_back_is_no_longer_live(orders: OrdersTable
     answer = asks("duplicate_files", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert files_of(answer).files_checked == 2
+    assert answer.finding.files_checked == 2
     assert answer.headline == "Each of 2 data files that the window added is live once."
 
 

@@ -11,7 +11,7 @@ from pyiceberg.types import DoubleType
 
 from bot.observation.contract import CopyRule, TableContract
 from bot.observation.evidence import Answer, Verdict
-from bot.observation.findings import DuplicatesFinding, ExtraCopiesFinding
+from bot.observation.findings import ExtraCopiesFinding
 from bot.observation.ids import SnapshotId, short
 from spark_tasks import extra_copies
 from spark_tasks._support import copies as _copies
@@ -32,21 +32,15 @@ RANGE = (
 WHOLE = "all live rows, because the window does more than append or begins with the table"
 
 
-def duplicates_of(answer: Answer) -> DuplicatesFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, DuplicatesFinding)
-    return answer.finding
-
-
 def counts(answer: Answer) -> tuple[int, int, int]:
     """Rows of the window, keys that live more than once, rows too many."""
-    found = duplicates_of(answer)
+    found = answer.finding
     return found.rows_checked, found.keys, found.extra_rows
 
 
 def pairs_of(answer: Answer) -> set[tuple[int, int, int]]:
     """(first, second, keys) of every pair."""
-    return {(pair.first, pair.second, pair.keys) for pair in duplicates_of(answer).pairs}
+    return {(pair.first, pair.second, pair.keys) for pair in answer.finding.pairs}
 
 
 COPIES: Mapping[str, tuple[str, tuple[int, int, int], set[tuple[int, int, int]]]] = {
@@ -91,7 +85,7 @@ def test_of_a_key_that_lives_often_the_oldest_copies_are_named(orders: OrdersTab
     answer = asks("duplicate_rows", orders.ask(before))
 
     assert counts(answer)[1:] == (1, 10_003)
-    assert duplicates_of(answer).within_commit == 1
+    assert answer.finding.within_commit == 1
     key, copies, commits = answer.rows[0]
     assert (key, copies) == ("7", "10,004")
     assert commits.startswith(f"{short(before)} → {short(first)} → {short(first)} → {short(first)} → ")
@@ -106,7 +100,7 @@ def test_redacted_keys_are_never_shown(orders: OrdersTable, asks: Asks) -> None:
 
     answer = asks("duplicate_rows", orders.ask(before, contract=contract))
 
-    assert duplicates_of(answer).keys == 10
+    assert answer.finding.keys == 10
     assert {row[0] for row in answer.rows} == {"•••"}
     assert "customer-" not in answer.model_dump_json()
     assert answer.sources[1] == "older rows with customer in the window's range"
@@ -160,7 +154,7 @@ def test_a_compaction_is_passed_over_if_it_kept_all_rows(orders: OrdersTable, as
     assert counts(answer)[1:] == ((5, 5) if keeps else (7, 7))
     assert ("rows that the window appended" in answer.sources) == keeps
     if keeps:
-        assert duplicates_of(answer).rows_checked == 35
+        assert answer.finding.rows_checked == 35
         assert pairs_of(answer) == {(first, again, 5)}
 
 
@@ -170,7 +164,7 @@ def test_copies_by_one_commit_are_counted_apart(orders: OrdersTable, asks: Asks)
 
     answer = asks("duplicate_rows", orders.ask(before))
 
-    assert (duplicates_of(answer).keys, duplicates_of(answer).within_commit) == (11, 1)
+    assert (answer.finding.keys, answer.finding.within_commit) == (11, 1)
 
 
 def test_copies_by_different_subtasks_are_counted(orders: OrdersTable, asks: Asks) -> None:
@@ -183,8 +177,8 @@ def test_copies_by_different_subtasks_are_counted(orders: OrdersTable, asks: Ask
 
     answer = asks("duplicate_rows", orders.ask(before))
 
-    assert (duplicates_of(answer).keys, duplicates_of(answer).across_subtasks) == (12, 7)
-    assert duplicates_of(answer).across_partitions == 0
+    assert (answer.finding.keys, answer.finding.across_subtasks) == (12, 7)
+    assert answer.finding.across_partitions == 0
 
 
 def test_copies_in_different_partitions_are_counted(orders: OrdersTable, asks: Asks) -> None:
@@ -196,8 +190,8 @@ def test_copies_in_different_partitions_are_counted(orders: OrdersTable, asks: A
     orders.deletes("order_id = 9")
     rewritten = asks("duplicate_rows", orders.ask(before))
 
-    assert (duplicates_of(appended).keys, duplicates_of(appended).across_partitions) == (5, 4)
-    assert duplicates_of(rewritten).across_partitions == 4
+    assert (appended.finding.keys, appended.finding.across_partitions) == (5, 4)
+    assert rewritten.finding.across_partitions == 4
 
 
 @pytest.mark.parametrize(
@@ -220,12 +214,6 @@ def test_rows_without_a_key_are_no_copies_and_nobody_vouches_for_them(
     assert said in answer.could_not_look[0].reason
     if verdict is Verdict.CONFIRMED:
         assert counts(answer)[1:] == (1, 1)
-
-
-def extra_of(answer: Answer) -> ExtraCopiesFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, ExtraCopiesFinding)
-    return answer.finding
 
 
 def spans_of(found: ExtraCopiesFinding) -> list[tuple[tuple[int, int], ...]]:
@@ -273,7 +261,7 @@ def test_which_copies_are_too_many(
 
     answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": rule}))
 
-    found = extra_of(answer)
+    found = answer.finding
     assert answer.verdict is (Verdict.CONFIRMED if by_commit else Verdict.RULED_OUT)
     assert {name: getattr(found, name) for name in expected} == expected
     assert {commits.index(each.snapshot_id): each.rows for each in found.commits} == by_commit
@@ -300,7 +288,7 @@ def test_rows_of_a_file_that_is_named_twice_are_told(orders: OrdersTable, asks: 
     before = orders.commits("a", 1, range(10))
     orders.commits_files("a", 2, {"a.parquet": range(10, 20)}, times=2)
 
-    found = extra_of(asks("extra_copies", orders.ask(before)))
+    found = asks("extra_copies", orders.ask(before)).finding
 
     assert (found.rows, found.twice_named) == (10, 10)
 
@@ -313,7 +301,7 @@ def test_scattered_copies_agree_with_brute_force(orders: OrdersTable, asks: Asks
     for checkpoint, positions in enumerate(brought, start=2):
         orders.commits("a", checkpoint, positions)
 
-    found = extra_of(asks("extra_copies", orders.ask(None)))
+    found = asks("extra_copies", orders.ask(None)).finding
 
     seen: set[int] = set(range(5))
     expected = []
@@ -435,7 +423,7 @@ def test_what_the_files_do_not_tell_is_read_whole(orders: OrdersTable, asks: Ask
     answer = asks("duplicate_rows", orders.ask(before, contract=BY_ID if is_renamed else CONTRACT))
 
     assert answer.sources == (WHOLE,)
-    assert duplicates_of(answer).keys == 1
+    assert answer.finding.keys == 1
 
 
 @pytest.mark.parametrize("window", ["only appends", "deletes too"])

@@ -7,8 +7,7 @@ import pytest
 from pyiceberg.types import DateType
 
 from bot.observation.contract import TableContract
-from bot.observation.evidence import Answer, Ask, Verdict
-from bot.observation.findings import FreshnessFinding, LateRowsFinding
+from bot.observation.evidence import Ask, Verdict
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.evidence.test_contract_agreement import terms_of
@@ -16,12 +15,6 @@ from tests.tables import CONTRACT, OrdersTable, of_flink, rows
 
 MIDNIGHT = datetime(2026, 11, 3, tzinfo=UTC)
 PROMISE = CONTRACT.model_copy(update={"freshness": timedelta(minutes=15)})
-
-
-def fresh_of(answer: Answer) -> FreshnessFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, FreshnessFinding)
-    return answer.finding
 
 
 def looked_at(ask: Ask, at: datetime) -> Ask:
@@ -40,8 +33,8 @@ def test_the_newest_event_is_told_from_the_bounds_of_files(orders: OrdersTable, 
     fresh = judges("freshness", looked_at(ask, MIDNIGHT + timedelta(seconds=599 + 300)))
     stale = judges("freshness", looked_at(ask, MIDNIGHT + timedelta(seconds=599 + 301)))
 
-    assert (fresh.verdict, fresh_of(fresh).event_age_s) == (Verdict.RULED_OUT, 300)
-    assert (stale.verdict, fresh_of(stale).event_age_s) == (Verdict.CONFIRMED, 301)
+    assert (fresh.verdict, fresh.finding.event_age_s) == (Verdict.RULED_OUT, 300)
+    assert (stale.verdict, stale.finding.event_age_s) == (Verdict.CONFIRMED, 301)
     assert stale.headline.startswith("The newest event is 5 min 1 s old, the contract promises 5 min")
 
 
@@ -57,7 +50,7 @@ def test_commits_that_stay_away_are_told_against_the_cadence(orders: OrdersTable
     broken = judges("freshness", looked_at(ask, at + timedelta(seconds=121)))
 
     assert (kept.verdict, broken.verdict) == (Verdict.RULED_OUT, Verdict.CONFIRMED)
-    assert fresh_of(broken).newest_commit == commit
+    assert broken.finding.newest_commit == commit
 
 
 def test_event_time_that_stands_still_is_told(orders: OrdersTable, judges: Asks) -> None:
@@ -70,8 +63,8 @@ def test_event_time_that_stands_still_is_told(orders: OrdersTable, judges: Asks)
 
     stuck = judges("freshness", looked_at(orders.ask(None, contract=PROMISE), MIDNIGHT + timedelta(minutes=11)))
 
-    assert not fresh_of(rising).is_event_time_stuck
-    assert fresh_of(stuck).stuck_at == MIDNIGHT + timedelta(seconds=599)
+    assert not rising.finding.is_event_time_stuck
+    assert stuck.finding.stuck_at == MIDNIGHT + timedelta(seconds=599)
     assert stuck.verdict is Verdict.CONFIRMED
     assert stuck.headline == "The last 3 commits with rows brought no event newer than 2026-11-03 00:09:59 UTC."
 
@@ -83,7 +76,7 @@ def test_without_a_promise_ages_are_told_and_not_judged(orders: OrdersTable, jud
     answer = judges("freshness", orders.ask(None))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert fresh_of(answer).event_age_s is not None
+    assert answer.finding.event_age_s is not None
     assert answer.could_not_look[0].source == "contract.freshness"
 
 
@@ -138,12 +131,6 @@ def test_commits_of_two_runs_on_one_day_repeat_nothing_of_each_other(days: Order
 FIVE_MINUTES = CONTRACT.model_copy(update={"late_after": timedelta(minutes=5)})
 
 
-def late_of(answer: Answer) -> LateRowsFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, LateRowsFinding)
-    return answer.finding
-
-
 @pytest.mark.parametrize(
     ("line", "checked", "late", "worst_s"),
     [
@@ -166,7 +153,7 @@ def test_rows_far_below_the_newest_event_before_them_are_late(
 
     answer = asks("late_rows", orders.ask(history.before, contract=FIVE_MINUTES))
 
-    found = late_of(answer)
+    found = answer.finding
     assert answer.verdict is (Verdict.CONFIRMED if late else Verdict.RULED_OUT)
     assert (found.rows_checked, found.late, found.allowed_s) == (checked, late, 300)
     assert not late or found.worst_s == worst_s
@@ -179,7 +166,7 @@ def test_without_an_allowance_any_row_below_the_mark_counts(orders: OrdersTable,
     """The contract says nothing of lateness, so none is allowed; the headline says so."""
     answer = asks("late_rows", orders.ask(write(orders, "a1[0:100] | a2[98,100]").before))
 
-    assert late_of(answer).late == 1
+    assert answer.finding.late == 1
     assert "names no allowance" in answer.headline
 
 
@@ -191,7 +178,7 @@ def test_files_without_bounds_are_read(orders: OrdersTable, asks: Asks) -> None:
 
     answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
 
-    assert late_of(answer).late == 10
+    assert answer.finding.late == 10
 
 
 def test_rows_that_a_delete_copied_are_not_new(orders: OrdersTable, judges: Asks) -> None:
@@ -204,7 +191,7 @@ def test_rows_that_a_delete_copied_are_not_new(orders: OrdersTable, judges: Asks
     answer = judges("late_rows", orders.ask(before, contract=FIVE_MINUTES))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert (late_of(answer).late, late_of(answer).rows_checked) == (0, 20)
+    assert (answer.finding.late, answer.finding.rows_checked) == (0, 20)
     assert "put 90 rows in the place of 1 file" in answer.headline
 
 
@@ -255,7 +242,7 @@ def test_a_dead_job_is_stale_however_new_its_events_seem(
 
     if task == "freshness":
         assert answer.verdict is Verdict.CONFIRMED
-        assert (fresh_of(answer).event_age_s is not None) == beside
+        assert (answer.finding.event_age_s is not None) == beside
     else:
         assert terms_of(answer)["The newest event is at most 15 min old."] is (False if beside else None)
 
@@ -280,8 +267,8 @@ def test_event_time_rises_after_an_event_of_the_future(orders: OrdersTable, asks
 
     answer = asks("freshness", looked_at(orders.ask(None, contract=PROMISE), MIDNIGHT + timedelta(minutes=5)))
 
-    assert not fresh_of(answer).is_event_time_stuck
-    assert fresh_of(answer).event_age_s == 300 - 49
+    assert not answer.finding.is_event_time_stuck
+    assert answer.finding.event_age_s == 300 - 49
 
 
 @pytest.mark.parametrize("beside", [True, False])
@@ -296,7 +283,7 @@ def test_rows_after_an_event_of_the_future_are_not_late(orders: OrdersTable, ask
     late = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
 
     assert right.verdict is (Verdict.RULED_OUT if beside else Verdict.INCONCLUSIVE)
-    assert (late_of(late).late, late_of(late).worst_s) == (9, 1199 - 890)
+    assert (late.finding.late, late.finding.worst_s) == (9, 1199 - 890)
 
 
 def test_clocks_may_be_a_little_apart(orders: OrdersTable, judges: Asks) -> None:
@@ -307,4 +294,4 @@ def test_clocks_may_be_a_little_apart(orders: OrdersTable, judges: Asks) -> None
     answer = judges("freshness", looked_at(orders.ask(None, contract=PROMISE), at + timedelta(minutes=14)))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert fresh_of(answer).event_age_s == pytest.approx(14 * 60)
+    assert answer.finding.event_age_s == pytest.approx(14 * 60)

@@ -36,19 +36,13 @@ NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 TEN = {"ten.parquet": range(20, 30)}
 
 
-def finding_of(answer: Answer) -> LeakedManifestsFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, LeakedManifestsFinding)
-    return answer.finding
-
-
 def told(answer: Answer) -> list[tuple[int, LeakStanding, int | None, int | None]]:
     """Checkpoint, standing, files and rows of each manifest."""
-    return [(m.checkpoint_id, m.standing, m.files, m.rows) for m in finding_of(answer).manifests]
+    return [(m.checkpoint_id, m.standing, m.files, m.rows) for m in answer.finding.manifests]
 
 
 def only(answer: Answer) -> LeakedManifest:
-    (found,) = finding_of(answer).manifests
+    (found,) = answer.finding.manifests
     return found
 
 
@@ -170,10 +164,10 @@ def test_what_manifests_list_is_read(orders: OrdersTable, asks: Asks) -> None:
         (9, LeakStanding.LEFT_OVER, 1, 10),
         (10, LeakStanding.PENDING, 1, 10),
     ]
-    found = {each.checkpoint_id: each for each in finding_of(answer).manifests}
+    found = {each.checkpoint_id: each for each in answer.finding.manifests}
     assert (found[10].position_from, found[10].position_until) == (20, 29)
     assert ([each for each in found if found[each].missing_files], found[6].deletes) == ([3], 4)
-    lost = finding_of(answer)
+    lost = answer.finding
     assert (lost.lost_files, lost.lost_rows, lost.lost_deletes) == (6, 42, 4)
     assert answer.headline == (
         "At least 42 rows and 4 deletes (1 manifest cannot be read) of checkpoints 1 to 6 of run aaaaaa lie in 6 files "
@@ -208,7 +202,7 @@ def test_a_clean_folder_is_ruled_out_and_one_that_could_not_be_listed_is_not(ord
     unlisted = judged(orders.ask(before, flink_manifests=unseen("the metadata folder")))
 
     assert clean.verdict is Verdict.RULED_OUT
-    assert finding_of(clean) == LeakedManifestsFinding(manifests=(), lost_files=0, lost_rows=0)
+    assert clean.finding == LeakedManifestsFinding(manifests=(), lost_files=0, lost_rows=0)
     assert (unlisted.verdict, unlisted.finding) == (Verdict.INCONCLUSIVE, None)
 
 
@@ -384,7 +378,7 @@ def test_what_a_branchs_run_never_committed_is_not_lost_from_main(audited: Order
     answer = judged(ask_about(audited, None, over(run), later("b")))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert finding_of(answer).lost_rows == 0
+    assert answer.finding.lost_rows == 0
     assert only(answer).standing is LeakStanding.UNTOLD
     assert f"commits to audit, up to checkpoint 8 ({short(at)}): what it wrote belongs there" in only(answer).reason
 
@@ -442,7 +436,7 @@ def test_what_a_run_without_state_began_behind_is_lost(
 
     assert answer.verdict is Verdict.CONFIRMED
     assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 10)]
-    assert finding_of(answer).lost_rows == 10
+    assert answer.finding.lost_rows == 10
     assert "restored from nothing, and the first rows that it brought lie behind these" in only(answer).reason
 
 
@@ -497,7 +491,7 @@ def test_where_something_may_have_come_before_its_first_commit_nobody_knows_wher
 
     answer = judged(ask)
 
-    [of_a] = [each.standing for each in finding_of(answer).manifests if each.job_id == job("a")]
+    [of_a] = [each.standing for each in answer.finding.manifests if each.job_id == job("a")]
     assert of_a is (LeakStanding.LOST_STATE if before_it == "nothing" else LeakStanding.UNTOLD)
 
 
@@ -559,7 +553,7 @@ def test_a_manifest_tells_what_it_holds_of_each_source_partition_and_who_wrote_i
     orders.leaves_manifest("a", 4, {name.format(0, 7): ()})
 
     def contents(contract: TableContract) -> dict[int, tuple[object, object]]:
-        finding = finding_of(asks("leaked_manifests", ask_about(orders, None, over("a"), contract=contract)))
+        finding = asks("leaked_manifests", ask_about(orders, None, over("a"), contract=contract)).finding
         assert LeakedManifestsFinding.model_validate_json(finding.model_dump_json()) == finding
         return {each.checkpoint_id: (each.ranges, each.writers) for each in finding.manifests}
 

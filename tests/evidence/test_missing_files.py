@@ -6,19 +6,13 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from bot.observation.evidence import Answer, Verdict
-from bot.observation.findings import MissingFilesFinding, UnreadableFile, UnreadableFilesFinding
+from bot.observation.evidence import Verdict
+from bot.observation.findings import UnreadableFile
 from spark_tasks import missing_files
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.tables import OrdersTable
 from tests.upserts import upserts
-
-
-def finding_of(answer: Answer) -> MissingFilesFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, MissingFilesFinding)
-    return answer.finding
 
 
 def removes(orders: OrdersTable, *names: str) -> None:
@@ -38,7 +32,7 @@ def test_a_table_whose_files_are_all_there_is_ruled_out(orders: OrdersTable, ask
     answer = asks("missing_files", orders.ask(head))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert finding_of(answer).files_checked == 1 + 2 + 3
+    assert answer.finding.files_checked == 1 + 2 + 3
     assert answer.headline == "All 6 files that the head names are on storage; none was opened."
 
 
@@ -51,7 +45,7 @@ def test_a_file_of_an_older_commit_is_named_with_its_commit_and_rows(orders: Ord
 
     answer = asks("missing_files", orders.ask(head))
 
-    found = finding_of(answer)
+    found = answer.finding
     assert answer.verdict is Verdict.CONFIRMED
     assert (found.count, found.rows, found.commits, found.not_asked) == (2, 40, (first, second), 0)
     assert [(f.what, Path(f.path).name, f.snapshot_id, f.rows) for f in found.files] == [
@@ -69,7 +63,7 @@ def test_a_missing_delete_file_is_told_first_and_has_no_rows(orders: OrdersTable
     for path in orders.data_folder.rglob("*.parquet"):
         path.unlink()
 
-    found = finding_of(asks("missing_files", orders.ask(head)))
+    found = asks("missing_files", orders.ask(head)).finding
 
     assert (found.count, found.rows) == (4, 21)
     first = found.files[0]
@@ -87,7 +81,7 @@ def test_what_a_lost_manifest_leads_to_is_not_guessed_and_the_rest_is_looked_for
     lost.unlink()
     removes(orders, "two.parquet")
 
-    found = finding_of(asks("missing_files", orders.ask(head)))
+    found = asks("missing_files", orders.ask(head)).finding
 
     assert [(f.what, Path(f.path).name) for f in found.files] == [("manifest", lost.name), ("data", "two.parquet")]
     assert (found.count, found.commits) == (2, (first, second))
@@ -111,7 +105,7 @@ def test_files_that_lie_elsewhere_are_asked_one_by_one(
 
     answer = asks("missing_files", ask)
 
-    found = finding_of(answer)
+    found = answer.finding
     assert (answer.verdict, found.count, found.not_asked) == (verdict, missing, not_asked)
     assert bool(answer.could_not_look) is (not_asked > 0)
 
@@ -133,7 +127,7 @@ def test_what_a_listing_leaves_out_is_not_called_missing(
     answer = asks("missing_files", orders.ask(head))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert (finding_of(answer).count, finding_of(answer).not_asked) == (0, 1)
+    assert (answer.finding.count, answer.finding.not_asked) == (0, 1)
     assert "1 file was not asked for" in answer.headline
 
 
@@ -161,7 +155,7 @@ def test_the_oldest_commit_that_names_it_is_told(orders: OrdersTable, asks: Asks
     head = orders.names_again("a", 9, ["one.parquet"])
     removes(orders, "one.parquet")
 
-    told = [finding_of(asks("missing_files", orders.ask(head))) for _ in range(2)]
+    told = [asks("missing_files", orders.ask(head)).finding for _ in range(2)]
 
     assert [(found.count, found.rows, found.commits) for found in told] == [(1, 10, (first,))] * 2
     assert [file.snapshot_id for found in told for file in found.files] == [first] * 2
@@ -191,13 +185,7 @@ def test_hidden_names_of_the_whole_table_are_not_asked_for(orders: OrdersTable, 
     answer = asks("missing_files", orders.ask(head))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert (finding_of(answer).count, finding_of(answer).not_asked) == (0, 3)
-
-
-def unread_by(answer: Answer) -> UnreadableFilesFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, UnreadableFilesFinding)
-    return answer.finding
+    assert (answer.finding.count, answer.finding.not_asked) == (0, 3)
 
 
 def told(file: UnreadableFile) -> tuple[str, str, int | None, int, str]:
@@ -214,7 +202,7 @@ def test_a_table_whose_files_can_all_be_read_is_ruled_out(orders: OrdersTable, a
     answer = asks("unreadable_files", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert unread_by(answer).files_checked == 2 + 3 + 2
+    assert answer.finding.files_checked == 2 + 3 + 2
     assert answer.headline == (
         "All 7 files looked at are there, in the sizes that the table states; of their contents only 2 Parquet footers "
         "were read, and no row."
@@ -230,7 +218,7 @@ def test_a_deleted_data_file_is_named_with_its_commit_and_rows(orders: OrdersTab
     answer = asks("unreadable_files", orders.ask(before))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert [told(file) for file in unread_by(answer).files] == [
+    assert [told(file) for file in answer.finding.files] == [
         ("data", "one file+%3A.parquet", head, 30, "It is missing.")
     ]
     assert answer.headline.startswith("1 file of …")
@@ -245,7 +233,7 @@ def test_commits_of_files_that_are_not_named_are_told(orders: OrdersTable, asks:
     for file in orders.data_folder.glob("[az]*.parquet"):
         file.unlink()
 
-    found = unread_by(asks("unreadable_files", orders.ask(before)))
+    found = asks("unreadable_files", orders.ask(before)).finding
 
     assert (found.count, {file.snapshot_id for file in found.files}) == (21, {third})
     assert (found.commits, found.lists) == ((second, third), ())
@@ -258,7 +246,7 @@ def test_manifest_lists_are_told_from_the_newest_on(orders: OrdersTable, asks: A
     for each in lost:
         Path(orders.state().by_id[each].manifest_list.removeprefix("file://")).unlink()
 
-    found = unread_by(asks("unreadable_files", orders.ask(before)))
+    found = asks("unreadable_files", orders.ask(before)).finding
 
     assert (found.commits, found.lists) == ((), (lost[1], lost[0]))
 
@@ -280,13 +268,13 @@ def test_what_is_lost_or_damaged_is_named_and_the_rest_is_still_looked_at(orders
 
     answer = asks("unreadable_files", orders.ask(before))
 
-    assert {told(file) for file in unread_by(answer).files} == {
+    assert {told(file) for file in answer.finding.files} == {
         ("manifest", lost[0].name, before, 0, "It is missing."),
         ("manifest", lost[1].name, second, 0, "It is missing."),
         ("data", "cut.parquet", third, 10, f"It has {size - 20:,} bytes instead of {size:,}."),
         ("data", "odd[1].parquet", third, 10, "It is not a Parquet file: its footer cannot be read."),
     }
-    assert unread_by(answer).rows == 20
+    assert answer.finding.rows == 20
 
 
 def test_a_lost_manifest_list_of_the_head_is_told_before_all_else(orders: OrdersTable, asks: Asks) -> None:
@@ -299,7 +287,7 @@ def test_a_lost_manifest_list_of_the_head_is_told_before_all_else(orders: Orders
     answer = asks("unreadable_files", orders.ask(before))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert [told(file)[:3] for file in unread_by(answer).files] == [("manifest-list", lost.name, head)]
+    assert [told(file)[:3] for file in answer.finding.files] == [("manifest-list", lost.name, head)]
     assert f"The manifest list {lost.name} is missing or damaged" in answer.headline
 
 
@@ -314,7 +302,7 @@ def test_metadata_that_the_catalog_points_at_in_vain_is_confirmed(orders: Orders
     answer = asks("unreadable_files", ask.model_copy(update={"observation": world}))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert unread_by(answer).files[0].what == "metadata"
+    assert answer.finding.files[0].what == "metadata"
 
 
 def test_files_that_main_no_longer_names_may_be_gone(orders: OrdersTable, asks: Asks) -> None:

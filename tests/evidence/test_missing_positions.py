@@ -13,8 +13,8 @@ from hypothesis import strategies as some
 
 from bot.history import skipped_checkpoints
 from bot.observation.contract import TableContract
-from bot.observation.evidence import Answer, Verdict
-from bot.observation.findings import GapsFinding, PositionGap
+from bot.observation.evidence import Verdict
+from bot.observation.findings import PositionGap
 from bot.observation.ids import SnapshotId
 from bot.observation.kafka import KafkaPartition
 from bot.observation.listed import Mark, highest_of, marks_of
@@ -29,12 +29,6 @@ from tests.tables import CONTRACT, OrdersTable, job, of_flink, rows
 from tests.upserts import upserts
 
 BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
-
-
-def gaps_of(answer: Answer) -> GapsFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, GapsFinding)
-    return answer.finding
 
 
 WITHOUT_KEY = TableContract(position="source_position")
@@ -99,8 +93,8 @@ def test_positions_that_are_missing_are_named(
     answer = asks("missing_positions", orders.ask(before, contract=contract))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert [(gap.first, gap.last, gap.partition) for gap in gaps_of(answer).gaps] == gaps
-    assert gaps_of(answer).missing == sum(last - first + 1 for first, last, _ in gaps)
+    assert [(gap.first, gap.last, gap.partition) for gap in answer.finding.gaps] == gaps
+    assert answer.finding.missing == sum(last - first + 1 for first, last, _ in gaps)
     assert said in " ".join((answer.headline, *(each.source + each.reason for each in answer.could_not_look)))
 
 
@@ -138,8 +132,8 @@ def test_where_nothing_is_missing(
     answer = asks("missing_positions", orders.ask(write(orders, line).before, contract=contract))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert (gaps_of(answer).missing, gaps_of(answer).gaps) == (0, ())
-    assert {name: getattr(gaps_of(answer), name) for name in expected} == expected
+    assert (answer.finding.missing, answer.finding.gaps) == (0, ())
+    assert {name: getattr(answer.finding, name) for name in expected} == expected
     assert said in answer.headline
 
 
@@ -198,8 +192,8 @@ def test_all_gaps_are_counted_and_twenty_are_shown(orders: OrdersTable, asks: As
 
     answer = asks("missing_positions", orders.ask(None))
 
-    assert gaps_of(answer).missing == 49
-    assert [gap.first for gap in gaps_of(answer).gaps] == list(range(1, 41, 2))
+    assert answer.finding.missing == 49
+    assert [gap.first for gap in answer.finding.gaps] == list(range(1, 41, 2))
     assert len(answer.rows) == 20
 
 
@@ -252,11 +246,11 @@ def test_counts_agree_with_brute_force_on_random_histories(orders: OrdersTable, 
 
     answer = asks("missing_positions", orders.ask(commits[4]))
 
-    lowest = gaps_of(answer).lowest
+    lowest = answer.finding.lowest
     assert lowest is not None
     edge = max((place for place in live if place < lowest), default=lowest)
-    assert gaps_of(answer).missing == len(set(range(edge, max(live))) - live)
-    assert gaps_of(answer).positions == len([place for place in live if place >= lowest])
+    assert answer.finding.missing == len(set(range(edge, max(live))) - live)
+    assert answer.finding.positions == len([place for place in live if place >= lowest])
 
 
 def test_an_upsert_tables_hole_at_the_windows_edge_is_seen(orders: OrdersTable, asks: Asks) -> None:
@@ -268,8 +262,8 @@ def test_an_upsert_tables_hole_at_the_windows_edge_is_seen(orders: OrdersTable, 
     lost = asks("missing_positions", orders.ask(before))
     whole = asks("missing_positions", orders.ask(None))
 
-    assert gaps_of(lost).gaps == (PositionGap(first=20, last=24),)
-    assert gaps_of(whole).gaps == (PositionGap(first=20, last=24),)
+    assert lost.finding.gaps == (PositionGap(first=20, last=24),)
+    assert whole.finding.gaps == (PositionGap(first=20, last=24),)
 
 
 @pytest.mark.parametrize("window", ["the whole table", "two commits", "a delete too"])
@@ -287,9 +281,9 @@ def test_what_a_compaction_within_the_window_lost_is_seen(orders: OrdersTable, a
     answer = asks("missing_positions", orders.ask(None if window == "the whole table" else before))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert gaps_of(answer).gaps[0] == PositionGap(first=22, last=27)
-    assert gaps_of(answer).missing == (7 if window == "a delete too" else 6)
-    assert gaps_of(answer).lowest == (0 if window == "the whole table" else 20)
+    assert answer.finding.gaps[0] == PositionGap(first=22, last=27)
+    assert answer.finding.missing == (7 if window == "a delete too" else 6)
+    assert answer.finding.lowest == (0 if window == "the whole table" else 20)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -318,7 +312,7 @@ def test_counts_agree_with_brute_force_over_partitions(orders: OrdersTable, asks
     nowhere = [each for each, low in lowest.items() if low > 0 and not any(place < low for place in live[each])]
     silent = {each for b in inside[:4] for each in b} - lowest.keys()
     if lost:
-        assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, lost)
+        assert (answer.verdict, answer.finding.missing) == (Verdict.CONFIRMED, lost)
     said = [missing.source for missing in answer.could_not_look]
     assert [bool(nowhere), bool(silent)] == [any(end in source for source in said) for end in (" below ", "(last ")]
     assert lost or nowhere or silent or answer.verdict is Verdict.RULED_OUT
@@ -387,7 +381,7 @@ def test_what_kafka_has_lost_is_named_with_the_event_times_beside_it(orders: Ord
 
     answer = asks("missing_positions", asked.model_copy(update={"observation": world}))
 
-    told = gaps_of(answer).on_broker
+    told = answer.finding.on_broker
     times = {"event_from": asked_at(9), "event_until": asked_at(20)}
     assert told.lost == (PositionGap(first=10, last=19, partition="0").model_copy(update=times),)
     assert "lost for good" in answer.headline

@@ -19,9 +19,8 @@ from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, run
 from tests.evidence.histories import write
 from tests.evidence.restore_points import stored
-from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
+from tests.evidence.test_missing_positions import BY_PARTITION
 from tests.evidence.test_recovery_extent import reading_on
-from tests.evidence.test_replayed_rows import replayed_of
 from tests.tables import CONTRACT, OrdersTable, job, of_flink, rows
 from tests.upserts import upserts
 
@@ -115,7 +114,7 @@ def test_a_hole_between_negative_positions_is_a_hole(orders: OrdersTable, asks: 
     answer = asks("missing_positions", orders.ask(write(orders, line).before))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert (gaps_of(answer).missing, gaps_of(answer).gaps[0].first) == (missing, -20)
+    assert (answer.finding.missing, answer.finding.gaps[0].first) == (missing, -20)
 
 
 def test_rows_that_a_compaction_lost_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
@@ -157,7 +156,7 @@ def test_what_the_committed_checkpoint_had_read_and_no_row_carries_is_missing(or
     answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION, checkpoints=[point]))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert (gaps_of(answer).missing, gaps_of(answer).gaps) == (5, (PositionGap(first=15, last=19, partition="1"),))
+    assert (answer.finding.missing, answer.finding.gaps) == (5, (PositionGap(first=15, last=19, partition="1"),))
     assert answer.headline == (
         "5 positions are missing: 15 to 19 of partition 1; 5 of them the job had read by checkpoint 4, which the "
         "newest commit carries."
@@ -277,7 +276,7 @@ def test_rows_of_one_record_share_its_time(
 
     assert answer.verdict is verdict
     if named:
-        assert gaps_of(answer).missing == 2
+        assert answer.finding.missing == 2
     else:
         assert "name event_time" in answer.could_not_look[0].remedy
 
@@ -290,7 +289,7 @@ def test_records_of_two_topics_do_not_repeat_each_other(orders: OrdersTable, ask
     answer = asks("replayed_rows", orders.ask(before, contract=BY_PARTITION))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert replayed_of(answer).replayed == 0
+    assert answer.finding.replayed == 0
     assert "10 rows of the window carry a position that a row of another key had before" in answer.headline
 
 
@@ -302,7 +301,7 @@ def test_what_surely_came_again_is_told_beside_them(orders: OrdersTable, asks: A
     answer = asks("replayed_rows", orders.ask(before, contract=BY_PARTITION))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert [(pair.first, pair.second, pair.keys) for pair in replayed_of(answer).pairs] == [(before, again, 5)]
+    assert [(pair.first, pair.second, pair.keys) for pair in answer.finding.pairs] == [(before, again, 5)]
     assert answer.could_not_look[0].source == "contract.position_partition"
 
 
@@ -323,9 +322,9 @@ def test_replaced_rows_are_not_missing(by_key: OrdersTable, asks: Asks) -> None:
     answer = asks("missing_positions", by_key.ask(before))
     by_partition = asks("missing_positions", by_key.ask(before, contract=BY_PARTITION))
 
-    assert (answer.verdict, gaps_of(answer).missing, gaps_of(answer).replaced) == (Verdict.RULED_OUT, 0, 3)
+    assert (answer.verdict, answer.finding.missing, answer.finding.replaced) == (Verdict.RULED_OUT, 0, 3)
     assert by_partition.verdict is answer.verdict
-    assert gaps_of(by_partition) == gaps_of(answer).model_copy(update={"tops": {"0": 19}})
+    assert by_partition.finding == answer.finding.model_copy(update={"tops": {"0": 19}})
     assert answer.headline == (
         "No position is missing up to the highest one that was brought, 19. The rows of 3 positions were replaced or "
         "deleted by their key: these are no missing rows."
@@ -341,8 +340,8 @@ def test_what_the_source_skipped_between_commits_is_missing(by_key: OrdersTable,
     answer = asks("missing_positions", by_key.ask(before))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert gaps_of(answer).gaps == (PositionGap(first=10, last=19),)
-    assert (gaps_of(answer).missing, gaps_of(answer).is_untold) == (10, False)
+    assert answer.finding.gaps == (PositionGap(first=10, last=19),)
+    assert (answer.finding.missing, answer.finding.is_untold) == (10, False)
     assert answer.headline.startswith("10 positions are missing: 10 to 19.")
 
 
@@ -360,7 +359,7 @@ def test_what_deletes_may_account_for_is_open(by_key: OrdersTable, asks: Asks, w
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "2 positions (12 to 13) have no row that lives or was replaced" in answer.headline
-    assert (gaps_of(answer).missing, gaps_of(answer).is_untold) == (2, True)
+    assert (answer.finding.missing, answer.finding.is_untold) == (2, True)
     assert answer.rows == (("none", "12", "13", "2"),)
 
 
@@ -372,8 +371,8 @@ def test_a_hole_beside_an_open_gap_is_missing_alone(by_key: OrdersTable, asks: A
 
     answer = asks("missing_positions", by_key.ask(before))
 
-    assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, 2)
-    assert gaps_of(answer).gaps == (PositionGap(first=13, last=14),)
+    assert (answer.verdict, answer.finding.missing) == (Verdict.CONFIRMED, 2)
+    assert answer.finding.gaps == (PositionGap(first=13, last=14),)
     assert "1 position (11) has no row" in answer.could_not_look[0].reason
 
 
@@ -387,7 +386,7 @@ def test_what_was_rolled_back_is_missing_beside_deletes_too(by_key: OrdersTable,
     answer = asks("missing_positions", by_key.ask(before))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert gaps_of(answer).gaps == (PositionGap(first=10, last=14),)
+    assert answer.finding.gaps == (PositionGap(first=10, last=14),)
 
 
 def test_what_was_replaced_before_the_window_is_not_its_fault(by_key: OrdersTable, asks: Asks) -> None:
@@ -399,7 +398,7 @@ def test_what_was_replaced_before_the_window_is_not_its_fault(by_key: OrdersTabl
 
     answer = asks("missing_positions", by_key.ask(before))
 
-    assert (answer.verdict, gaps_of(answer).replaced) == (Verdict.RULED_OUT, 0)
+    assert (answer.verdict, answer.finding.replaced) == (Verdict.RULED_OUT, 0)
 
 
 @pytest.mark.parametrize(("bare", "expected"), [(False, Verdict.CONFIRMED), (True, Verdict.INCONCLUSIVE)])
@@ -414,8 +413,8 @@ def test_rows_that_another_writer_took_away_are_no_replaced_ones(
 
     answer = asks("missing_positions", by_key.ask(before))
 
-    assert (answer.verdict, gaps_of(answer).replaced) == (expected, 5)
-    assert gaps_of(answer).gaps == (PositionGap(first=15, last=17),)
+    assert (answer.verdict, answer.finding.replaced) == (expected, 5)
+    assert answer.finding.gaps == (PositionGap(first=15, last=17),)
 
 
 NOT_DENSE = CONTRACT.model_copy(update={"position_is_dense": False})
@@ -435,7 +434,7 @@ def test_holes_between_rows_of_one_commit_are_no_loss(orders: OrdersTable, asks:
     answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert gaps_of(answer).missing == 0
+    assert answer.finding.missing == 0
 
 
 def test_a_marker_between_two_commits_is_left_to_what_the_job_began_from(orders: OrdersTable, asks: Asks) -> None:
@@ -447,7 +446,7 @@ def test_a_marker_between_two_commits_is_left_to_what_the_job_began_from(orders:
     answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert (gaps_of(answer).missing, gaps_of(answer).is_untold) == (1, True)
+    assert (answer.finding.missing, answer.finding.is_untold) == (1, True)
     assert "at most 1 in a row" in answer.headline
 
 
@@ -461,7 +460,7 @@ def test_a_true_hole_is_found_among_others(orders: OrdersTable, asks: Asks, agai
     answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert [(gap.first, gap.last) for gap in gaps_of(answer).gaps] == [(199, 699)]
+    assert [(gap.first, gap.last) for gap in answer.finding.gaps] == [(199, 699)]
 
 
 def test_rows_that_main_lost_are_missing_however_few(orders: OrdersTable, asks: Asks) -> None:
@@ -474,7 +473,7 @@ def test_rows_that_main_lost_are_missing_however_few(orders: OrdersTable, asks: 
     answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert [(gap.first, gap.last) for gap in gaps_of(answer).gaps] == [(99, 102)]
+    assert [(gap.first, gap.last) for gap in answer.finding.gaps] == [(99, 102)]
 
 
 def test_holes_like_those_before_the_incident_accuse_nobody(orders: OrdersTable, asks: Asks) -> None:
@@ -488,9 +487,9 @@ def test_holes_like_those_before_the_incident_accuse_nobody(orders: OrdersTable,
 
     assert alike.verdict is Verdict.INCONCLUSIVE
     assert "position_is_dense" in alike.could_not_look[0].remedy
-    assert gaps_of(alike).is_untold
+    assert alike.finding.is_untold
     assert wider.verdict is Verdict.CONFIRMED
-    assert gaps_of(wider).missing == 201
+    assert wider.finding.missing == 201
 
 
 PARTED = CONTRACT.model_copy(update={"position_partition": "source_partition"})
@@ -515,11 +514,11 @@ def test_commits_from_before_the_incident_show_that_positions_are_not_dense(orde
     grown = asks("missing_positions", orders.ask(before, contract=PARTED))
     bare = asks("missing_positions", orders.ask(None))
 
-    assert [(gaps_of(each).missing, gaps_of(each).is_untold, gaps_of(each).is_dense) for each in (young, grown)] == [
+    assert [(each.finding.missing, each.finding.is_untold, each.finding.is_dense) for each in (young, grown)] == [
         (4, True, False),
         (1, True, False),
     ]
-    assert gaps_of(bare).is_dense
+    assert bare.finding.is_dense
 
 
 def test_a_hole_that_is_much_wider_than_those_before_is_a_loss(orders: OrdersTable, asks: Asks) -> None:
@@ -533,9 +532,9 @@ def test_a_hole_that_is_much_wider_than_those_before_is_a_loss(orders: OrdersTab
 
     wide = asks("missing_positions", orders.ask(before, contract=PARTED))
 
-    assert gaps_of(in_flight).is_dense
+    assert in_flight.finding.is_dense
     assert wide.verdict is Verdict.CONFIRMED
-    assert gaps_of(wide).missing == 249
+    assert wide.finding.missing == 249
 
 
 @pytest.mark.parametrize(("is_compacted", "verdict"), [(True, Verdict.INCONCLUSIVE), (False, Verdict.CONFIRMED)])
@@ -549,7 +548,7 @@ def test_compaction_makes_holes_of_any_width(
     answer = asks("missing_positions", on_broker(orders.ask(before, contract=PARTED), is_compacted=is_compacted))
 
     assert answer.verdict is verdict
-    assert gaps_of(answer).missing == (200 if is_compacted else 240)
+    assert answer.finding.missing == (200 if is_compacted else 240)
 
 
 @pytest.mark.parametrize(("read", "late", "missing"), [(1, False, 0), (20, False, 20), (1, True, 1)])
@@ -565,4 +564,4 @@ def test_a_hole_at_the_end_of_the_newest_commit_is_one_of_it(
 
     answer = asks("missing_positions", orders.ask(before, contract=contract, checkpoints=[state]))
 
-    assert sum(gap.size for gap in gaps_of(answer).gaps if gap.first > 148) == missing
+    assert sum(gap.size for gap in answer.finding.gaps if gap.first > 148) == missing

@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from bot.observation.errors import EvidenceFailed
 from bot.observation.evidence import Verdict
 from tests.evidence.conftest import Asks
-from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.evidence.test_updates_in_place import ask
 from tests.format_3 import NAME, OrdersOfFormat3
 
@@ -52,7 +51,7 @@ def test_what_iceberg_reads_is_told_all_the_same(orders: OrdersOfFormat3, asks: 
 
     copies, missing = (asks(task, ask(orders, before)) for task in ("duplicate_rows", "missing_positions"))
 
-    assert duplicates_of(copies).keys == 10
+    assert copies.finding.keys == 10
     assert missing.verdict is Verdict.INCONCLUSIVE
     assert "Spark's own ORC reader" in missing.could_not_look[0].reason
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.observation.errors import EvidenceFailed
-from bot.observation.evidence import Answer, Ask, Verdict
+from bot.observation.evidence import Ask, Verdict
 from bot.observation.findings import OrphanFilesFinding
 from bot.observation.flink import CheckpointKind, JobRun
 from bot.observation.ids import SnapshotId
@@ -21,12 +21,6 @@ from tests.tables import OrdersTable, of_flink, rows, unseen
 
 WRITER = "23ffc85e-5a5f-4f4c-9b43-6a1f2b0c7d11"
 LATER = timedelta(minutes=30)
-
-
-def finding_of(answer: Answer) -> OrphanFilesFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, OrphanFilesFinding)
-    return answer.finding
 
 
 def ask_about(orders: OrdersTable, since: SnapshotId | None, *, later: timedelta = LATER) -> Ask:
@@ -57,7 +51,7 @@ def test_a_folder_of_named_files_is_ruled_out(orders: OrdersTable, asks: Asks) -
     answer = asks("orphan_files", ask_about(orders, before))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert finding_of(answer) == OrphanFilesFinding(files_listed=4, orphans=0, bytes=0, young=0, paths=())
+    assert answer.finding == OrphanFilesFinding(files_listed=4, orphans=0, bytes=0, young=0, paths=())
 
 
 def test_files_that_nothing_names_are_counted(orders: OrdersTable, asks: Asks) -> None:
@@ -71,7 +65,7 @@ def test_files_that_nothing_names_are_counted(orders: OrdersTable, asks: Asks) -
 
     answer = asks("orphan_files", ask_about(orders, before))
 
-    found = finding_of(answer)
+    found = answer.finding
     assert answer.verdict is Verdict.CONFIRMED
     assert (found.files_listed, found.orphans, found.bytes, found.young) == (5, 4, 100, 0)
     assert [row[0] for row in answer.rows] == [
@@ -93,7 +87,7 @@ def test_young_files_may_be_in_flight(orders: OrdersTable, asks: Asks) -> None:
     answer = asks("orphan_files", ask_about(orders, before, later=timedelta(minutes=1)))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert (finding_of(answer).orphans, finding_of(answer).young) == (1, 1)
+    assert (answer.finding.orphans, answer.finding.young) == (1, 1)
     assert "1 file younger than 10 min may be in flight" in answer.headline
 
 
@@ -122,7 +116,7 @@ def test_orphans_after_the_last_commit_are_told_although_nothing_else_was_writte
     answer = asks("orphan_files", ask_about(orders, head))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert (finding_of(answer).files_listed, finding_of(answer).orphans) == (1, 1)
+    assert (answer.finding.files_listed, answer.finding.orphans) == (1, 1)
 
 
 def test_files_of_an_attempt_that_another_has_outlived_are_told(orders: OrdersTable, asks: Asks) -> None:
@@ -134,7 +128,7 @@ def test_files_of_an_attempt_that_another_has_outlived_are_told(orders: OrdersTa
 
     answer = asks("orphan_files", ask_about(orders, before))
 
-    assert (finding_of(answer).orphans, finding_of(answer).of_other_attempts) == (3, 2)
+    assert (answer.finding.orphans, answer.finding.of_other_attempts) == (3, 2)
 
 
 def test_what_a_writer_puts_down_after_the_head_is_of_no_other_attempt(orders: OrdersTable, asks: Asks) -> None:
@@ -148,7 +142,7 @@ def test_what_a_writer_puts_down_after_the_head_is_of_no_other_attempt(orders: O
 
     answer = asks("orphan_files", ask_about(orders, before))
 
-    assert (finding_of(answer).orphans, finding_of(answer).of_other_attempts) == (2, 0)
+    assert (answer.finding.orphans, answer.finding.of_other_attempts) == (2, 0)
 
 
 def test_a_failovers_first_files_are_of_no_other_attempt(orders: OrdersTable, asks: Asks) -> None:
@@ -159,7 +153,7 @@ def test_a_failovers_first_files_are_of_no_other_attempt(orders: OrdersTable, as
 
     answer = asks("orphan_files", ask_about(orders, before, later=timedelta(minutes=1)))
 
-    assert (finding_of(answer).young, finding_of(answer).of_other_attempts) == (1, 0)
+    assert (answer.finding.young, answer.finding.of_other_attempts) == (1, 0)
 
 
 def test_a_folder_with_other_names_than_the_commits_use_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
@@ -259,7 +253,7 @@ def test_a_file_of_an_older_commit_that_was_brought_back_is_named(orders: Orders
     answer = asks("orphan_files", ask)
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert [path.rsplit("/", 1)[-1] for path in finding_of(answer).paths] == ["lost.parquet"]
+    assert [path.rsplit("/", 1)[-1] for path in answer.finding.paths] == ["lost.parquet"]
 
 
 def written(path: Path, before: timedelta) -> None:
@@ -302,7 +296,7 @@ def test_from_the_tables_first_commit_on_all_that_the_run_wrote_is_looked_at(ord
     answer = asks("orphan_files", seen_by_flink(orders, None, begun(timedelta(hours=31))))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert [Path(path).name for path in finding_of(answer).paths] == ["of-checkpoint-1.parquet"]
+    assert [Path(path).name for path in answer.finding.paths] == ["of-checkpoint-1.parquet"]
 
 
 HOUR = timedelta(hours=1)

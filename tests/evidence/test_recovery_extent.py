@@ -9,7 +9,7 @@ import pytest
 
 from bot.observation.contract import TableContract
 from bot.observation.evidence import Answer, Ask, Verdict
-from bot.observation.findings import ReplayableFinding, RestoreReach
+from bot.observation.findings import RestoreReach
 from bot.observation.flink import CheckpointKind, FlinkManifest, SourcePosition, StoredCheckpoint
 from bot.observation.ids import CheckpointId, JobId, OperatorId
 from bot.observation.kafka import KafkaPartition, OffsetTime
@@ -348,12 +348,6 @@ def by_key(tmp_path: Path) -> Iterator[OrdersTable]:
     table.close()
 
 
-def found_by(answer: Answer) -> ReplayableFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, ReplayableFinding)
-    return answer.finding
-
-
 def asking(orders: OrdersTable, recipe: ReplayRecipe | None, contract: TableContract = CONTRACT) -> Ask:
     """About the whole table."""
     return orders.ask(None, contract=contract).model_copy(update={"replay": recipe})
@@ -366,7 +360,7 @@ def test_the_source_is_asked_for_the_missing_positions_and_no_more(orders: Order
 
     answer = asks("replayable_rows", asking(orders, declared("range(0, 25)"), BY_PARTITION))
 
-    found = found_by(answer)
+    found = answer.finding
     assert found.bounds.positions == (
         PositionRange(first=10, last=14, partition="0"),
         PositionRange(first=20, last=29, partition="0"),
@@ -384,7 +378,7 @@ def test_without_a_hole_the_source_is_not_asked(orders: OrdersTable, asks: Asks)
     answer = asks("replayable_rows", asking(orders, declared("nowhere")))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert found_by(answer).missing == 0
+    assert answer.finding.missing == 0
 
 
 def test_nothing_declared_is_could_not_look(orders: OrdersTable, judges: Asks) -> None:
@@ -405,7 +399,7 @@ def test_without_positions_the_settled_event_times_are_the_bounds(orders: Orders
 
     answer = asks("replayable_rows", asking(orders, recipe, BY_TIME))
 
-    found = found_by(answer)
+    found = answer.finding
     assert found.bounds.event_until == datetime(2026, 11, 3, 0, 0, 29, tzinfo=UTC)
     assert (found.absent, found.missing) == (10, None)
 
@@ -418,7 +412,7 @@ def test_the_bounds_are_the_windows_own_event_times(orders: OrdersTable, asks: A
 
     answer = asks("replayable_rows", orders.ask(before, contract=BY_TIME).model_copy(update={"replay": recipe}))
 
-    found = found_by(answer)
+    found = answer.finding
     assert found.bounds.event_from == datetime(2026, 11, 3, 0, 0, 20, tzinfo=UTC)
     assert found.bounds.event_until == datetime(2026, 11, 3, 0, 0, 29, tzinfo=UTC)
 
@@ -432,7 +426,7 @@ def test_of_a_table_written_by_key_deleted_rows_are_not_brought_back(by_key: Ord
 
     answer = asks("replayable_rows", by_key.ask(before).model_copy(update={"replay": declared("range(0, 100)")}))
 
-    found = found_by(answer)
+    found = answer.finding
     assert found.bounds.positions == (PositionRange(first=15, last=19),)
     assert (found.missing, found.absent) == (5, 5)
 

@@ -32,8 +32,7 @@ from bot.observation.table import Window
 from spark_tasks._support.reading import may_become
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_commits import of_shops
-from tests.evidence.test_duplicate_rows import duplicates_of, extra_of
-from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
+from tests.evidence.test_missing_positions import BY_PARTITION
 from tests.merges import MergedTable
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
 
@@ -85,7 +84,7 @@ def test_a_key_column_that_was_added_in_the_window_is_null_in_older_rows(
     again = [asks(task, orders.ask(before, contract=BY_LINE)) for task in ("duplicate_rows", "extra_copies")]
 
     assert [each.verdict for each in fresh] == [Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE]
-    assert (duplicates_of(again[0]).keys, extra_of(again[1]).rows) == (10, 10)
+    assert (again[0].finding.keys, again[1].finding.rows) == (10, 10)
 
 
 def test_a_key_column_that_was_added_after_the_last_commit_is_null_everywhere(orders: OrdersTable, asks: Asks) -> None:
@@ -97,7 +96,7 @@ def test_a_key_column_that_was_added_after_the_last_commit_is_null_everywhere(or
     counted = asks("duplicate_rows", orders.ask(before, contract=BY_LINE))
     extra = asks("extra_copies", orders.ask(before, contract=BY_LINE))
 
-    assert (duplicates_of(counted).keys, extra_of(extra).rows) == (5, 5)
+    assert (counted.finding.keys, extra.finding.rows) == (5, 5)
 
 
 def test_a_position_that_was_renamed_after_the_last_commit_is_still_the_position(
@@ -183,8 +182,8 @@ def test_what_came_again_and_what_is_gone_is_told_whatever_columns_are_called(
 
     assert (again.finding.replayed, again.finding.first, again.finding.last) == (5, 15, 19)
     assert (gone.finding.keys, gone.finding.gone) == (0, 1)
-    assert duplicates_of(copies).keys == 5
-    assert [(gap.first, gap.last) for gap in gaps_of(missing).gaps] == [(7, 7)]
+    assert copies.finding.keys == 5
+    assert [(gap.first, gap.last) for gap in missing.finding.gaps] == [(7, 7)]
     assert late.verdict is Verdict.CONFIRMED
 
 
@@ -275,7 +274,7 @@ def test_a_compaction_of_the_files_from_before_an_append_hides_nothing_and_makes
 
     assert missing.verdict is Verdict.RULED_OUT
     assert commits.verdict is (Verdict.CONFIRMED if again else Verdict.RULED_OUT)
-    assert duplicates_of(copies).keys == (15 if again else 0)
+    assert copies.finding.keys == (15 if again else 0)
 
 
 HUGE = 3_000_000_000
@@ -309,7 +308,7 @@ def test_keys_that_no_older_row_can_hold_are_looked_for_among_them(
 
     answer = asks("duplicate_rows", orders.ask(before, contract=BY_SHOP))
 
-    assert (duplicates_of(answer).keys, duplicates_of(answer).extra_rows) == (5, 5)
+    assert (answer.finding.keys, answer.finding.extra_rows) == (5, 5)
 
 
 def test_no_key_was_changed_by_its_wider_type(orders: OrdersTable, asks: Asks) -> None:
@@ -377,7 +376,7 @@ def test_wider_amounts_are_the_same_amounts(
         for task in ("duplicate_rows", "replayed_rows", "corrected_rows")
     )
 
-    assert duplicates_of(copies).keys == 5
+    assert copies.finding.keys == 5
     assert (again.finding.replayed, again.finding.changed, again.could_not_look) == (5, 0, ())
     assert changed.verdict is Verdict.RULED_OUT
 
@@ -421,7 +420,7 @@ def test_a_source_partition_that_was_widened_after_the_last_commit_is_read(order
 
     answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
 
-    assert gaps_of(answer).gaps == (PositionGap(first=10, last=14, partition="0"),)
+    assert answer.finding.gaps == (PositionGap(first=10, last=14, partition="0"),)
 
 
 @pytest.mark.long
@@ -453,7 +452,7 @@ def test_copies_are_found_beside_older_rows_in_partitions_of_a_narrower_type(
 
     copies, extra = (asks(task, orders.ask(before)) for task in ("duplicate_rows", "extra_copies"))
 
-    assert (duplicates_of(copies).keys, duplicates_of(copies).across_partitions) == (5, 0)
+    assert (copies.finding.keys, copies.finding.across_partitions) == (5, 0)
     told = [each.reason.split(",")[0] for each in copies.could_not_look]
     assert told == (["Column amount"] if window == "only appends" else [])
     assert extra.verdict is Verdict.CONFIRMED

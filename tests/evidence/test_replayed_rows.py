@@ -7,25 +7,18 @@ import pytest
 
 from bot.observation.contract import TableContract
 from bot.observation.evidence import Answer, Verdict
-from bot.observation.findings import ReplayedRowsFinding
 from bot.observation.ids import OperatorId, SnapshotId
 from spark_tasks._support.source_ranges import Range, by_two_runs, read_twice
 from tests.cases import Tale
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
-from tests.evidence.test_freshness import MIDNIGHT, PROMISE, fresh_of, looked_at
+from tests.evidence.test_freshness import MIDNIGHT, PROMISE, looked_at
 from tests.tables import CONTRACT, OrdersTable, rows
-
-
-def replayed_of(answer: Answer) -> ReplayedRowsFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, ReplayedRowsFinding)
-    return answer.finding
 
 
 def pairs_of(answer: Answer) -> set[tuple[int, int, int]]:
     """(first, second, rows) of every pair."""
-    return {(pair.first, pair.second, pair.keys) for pair in replayed_of(answer).pairs}
+    return {(pair.first, pair.second, pair.keys) for pair in answer.finding.pairs}
 
 
 BY_TIME = TableContract(key=("order_id",), event_time="event_time")
@@ -85,7 +78,7 @@ def test_a_record_came_again(
     answer = asks("replayed_rows", orders.ask(before, contract=contract))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert {name: getattr(replayed_of(answer), name) for name in expected} == expected
+    assert {name: getattr(answer.finding, name) for name in expected} == expected
     place = commits.index
     assert {(place(first), place(second), rows) for first, second, rows in pairs_of(answer)} == pairs
     assert said in answer.headline + answer.rows[0][0]
@@ -133,7 +126,7 @@ def test_no_record_is_known_to_have_come_again(
     answer = asks("replayed_rows", orders.ask(write(orders, line).before, contract=contract))
 
     assert answer.verdict is verdict
-    assert checked is None or replayed_of(answer).rows_checked == checked
+    assert checked is None or answer.finding.rows_checked == checked
     assert said in " ".join((answer.headline, *(each.source for each in answer.could_not_look)))
 
 
@@ -224,7 +217,7 @@ def test_an_overwrite_with_newer_events_keeps_a_table_fresh(orders: OrdersTable,
     answer = judges("freshness", ask)
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert (fresh_of(answer).newest_commit, fresh_of(answer).event_age_s) == (new, 600 - 299)
+    assert (answer.finding.newest_commit, answer.finding.event_age_s) == (new, 600 - 299)
     assert first != new
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from bot.observation.contract import ContractColumn
 from bot.observation.evidence import Answer, Verdict
-from bot.observation.findings import SchemaDriftFinding
 from bot.observation.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
 from bot.observation.ids import CheckpointId
 from bot.observation.looked import NotSeen, Seen
@@ -15,7 +14,7 @@ from bot.observation.table import Column, Ref
 from bot.observation.written import WriterSource, WrittenSchema, writer_sources
 from tests.cases import NOON, OPERATOR, Tale, job_id
 from tests.evidence.conftest import Asks
-from tests.evidence.kept_tables import DAY, HOUR_MS, at, brief, completed, ended, finding_of, savepoint
+from tests.evidence.kept_tables import DAY, HOUR_MS, at, brief, completed, ended, savepoint
 from tests.evidence.test_ledger import run_of
 from tests.tables import CONTRACT, OrdersTable, job, rows, unseen
 from tests.upserts import upserts
@@ -23,15 +22,9 @@ from tests.upserts import upserts
 __all__ = ["brief"]
 
 
-def drift_of(answer: Answer) -> SchemaDriftFinding:
-    """The finding that the answer carries."""
-    assert isinstance(answer.finding, SchemaDriftFinding)
-    return answer.finding
-
-
 def told(answer: Answer) -> set[tuple[str, tuple[str, str], str, str]]:
     """Every difference as (column, between, expected, found)."""
-    return {(d.column, d.between, d.expected, d.found) for d in drift_of(answer).differences}
+    return {(d.column, d.between, d.expected, d.found) for d in answer.finding.differences}
 
 
 def test_a_table_that_stayed_as_promised_has_no_drift(orders: OrdersTable, asks: Asks) -> None:
@@ -47,7 +40,7 @@ def test_a_table_that_stayed_as_promised_has_no_drift(orders: OrdersTable, asks:
     answer = asks("schema_drift", orders.ask(before, contract=CONTRACT.model_copy(update={"columns": promised})))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert drift_of(answer).added_at is None
+    assert answer.finding.added_at is None
 
 
 def test_the_contract_may_promise_what_is_not_there(orders: OrdersTable, asks: Asks) -> None:
@@ -80,7 +73,7 @@ def test_a_column_that_the_running_job_does_not_write_is_told(orders: OrdersTabl
 
     answer = asks("schema_drift", orders.ask(before))
 
-    found = drift_of(answer)
+    found = answer.finding
     assert answer.verdict is Verdict.CONFIRMED
     assert (found.all_null, found.added_at) == (("city",), first)
     assert told(answer) == {
@@ -97,7 +90,7 @@ def test_a_file_that_lacks_the_column_does_not_fill_it(orders: OrdersTable, asks
 
     answer = asks("schema_drift", orders.ask(before))
 
-    assert drift_of(answer).all_null == ("city",)
+    assert answer.finding.all_null == ("city",)
 
 
 def test_a_column_that_the_job_fills_is_only_new(orders: OrdersTable, asks: Asks) -> None:
@@ -110,7 +103,7 @@ def test_a_column_that_the_job_fills_is_only_new(orders: OrdersTable, asks: Asks
 
     answer = asks("schema_drift", orders.ask(before))
 
-    assert drift_of(answer).all_null == ()
+    assert answer.finding.all_null == ()
     assert told(answer) == {("city", ("earlier-table", "table"), "no such column", "string")}
 
 
@@ -160,7 +153,7 @@ def test_a_file_without_counts_does_not_exclude_anything(orders: OrdersTable, as
     changed = asks("schema_drift", orders.ask(before))
     later = asks("schema_drift", orders.ask(start))
 
-    assert (drift_of(changed).all_null, drift_of(changed).untold) == ((), ("city",))
+    assert (changed.finding.all_null, changed.finding.untold) == ((), ("city",))
     assert later.verdict is Verdict.INCONCLUSIVE
     assert "kept no counts of column city" in later.headline
 
@@ -183,7 +176,7 @@ def test_nulls_that_nobody_counted_keep_no_promise(orders: OrdersTable, asks: As
     answer = asks("schema_drift", ask)
 
     assert answer.verdict is (Verdict.RULED_OUT if by_the_table else Verdict.INCONCLUSIVE)
-    assert drift_of(answer).untold == ()
+    assert answer.finding.untold == ()
     if not by_the_table:
         assert "A count of its nulls is lacking in 1 of 1 file" in answer.headline
         assert "write.metadata.metrics.column.order_id" in answer.could_not_look[0].remedy
@@ -378,7 +371,7 @@ def test_a_table_whose_head_is_the_jobs_last_commit_is_well_kept(orders: OrdersT
 
     answer = asks("table_health", orders.ask(before, jobs=[run_of("a")]))
 
-    found = finding_of(answer)
+    found = answer.finding
     assert answer.verdict is Verdict.RULED_OUT
     assert [(last.snapshot_id, last.checkpoint_id, last.is_protected) for last in found.last_commits] == [
         (head, 2, True)
@@ -397,9 +390,9 @@ def test_the_last_commit_below_another_writers_head_may_expire(brief: OrdersTabl
     now = judges("table_health", at(brief.ask(before, jobs=[run_of("a")]), 2 * DAY))
 
     assert soon.verdict is Verdict.CONFIRMED
-    assert finding_of(soon).last_commits[0].snapshot_id == last
-    assert 3500 < (finding_of(soon).last_commits[0].expires_within_s or 0) <= 3600
-    assert finding_of(now).last_commits[0].expires_within_s == 0
+    assert soon.finding.last_commits[0].snapshot_id == last
+    assert 3500 < (soon.finding.last_commits[0].expires_within_s or 0) <= 3600
+    assert now.finding.last_commits[0].expires_within_s == 0
     assert "is the last commit of run aaaaaa and may expire now" in now.headline
 
 
@@ -411,7 +404,7 @@ def test_every_problem_is_said(brief: OrdersTable, judges: Asks) -> None:
 
     answer = judges("table_health", brief.ask(before, jobs=[run_of("a")], checkpoints=[savepoint(9, DAY)]))
 
-    expiring, outlived = finding_of(answer).problems
+    expiring, outlived = answer.finding.problems
     assert answer.headline == f"{expiring} {outlived}"
     assert "1 restore point is older than the table keeps snapshots" in outlived
 
@@ -427,7 +420,7 @@ def test_a_tag_keeps_the_last_commit(brief: OrdersTable, judges: Asks) -> None:
     answer = judges("table_health", at(ask, 2 * DAY, refs=(*ask.observation.table.refs, tag)))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert finding_of(answer).last_commits[0].is_protected
+    assert answer.finding.last_commits[0].is_protected
 
 
 def test_a_snapshot_among_those_kept_at_the_least_does_not_expire_yet(tmp_path: Path, judges: Asks) -> None:
@@ -442,7 +435,7 @@ def test_a_snapshot_among_those_kept_at_the_least_does_not_expire_yet(tmp_path: 
     table.close()
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert (finding_of(answer).last_commits[0].expires_within_s or 0) > 90 * DAY.total_seconds()
+    assert (answer.finding.last_commits[0].expires_within_s or 0) > 90 * DAY.total_seconds()
 
 
 def test_the_last_commit_of_a_run_that_handed_over_is_not_needed(brief: OrdersTable, judges: Asks) -> None:
@@ -454,7 +447,7 @@ def test_the_last_commit_of_a_run_that_handed_over_is_not_needed(brief: OrdersTa
     answer = judges("table_health", at(brief.ask(before, jobs=[run_of("b"), ended("a")]), 2 * DAY))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert [last.is_protected for last in finding_of(answer).last_commits] == [True, False]
+    assert [last.is_protected for last in answer.finding.last_commits] == [True, False]
 
 
 def test_a_run_whose_commits_have_all_expired_is_named(orders: OrdersTable, judges: Asks) -> None:
@@ -467,7 +460,7 @@ def test_a_run_whose_commits_have_all_expired_is_named(orders: OrdersTable, judg
     answer = judges("table_health", at(ask, timedelta(0), snapshots=(only,)))
 
     assert answer.verdict is Verdict.CONFIRMED
-    assert [(last.job_id, last.snapshot_id) for last in finding_of(answer).last_commits] == [(job("a"), None)]
+    assert [(last.job_id, last.snapshot_id) for last in answer.finding.last_commits] == [(job("a"), None)]
     assert answer.headline.startswith("No listed snapshot is by run aaaaaa")
 
 
@@ -481,7 +474,7 @@ def test_a_new_run_that_has_not_committed_yet_is_not_accused(orders: OrdersTable
     answer = judges("table_health", at(ask, timedelta(0), snapshots=(only,)))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert finding_of(answer).last_commits == ()
+    assert answer.finding.last_commits == ()
 
 
 def test_without_flink_a_well_kept_table_is_inconclusive(orders: OrdersTable, judges: Asks) -> None:

@@ -24,7 +24,7 @@ from spark_tasks._support import tails as _tails
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import stored
 from tests.evidence.test_ledger_manifests import MERGING
-from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
+from tests.evidence.test_missing_positions import BY_PARTITION
 from tests.evidence.test_recovery_extent import reading_on
 from tests.tables import ORDERS, OrdersTable, job, of_flink, rows
 
@@ -111,7 +111,7 @@ def test_a_gap_is_confirmed_beside_it(orders: OrdersTable, asks: Asks) -> None:
 
     answer = asks("missing_positions", orders.ask(None, contract=BY_PARTITION))
 
-    assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, 5)
+    assert (answer.verdict, answer.finding.missing) == (Verdict.CONFIRMED, 5)
     assert answer.could_not_look[0].source == "source partition 1 (last 9)"
 
 
