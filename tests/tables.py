@@ -29,6 +29,7 @@ from pyiceberg.types import IcebergType, LongType, StringType
 
 from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.adapters.table_files import FolderOfTable
+from bot.history.case import Case
 from bot.observation.contract import TableContract
 from bot.observation.evidence import Ask, Observation
 from bot.observation.flink import FlinkManifest, JobRun, StoredCheckpoint
@@ -146,11 +147,6 @@ class WrittenTable(AlteredTable):
         """A branch that begins at this snapshot."""
         self._table.refresh()
         self._table.manage_snapshots().create_branch(snapshot, name).commit()
-
-    def tags(self, name: str, snapshot: SnapshotId) -> None:
-        """A tag on this snapshot."""
-        self._table.refresh()
-        self._table.manage_snapshots().create_tag(snapshot, name).commit()
 
     def only_tagged(self, branch: str, tag: str) -> None:
         """The branch goes, and a tag keeps what it had."""
@@ -400,6 +396,19 @@ def with_fields(table: TableState, **changes: object) -> TableState:
     """The same table but for these fields. Its `model_copy` would keep what was worked out of the old snapshots."""
     fields = {name: getattr(table, name) for name in TableState.model_fields}
     return TableState(**{**fields, **changes})
+
+
+Asked = TypeVar("Asked", Ask, Case)
+
+
+def observing(asked: Asked, **changes: object) -> Asked:
+    """The same question, or case, where these parts of the look are others."""
+    return asked.model_copy(update={"observation": asked.observation.model_copy(update=changes)})
+
+
+def of_table(asked: Asked, **changes: object) -> Asked:
+    """The same of a table that differs in these fields."""
+    return observing(asked, table=with_fields(asked.observation.table, **changes))
 
 
 def unseen(source: str) -> NotSeen:

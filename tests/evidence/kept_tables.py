@@ -10,7 +10,7 @@ from bot.observation.evidence import Ask
 from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.observation.ids import CheckpointId
 from tests.evidence.test_ledger import run_of
-from tests.tables import OrdersTable, job, with_fields
+from tests.tables import OrdersTable, job, of_table
 
 DAY = timedelta(days=1)
 HOUR_MS = "3600000"
@@ -31,9 +31,7 @@ def ended(name: str) -> JobRun:
 
 def at(ask: Ask, later: timedelta, **changes: object) -> Ask:
     """The same, asked later, with the table changed."""
-    update = {"read_at": datetime.now(UTC) + later, **changes}
-    table = with_fields(ask.observation.table, **update)
-    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    return of_table(ask, read_at=datetime.now(UTC) + later, **changes)
 
 
 def savepoint(checkpoint: int, age: timedelta) -> StoredCheckpoint:

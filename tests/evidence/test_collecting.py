@@ -25,6 +25,7 @@ from bot.observation.findings import GapsFinding
 from bot.observation.flink import JobRun
 from bot.observation.ids import EvidenceId, SnapshotId
 from bot.observation.looked import Seen
+from tests.evidence.histories import write
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, failing, in_thread, with_task
 from tests.evidence.test_ledger import run_of
 from tests.tables import OrdersTable, job, rows, unseen
@@ -240,8 +241,7 @@ def pinned(ask: Ask) -> Evidence:
 
 def test_newer_commits_of_a_known_run_are_counted(orders: OrdersTable) -> None:
     """A streaming table does not stand still: the job's own commits leave the evidence fresh."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     evidence = pinned(orders.ask(before))
     orders.commits("a", 3, range(20, 30))
     orders.commits("a", 4, range(30, 40))
@@ -267,8 +267,7 @@ def test_a_commit_by_anyone_else_makes_it_stale(orders: OrdersTable) -> None:
 
 def test_a_head_that_was_rolled_back_makes_it_stale(orders: OrdersTable) -> None:
     """The window itself has changed."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     evidence = pinned(orders.ask(before))
     orders.rolls_back_to(before)
 
@@ -432,8 +431,7 @@ def test_a_file_that_the_table_names_and_storage_lacks_is_told_by_name(
 ) -> None:
     """The name is kept apart from the words, so that a diagnosis can rest on it."""
     orders.commits_files("a", 1, {"one.parquet": range(10)})
-    before = orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 3, range(5, 15))
+    before, _ = write(orders, "a2[10:20] | a3[5:15]")
     lost = orders.data_folder / "one.parquet"
     lost.unlink()
 

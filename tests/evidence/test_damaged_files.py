@@ -27,10 +27,11 @@ from spark_tasks import missing_files, orphan_files
 from spark_tasks._support.storage import agree, inside_of, plain_column, sizes_of
 from tests.adapters.test_iceberg_files import MAY_BE, OTHERS, SAME
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.evidence.test_collecting import deaf
 from tests.evidence.test_ledger import run_of
 from tests.format_3 import OrdersOfFormat3
-from tests.tables import CONTRACT, ORDERS, OrdersTable, unseen
+from tests.tables import CONTRACT, ORDERS, OrdersTable, of_table, unseen
 
 TASKS = find_tasks(spark_tasks)
 Damages = Callable[[Path], None]
@@ -101,9 +102,7 @@ def as_form(orders: OrdersTable, writer: SparkSession, form: str) -> set[Path]:
 def ask(tmp_path: Path, writer: SparkSession) -> Ask:
     """About a commit and the deletion of some of its rows by vectors of two files, in one Puffin file."""
     orders = OrdersOfFormat3(tmp_path, writer)
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(100, 200))
-    orders.commits("a", 3, range(200, 300))
+    before, _ = write(orders, "a1[0:10] | a2[100:200] a3[200:300]")
     orders.deletes(*range(120, 280, 7))
     catalog = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}/lake")
     table = catalog.load_table(ORDERS)
@@ -261,8 +260,7 @@ def test_a_committed_file_is_no_orphan_though_the_listing_says_another_host(
         return listed.withColumn("path", F.concat(F.lit(prefix), "path"))
 
     monkeypatch.setattr(orphan_files, "files_under", elsewhere)
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     (orders.data_folder / "lost.parquet").write_bytes(b"x")
 
     answer = asks("orphan_files", later(orders, before))
@@ -276,5 +274,4 @@ def test_a_committed_file_is_no_orphan_though_the_listing_says_another_host(
 def later(orders: OrdersTable, since: int) -> Ask:
     """Half an hour after the last commit."""
     ask = orders.ask(since, jobs=[run_of("a")], flink_manifests=orders.flink_manifests())  # type: ignore[arg-type]
-    table = ask.observation.table.model_copy(update={"read_at": datetime.now(UTC) + timedelta(minutes=30)})
-    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    return of_table(ask, read_at=datetime.now(UTC) + timedelta(minutes=30))

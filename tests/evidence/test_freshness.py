@@ -11,7 +11,7 @@ from bot.observation.evidence import Ask, Verdict
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.evidence.test_contract_agreement import terms_of
-from tests.tables import CONTRACT, OrdersTable, of_flink, rows
+from tests.tables import CONTRACT, OrdersTable, of_flink, of_table, rows
 
 MIDNIGHT = datetime(2026, 11, 3, tzinfo=UTC)
 PROMISE = CONTRACT.model_copy(update={"freshness": timedelta(minutes=15)})
@@ -19,8 +19,7 @@ PROMISE = CONTRACT.model_copy(update={"freshness": timedelta(minutes=15)})
 
 def looked_at(ask: Ask, at: datetime) -> Ask:
     """The same table, read at another time."""
-    table = ask.observation.table.model_copy(update={"read_at": at})
-    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    return of_table(ask, read_at=at)
 
 
 def test_the_newest_event_is_told_from_the_bounds_of_files(orders: OrdersTable, judges: Asks) -> None:
@@ -173,8 +172,7 @@ def test_without_an_allowance_any_row_below_the_mark_counts(orders: OrdersTable,
 def test_files_without_bounds_are_read(orders: OrdersTable, asks: Asks) -> None:
     """A writer that keeps no bounds hides no late row."""
     orders.sets({"write.metadata.metrics.default": "none"})
-    before = orders.commits("a", 1, range(1000, 1100))
-    orders.commits("a", 2, range(10))
+    before, _ = write(orders, "a1[1000:1100] | a2[0:10]")
 
     answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
 

@@ -14,7 +14,8 @@ from bot.observation.readers import ReadRun
 from spark_tasks._support.storage import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
 from spark_tasks.ledger import COLUMNS, lines_of, telling
 from tests.evidence.conftest import Asks
-from tests.tables import OrdersTable, job, rows, unseen
+from tests.evidence.histories import write
+from tests.tables import OrdersTable, job, of_table, unseen
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 WRITER = "23ffc85e-5a5f-4f4c-9b43-6a1f2b0c7d11"
@@ -49,27 +50,39 @@ def completed(checkpoint: int, kind: CheckpointKind) -> CompletedCheckpoint:
     )
 
 
-def test_one_run_with_rising_checkpoints_is_an_unbroken_chain(orders: OrdersTable, judges: Asks) -> None:
-    """`ruled-out` is said when every commit after `since` is the next of the same run."""
-    before = orders.commits("a", 3, range(10))
-    orders.commits("a", 4, range(10, 20))
-    orders.commits("a", 6, range(20, 35))
+CHAINS: Mapping[str, tuple[str, Verdict, str]] = {
+    "each commit is the next of the same run": (
+        "a3[0:10] | a4[10:20] a6[20:35]", Verdict.RULED_OUT,
+        "2 commits in the window: one unbroken chain of run aaaaaa.",
+    ),
+    "another run goes on from the last commit, as after a paired rewind or a planned restart": (
+        "a10[0:10] | c11[10:20]", Verdict.RULED_OUT, "1 commit in the window",
+    ),
+    "the window begins with the second run: its fall shows against the last commit below": (
+        "a9[0:10] a10[10:20] | b7[5:15] b8[15:25]", Verdict.CONFIRMED,
+        "checkpoint ids repeat or fall once (first at 10 → 7",
+    ),
+    "nothing came: a finding, and when main's last commit was is told with it": (
+        "a3[0:10] |", Verdict.RULED_OUT,
+        "No commit in the window, so none breaks the chain. Main's newest is of 20",
+    ),
+}  # fmt: skip
 
-    answer = judges("ledger", orders.ask(before))
 
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline == "2 commits in the window: one unbroken chain of run aaaaaa."
-    assert [(row.checkpoint_id, row.added_files, row.added_rows) for row in ledger_of(answer).rows] == [
-        (4, 1, 10),
-        (6, 1, 15),
-    ]
+@pytest.mark.parametrize(("line", "verdict", "said"), CHAINS.values(), ids=CHAINS)
+def test_whether_commits_are_one_chain(
+    orders: OrdersTable, judges: Asks, line: str, verdict: Verdict, said: str
+) -> None:
+    """`ruled-out` is said when every commit after `since` follows the one before it."""
+    answer = judges("ledger", orders.ask(write(orders, line).before))
+
+    assert answer.verdict is verdict
+    assert said in answer.headline
 
 
 def test_a_replay_by_a_second_run_breaks_the_chain(orders: OrdersTable, judges: Asks) -> None:
     """A second run whose checkpoint ids fall is confirmed from metadata alone, with every source down."""
-    before = orders.commits("a", 3, range(10))
-    orders.commits("a", 4, range(10, 20))
-    orders.commits("b", 4, range(10, 20))
+    before, _ = write(orders, "a3[0:10] | a4[10:20] b4[10:20]")
     jobs, checkpoints, reads = unseen("jobs"), unseen("checkpoints"), unseen("reads")
 
     answer = judges("ledger", orders.ask(before, jobs=jobs, checkpoints=checkpoints, reads=reads))
@@ -83,35 +96,9 @@ def test_a_replay_by_a_second_run_breaks_the_chain(orders: OrdersTable, judges: 
     assert any(measure.name.endswith("(?)") for measure in answer.measures)
 
 
-def test_a_replay_that_begins_right_at_the_window_breaks_the_chain(orders: OrdersTable, judges: Asks) -> None:
-    """Where the window begins with the second run, its fall shows against the last commit below."""
-    orders.commits("a", 9, range(10))
-    before = orders.commits("a", 10, range(10, 20))
-    orders.commits("b", 7, range(5, 15))
-    orders.commits("b", 8, range(15, 25))
-
-    answer = judges("ledger", orders.ask(before))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert "checkpoint ids repeat or fall once (first at 10 → 7" in answer.headline
-
-
-def test_a_run_that_goes_on_from_the_last_commit_is_an_unbroken_chain(orders: OrdersTable, judges: Asks) -> None:
-    """After a paired rewind or a planned restart another run commits the next checkpoint: that is no fault."""
-    before = orders.commits("a", 10, range(10))
-    orders.commits("c", 11, range(10, 20))
-
-    answer = judges("ledger", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-
-
 def test_rolled_back_commits_stay_in_the_ledger(orders: OrdersTable, judges: Asks) -> None:
     """A commit that main lost is told with its files, although the head's manifest list does not name it."""
-    before = orders.commits("a", 3, range(10))
-    lost = orders.commits("a", 4, range(10, 22))
-    orders.rolls_back_to(before)
-    orders.commits("a", 5, range(22, 30))
+    before, [_, lost, _] = write(orders, "a3[0:10] | a4[10:22] back a5[22:30]")
 
     answer = judges("ledger", orders.ask(before))
 
@@ -123,8 +110,7 @@ def test_rolled_back_commits_stay_in_the_ledger(orders: OrdersTable, judges: Ask
 
 def test_another_writer_is_named_with_what_it_removed(orders: OrdersTable, judges: Asks) -> None:
     """A delete by another engine breaks the chain, and its removed files and rows are counted."""
-    before = orders.commits("a", 3, range(10))
-    orders.commits("a", 4, range(10, 20))
+    before, _ = write(orders, "a3[0:10] | a4[10:20]")
     foreign = orders.deletes("order_id >= 10")
 
     answer = judges("ledger", orders.ask(before))
@@ -137,8 +123,7 @@ def test_another_writer_is_named_with_what_it_removed(orders: OrdersTable, judge
 
 def test_without_flink_an_unbroken_chain_is_not_ruled_out(orders: OrdersTable, judges: Asks) -> None:
     """A job id may be used twice, so `ruled-out` needs Flink; the ledger itself still stands."""
-    before = orders.commits("a", 3, range(10))
-    orders.commits("a", 4, range(10, 20))
+    before, _ = write(orders, "a3[0:10] | a4[10:20]")
 
     answer = judges("ledger", orders.ask(before, jobs=unseen("Flink")))
 
@@ -155,17 +140,6 @@ def test_a_window_whose_beginning_has_expired_is_not_ruled_out(orders: OrdersTab
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "has expired" in answer.headline
-
-
-def test_a_window_without_commits_is_told_as_such(orders: OrdersTable, judges: Asks) -> None:
-    """Nothing after `since` is a finding, not a failure; when main's last commit was, is told with it."""
-    before = orders.commits("a", 3, range(10))
-
-    answer = judges("ledger", orders.ask(before))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline.startswith("No commit in the window, so none breaks the chain. Main's newest is of 20")
-    assert ledger_of(answer).rows == ()
 
 
 def test_kind_code_and_readers_come_from_their_sources(orders: OrdersTable, judges: Asks) -> None:
@@ -203,17 +177,14 @@ def test_attempts_are_read_from_flinks_file_names(orders: OrdersTable, judges: A
 
 def test_counts_come_from_the_manifests_where_the_summary_is_silent(orders: OrdersTable, judges: Asks) -> None:
     """A writer may leave its counters out; then its manifests are counted."""
-    before = orders.commits("a", 3, range(10))
-    orders.appends(rows(range(10, 17)))
+    before, _ = write(orders, "a3[0:10] | +[10:17]")
     ask = orders.ask(before)
     silent = tuple(
         s.model_copy(update={"summary": {k: v for k, v in s.summary.items() if not k.startswith("added-")}})
         for s in ask.observation.table.snapshots
     )
-    table = ask.observation.table.model_copy(update={"snapshots": silent})
-    ask = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
 
-    answer = judges("ledger", ask)
+    answer = judges("ledger", of_table(ask, snapshots=silent))
 
     assert [(row.added_files, row.added_rows) for row in ledger_of(answer).rows] == [(1, 7)]
 

@@ -35,7 +35,8 @@ from spark_tasks._support.manifest_entries import NULL, parted_by
 from spark_tasks.ledger import COLUMNS
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, done, manifest, run
-from tests.tables import CONTRACT, OrdersTable, rows, unseen, with_fields
+from tests.evidence.histories import write
+from tests.tables import CONTRACT, OrdersTable, of_table, rows, unseen
 
 MIDNIGHT = datetime(2026, 11, 3, tzinfo=UTC)
 
@@ -51,7 +52,7 @@ def newest(answer: Answer) -> LedgerRow:
 
 def marked(ask: Ask, *refs: Ref) -> Ask:
     """The same question of a table with these refs."""
-    return _of_table(ask, refs=refs)
+    return of_table(ask, refs=refs)
 
 
 def with_deletes(ask: Ask, snapshot: SnapshotId, number: int) -> Ask:
@@ -61,12 +62,7 @@ def with_deletes(ask: Ask, snapshot: SnapshotId, number: int) -> Ask:
     changed = [
         s.model_copy(update={"summary": {**s.summary, **told}}) if s.snapshot_id == snapshot else s for s in snapshots
     ]
-    return _of_table(ask, snapshots=tuple(changed))
-
-
-def _of_table(ask: Ask, **changes: object) -> Ask:
-    table = with_fields(ask.observation.table, **changes)
-    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    return of_table(ask, snapshots=tuple(changed))
 
 
 @pytest.mark.parametrize("positions", [range(10, 25), range(-5, 3)])
@@ -94,8 +90,7 @@ def test_a_position_of_eight_bytes_is_read_to_its_ends(orders: OrdersTable, asks
 
 def test_a_position_of_four_bytes_is_read_with_its_sign(orders: OrdersTable, asks: Asks) -> None:
     """An int column's bounds are four bytes; an int that became long keeps such bounds in its old files."""
-    before = orders.commits("a", 3, range(3))
-    orders.commits("a", 4, range(3), partition=-3)
+    before, _ = write(orders, "a3[0:3] | a4[0:3]p-3")
 
     row = newest(
         asks("ledger", orders.ask(before, contract=CONTRACT.model_copy(update={"position": "source_partition"})))
@@ -109,8 +104,7 @@ def test_no_range_is_told_of_a_column_that_is_hidden_or_unknown(
     orders: OrdersTable, judges: Asks, redacted: tuple[str, ...]
 ) -> None:
     """A redacted column's bounds are values too."""
-    before = orders.commits("a", 3, range(3))
-    orders.commits("a", 4, range(3, 6))
+    before, _ = write(orders, "a3[0:3] | a4[3:6]")
     promised = CONTRACT if redacted else CONTRACT.model_copy(update={"event_time": None, "position": "customer"})
 
     row = newest(judges("ledger", orders.ask(before, contract=promised.model_copy(update={"redacted": redacted}))))
@@ -151,8 +145,7 @@ def test_sink_schema_spec_refs_and_delete_files_are_told(orders: OrdersTable, ju
 
 def test_a_leaked_checkpoint_breaks_the_chain(orders: OrdersTable, judges: Asks) -> None:
     """One run, rising ids, and yet files that were never committed."""
-    before = orders.commits("a", 3, range(3))
-    orders.commits("a", 5, range(3, 6))
+    before, _ = write(orders, "a3[0:3] | a5[3:6]")
 
     answer = judges("ledger", orders.ask(before, jobs=[run("a")], flink_manifests=[manifest("a", 4)]))
 
@@ -182,8 +175,7 @@ def test_a_gap_is_not_ruled_out_while_the_manifests_cannot_be_listed(
     orders: OrdersTable, judges: Asks, flink: tuple[JobRun, ...]
 ) -> None:
     """An empty checkpoint, one that V1 committed with the next, and a leaked one look the same without storage."""
-    before = orders.commits("a", 3, range(3))
-    orders.commits("a", 5, range(3, 6))
+    before, _ = write(orders, "a3[0:3] | a5[3:6]")
 
     answer = judges("ledger", orders.ask(before, jobs=list(flink), flink_manifests=unseen("storage")))
 
@@ -386,9 +378,7 @@ def test_commits_whose_manifests_were_merged_away_are_told_by_their_own_lists(me
 
 def test_a_rolled_back_commit_is_told_by_its_own_list(orders: OrdersTable, asks: Asks) -> None:
     """The list of main's newest commit does not name what main has left."""
-    before = orders.commits("a", 1, range(3))
-    kept = orders.commits("a", 2, range(10, 15))
-    orders.commits("a", 3, range(20, 25))
+    before, [_, kept, _] = write(orders, "a1[0:3] | a2[10:15] a3[20:25]")
     orders.rolls_back_to(kept)
     orders.commits("b", 3, range(30, 35))
 
@@ -413,18 +403,15 @@ def test_older_lists_are_not_read_where_the_newest_tells_all(orders: OrdersTable
 
 def test_a_summary_that_counts_nothing_is_not_believed(orders: OrdersTable, asks: Asks) -> None:
     """Without counters nobody knows whether the newest list names all of a commit: its own list is read."""
-    before = orders.commits("a", 1, range(3))
-    silent = orders.commits("a", 2, range(10, 15))
-    orders.commits("a", 3, range(20, 25))
+    before, [_, silent, _] = write(orders, "a1[0:3] | a2[10:15] a3[20:25]")
     ask = orders.ask(before)
     table = ask.observation.table
     told = tuple(s.model_copy(update={"summary": {}}) if s.snapshot_id == silent else s for s in table.snapshots)
-    world = ask.observation.model_copy(update={"table": with_fields(table, snapshots=told)})
     lost = list_of(orders, silent)
     lost.unlink()
 
     with pytest.raises(EvidenceFailed, match=lost.name):
-        asks("ledger", ask.model_copy(update={"observation": world}))
+        asks("ledger", of_table(ask, snapshots=told))
 
 
 @pytest.mark.parametrize("few", [0, 64], ids=["many manifests", "few manifests"])
@@ -433,9 +420,7 @@ def test_many_manifests_are_read_as_few(
 ) -> None:
     """How what entries inherit is looked up changes nothing."""
     monkeypatch.setattr(_reading, "_FEW", few)
-    before = orders.commits("a", 1, range(3))
-    orders.commits("a", 2, range(10, 15))
-    orders.commits("a", 3, range(20, 25))
+    before, _ = write(orders, "a1[0:3] | a2[10:15] a3[20:25]")
 
     rows = ledger_of(asks("ledger", orders.ask(before))).rows
 

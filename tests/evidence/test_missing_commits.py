@@ -17,7 +17,7 @@ from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, V2, done, manifest, run
 from tests.evidence.histories import write
 from tests.evidence.test_ledger import ledger_of, run_of
-from tests.tables import OrdersTable, job, of_flink, rows, unseen
+from tests.tables import OrdersTable, job, of_flink, of_table, rows, unseen
 
 SAVEPOINT = CheckpointKind.SAVEPOINT
 
@@ -110,9 +110,8 @@ def test_the_tables_own_allowance_counts(orders: OrdersTable) -> None:
     """`flink.max-continuous-empty-commits` of the table replaces ten."""
     commits(orders, "a", 3, 6)
     ask = orders.ask(None, jobs=[run("a")])
-    table = ask.observation.table.model_copy(update={"properties": {"flink.max-continuous-empty-commits": "1"}})
 
-    strict = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    strict = of_table(ask, properties={"flink.max-continuous-empty-commits": "1"})
 
     assert before_head(strict) == ["4–5 unexplained"]
 
@@ -121,9 +120,8 @@ def test_nothing_is_told_where_the_beginning_has_expired(orders: OrdersTable) ->
     """The run's commits before may have been expired: its restore point then says nothing of a first commit."""
     commits(orders, "a", 8, 12)
     ask = orders.ask(None, jobs=[run("a", restored=6)])
-    table = ask.observation.table.model_copy(update={"snapshots": (ask.observation.table.snapshots[-1],)})
 
-    cut = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    cut = of_table(ask, snapshots=(ask.observation.table.snapshots[-1],))
 
     assert before_head(cut) == []
 

@@ -11,7 +11,7 @@ from bot.observation.findings import UnreadableFile
 from spark_tasks import missing_files
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
-from tests.tables import OrdersTable
+from tests.tables import OrdersTable, of_table
 from tests.upserts import upserts
 
 
@@ -98,12 +98,9 @@ def test_files_that_lie_elsewhere_are_asked_one_by_one(
     head = orders.commits("a", 2, range(10, 20))
     (orders.data_folder.parent / "elsewhere").mkdir()
     removes(orders, "c.parquet")
-    ask = orders.ask(head)
     moved = {"write.data.path": f"file://{orders.data_folder.parent}/elsewhere"}
-    table = ask.observation.table.model_copy(update={"properties": moved})
-    ask = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
 
-    answer = asks("missing_files", ask)
+    answer = asks("missing_files", of_table(orders.ask(head), properties=moved))
 
     found = answer.finding
     assert (answer.verdict, found.count, found.not_asked) == (verdict, missing, not_asked)
@@ -195,9 +192,7 @@ def told(file: UnreadableFile) -> tuple[str, str, int | None, int, str]:
 
 def test_a_table_whose_files_can_all_be_read_is_ruled_out(orders: OrdersTable, asks: Asks) -> None:
     """Lists, manifests and files are counted; nothing is missing."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 3, range(20, 30))
+    before, _ = write(orders, "a1[0:10] | a2[10:20] a3[20:30]")
 
     answer = asks("unreadable_files", orders.ask(before))
 
@@ -293,13 +288,10 @@ def test_a_lost_manifest_list_of_the_head_is_told_before_all_else(orders: Orders
 
 def test_metadata_that_the_catalog_points_at_in_vain_is_confirmed(orders: OrdersTable, asks: Asks) -> None:
     """The look was at an older metadata file; that the newest is lost is the first thing to say."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    ask = orders.ask(before)
-    table = ask.observation.table.model_copy(update={"lost_metadata": "file:///lake/00009-x.metadata.json"})
-    world = ask.observation.model_copy(update={"table": table})
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
+    ask = of_table(orders.ask(before), lost_metadata="file:///lake/00009-x.metadata.json")
 
-    answer = asks("unreadable_files", ask.model_copy(update={"observation": world}))
+    answer = asks("unreadable_files", ask)
 
     assert answer.verdict is Verdict.CONFIRMED
     assert answer.finding.files[0].what == "metadata"

@@ -25,7 +25,7 @@ from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.evidence.restore_points import stored
 from tests.evidence.test_recovery_extent import reading_on
-from tests.tables import CONTRACT, OrdersTable, job, of_flink, rows
+from tests.tables import CONTRACT, OrdersTable, job, observing, of_flink, rows
 from tests.upserts import upserts
 
 BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
@@ -221,8 +221,7 @@ def test_without_a_position_that_is_a_number_nothing_is_told(
 
 def test_a_redacted_position_is_in_no_sentence(orders: OrdersTable, asks: Asks) -> None:
     """Not only the cells of the table are read by everybody in the channel."""
-    before = orders.commits("a", 1, range(1000, 1100))
-    orders.commits("a", 2, range(1150, 1200))
+    before, _ = write(orders, "a1[1000:1100] | a2[1150:1200]")
     hidden = CONTRACT.model_copy(update={"redacted": ("source_position",)})
 
     answer = asks("missing_positions", orders.ask(before, contract=hidden))
@@ -269,10 +268,7 @@ def test_an_upsert_tables_hole_at_the_windows_edge_is_seen(orders: OrdersTable, 
 @pytest.mark.parametrize("window", ["the whole table", "two commits", "a delete too"])
 def test_what_a_compaction_within_the_window_lost_is_seen(orders: OrdersTable, asks: Asks, window: str) -> None:
     """The files that it replaced tell what the window had brought, however little of it is left."""
-    orders.commits("a", 1, range(10))
-    before = orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 3, range(20, 30))
-    orders.commits("a", 4, range(30, 40))
+    before, _ = write(orders, "a1[0:10] a2[10:20] | a3[20:30] a4[30:40]")
     if window == "a delete too":
         orders.deletes("order_id = 39")
     orders.compacts(rows([*range(22), *range(28, 39), *(() if window == "a delete too" else (39,))]))
@@ -377,9 +373,9 @@ def test_what_kafka_has_lost_is_named_with_the_event_times_beside_it(orders: Ord
         KafkaPartition(topic="orders", partition=number, earliest=earliest, latest=99)
         for number, earliest in enumerate((20, 0))
     ]
-    world = asked.observation.model_copy(update={"kafka": Seen[KafkaPartition](source="Kafka", values=tuple(seen))})
+    kafka = Seen[KafkaPartition](source="Kafka", values=tuple(seen))
 
-    answer = asks("missing_positions", asked.model_copy(update={"observation": world}))
+    answer = asks("missing_positions", observing(asked, kafka=kafka))
 
     told = answer.finding.on_broker
     times = {"event_from": asked_at(9), "event_until": asked_at(20)}
@@ -392,9 +388,8 @@ def test_a_broker_that_could_not_be_asked_is_said(orders: OrdersTable, asks: Ask
     """Else it would read as if none was lost."""
     asked = orders.ask(goes_on_without(orders, range(15, 20)), contract=BY_PARTITION)
     down = NotSeen(source="Kafka", reason="Kafka at k:9092 is not reachable.", remedy="Check it.")
-    world = asked.observation.model_copy(update={"kafka": down})
 
-    answer = asks("missing_positions", asked.model_copy(update={"observation": world}))
+    answer = asks("missing_positions", observing(asked, kafka=down))
 
     assert "Whether Kafka still has them is not known: Kafka at k:9092 is not reachable." in answer.headline
 

@@ -21,14 +21,13 @@ from tests.evidence.histories import write
 from tests.evidence.restore_points import stored
 from tests.evidence.test_missing_positions import BY_PARTITION
 from tests.evidence.test_recovery_extent import reading_on
-from tests.tables import CONTRACT, OrdersTable, job, of_flink, rows
+from tests.tables import CONTRACT, OrdersTable, job, observing, of_flink, rows
 from tests.upserts import upserts
 
 
 def test_rows_deleted_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
     """Nothing lives above them, so no gap tells."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     orders.deletes("source_position >= 15")
 
     answer = asks("missing_positions", orders.ask(before))
@@ -40,8 +39,7 @@ def test_rows_deleted_behind_the_last_live_one_leave_it_open(orders: OrdersTable
 
 def test_a_later_repair_does_not_excuse_what_others_deleted(orders: OrdersTable, asks: Asks) -> None:
     """It took nothing of it out."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     orders.deletes("source_position >= 15")
     orders.commits("a", 2, [14], summary={REPAIR: "x/1"})
 
@@ -53,9 +51,7 @@ def test_a_later_repair_does_not_excuse_what_others_deleted(orders: OrdersTable,
 
 def test_what_a_repair_took_out_behind_the_last_live_row_leaves_nothing_open(orders: OrdersTable, asks: Asks) -> None:
     """People approved it."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
-    orders.commits("a", 3, range(20, 30))
+    before, _ = write(orders, "a1[0:10] | a2[10:20] a3[20:30]")
     orders.deletes("source_position >= 20", {REPAIR: "x/1"})
 
     assert asks("missing_positions", orders.ask(before)).verdict is Verdict.RULED_OUT
@@ -63,8 +59,7 @@ def test_what_a_repair_took_out_behind_the_last_live_row_leaves_nothing_open(ord
 
 def test_a_deleted_file_that_is_gone_from_storage_leaves_it_open(orders: OrdersTable, asks: Asks) -> None:
     """What it held can no longer be read; the table does not need it, so nothing fails."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     there = set(orders.data_folder.rglob("*.parquet"))
     orders.commits("a", 3, range(20, 30))
     [file] = set(orders.data_folder.rglob("*.parquet")) - there
@@ -119,8 +114,7 @@ def test_a_hole_between_negative_positions_is_a_hole(orders: OrdersTable, asks: 
 
 def test_rows_that_a_compaction_lost_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
     """It wrote fewer rows than it read; one that kept its rows is not looked behind."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     orders.compacts(rows(range(20)))
     whole = asks("missing_positions", orders.ask(before))
     orders.compacts(rows(range(15)))
@@ -499,8 +493,7 @@ USUAL = [marked(0, 99), marked(100, 199), marked(200, 299), marked(300, 399)]
 
 def on_broker(ask: Ask, *, is_compacted: bool) -> Ask:
     held = KafkaPartition(topic="orders", partition=0, earliest=0, latest=900, is_compacted=is_compacted)
-    seen = Seen[KafkaPartition](source="Kafka", values=(held,))
-    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"kafka": seen})})
+    return observing(ask, kafka=Seen[KafkaPartition](source="Kafka", values=(held,)))
 
 
 def test_commits_from_before_the_incident_show_that_positions_are_not_dense(orders: OrdersTable, asks: Asks) -> None:

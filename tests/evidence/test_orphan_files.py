@@ -17,7 +17,7 @@ from spark_tasks.orphan_files import begin_of
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.evidence.test_ledger import completed, run_of
-from tests.tables import OrdersTable, of_flink, rows, unseen
+from tests.tables import OrdersTable, observing, of_flink, of_table, rows, unseen
 
 WRITER = "23ffc85e-5a5f-4f4c-9b43-6a1f2b0c7d11"
 LATER = timedelta(minutes=30)
@@ -26,8 +26,7 @@ LATER = timedelta(minutes=30)
 def ask_about(orders: OrdersTable, since: SnapshotId | None, *, later: timedelta = LATER) -> Ask:
     """What is asked, some time after the last commit: so that the files of the test are old enough."""
     ask = orders.ask(since, jobs=[run_of("a")], flink_manifests=orders.flink_manifests())
-    table = ask.observation.table.model_copy(update={"read_at": datetime.now(UTC) + later})
-    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    return of_table(ask, read_at=datetime.now(UTC) + later)
 
 
 def left(orders: OrdersTable, name: str, size: int = 100) -> Path:
@@ -80,8 +79,7 @@ def test_files_that_nothing_names_are_counted(orders: OrdersTable, asks: Asks) -
 
 def test_young_files_may_be_in_flight(orders: OrdersTable, asks: Asks) -> None:
     """A healthy job always has files that it will commit with its next checkpoint."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     left(orders, "open.parquet")
 
     answer = asks("orphan_files", ask_about(orders, before, later=timedelta(minutes=1)))
@@ -97,10 +95,8 @@ def test_a_slow_run_of_another_job_has_files_in_flight_for_longer(orders: Orders
     left(orders, "flying.parquet")
     ask = ask_about(orders, None)
     slow = run_of("b").model_copy(update={"checkpoint_interval_ms": 20 * 60_000, "state": "RUNNING", "ended_at": None})
-    others = Seen[JobRun](source="Flink", values=(slow,))
 
-    seen = ask.observation.model_copy(update={"others": others})
-    answer = asks("orphan_files", ask.model_copy(update={"observation": seen}))
+    answer = asks("orphan_files", observing(ask, others=Seen[JobRun](source="Flink", values=(slow,))))
 
     assert answer.verdict is Verdict.RULED_OUT
     assert "1 file younger than 100 min may be in flight" in answer.headline
@@ -158,15 +154,11 @@ def test_a_failovers_first_files_are_of_no_other_attempt(orders: OrdersTable, as
 
 def test_a_folder_with_other_names_than_the_commits_use_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
     """When no committed file is found, the wrong folder was listed; its files are not called orphans."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     elsewhere = left(orders, "elsewhere/x.parquet").parent
-    ask = ask_about(orders, before)
-    table = ask.observation.table.model_copy(update={"properties": {"write.data.path": f"file://{elsewhere}"}})
+    ask = of_table(ask_about(orders, before), properties={"write.data.path": f"file://{elsewhere}"})
 
-    answer = asks(
-        "orphan_files", ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
-    )
+    answer = asks("orphan_files", ask)
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "none of them was found in the folder" in answer.could_not_look[0].reason
@@ -184,12 +176,9 @@ def test_without_flinks_manifests_nothing_is_called_an_orphan(orders: OrdersTabl
 def test_a_missing_data_folder_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
     """A folder that is not found was not looked at."""
     before = orders.commits("a", 1, range(10))
-    ask = ask_about(orders, before)
-    table = ask.observation.table.model_copy(update={"properties": {"write.data.path": "file:///no/such/folder"}})
+    ask = of_table(ask_about(orders, before), properties={"write.data.path": "file:///no/such/folder"})
 
-    answer = asks(
-        "orphan_files", ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
-    )
+    answer = asks("orphan_files", ask)
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "/no/such/folder" in answer.could_not_look[0].source
@@ -197,8 +186,7 @@ def test_a_missing_data_folder_is_inconclusive(orders: OrdersTable, asks: Asks) 
 
 def test_nothing_is_an_orphan_while_a_flink_manifest_cannot_be_read(orders: OrdersTable, asks: Asks) -> None:
     """Its sink may yet commit what it names; where nothing is unnamed, it does not matter."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20))
+    before, _ = write(orders, "a5[0:10] | a6[10:20]")
     cut_off = orders.leaves_manifest("a", 7, {"seven.parquet": range(20, 30)})
     cut_off.write_bytes(cut_off.read_bytes()[:-40])
 
@@ -215,8 +203,7 @@ def test_more_files_of_manifests_than_are_looked_at_are_no_orphans(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that were cut off would be named by nothing."""
-    before = orders.commits("a", 5, range(10))
-    orders.commits("a", 6, range(10, 20))
+    before, _ = write(orders, "a5[0:10] | a6[10:20]")
     orders.leaves_manifest("a", 7, {f"{number}.parquet": [20 + number] for number in range(3)})
     monkeypatch.setattr("spark_tasks._support.leaked_files.MAX_PATHS", 2)
 
@@ -241,11 +228,7 @@ def test_a_file_of_an_older_commit_that_was_brought_back_is_named(orders: Orders
         else each
         for each in ask.observation.table.snapshots
     ]
-    table = type(ask.observation.table).model_validate(
-        {name: getattr(ask.observation.table, name) for name in type(ask.observation.table).model_fields}
-        | {"snapshots": tuple(moved)}
-    )
-    ask = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    ask = of_table(ask, snapshots=tuple(moved))
     now = since.timestamp() + 3600
     for file in (*old, left(orders, "lost.parquet")):
         os.utime(file, (now, now))
@@ -264,9 +247,7 @@ def written(path: Path, before: timedelta) -> None:
 
 def seen_by_flink(orders: OrdersTable, since: SnapshotId | None, *runs: JobRun) -> Ask:
     """The question, with these runs of the job."""
-    ask = ask_about(orders, since)
-    seen = ask.observation.model_copy(update={"jobs": Seen[JobRun](source="Flink", values=runs)})
-    return ask.model_copy(update={"observation": seen})
+    return observing(ask_about(orders, since), jobs=Seen[JobRun](source="Flink", values=runs))
 
 
 def begun(before: timedelta, *checkpoints: int) -> JobRun:

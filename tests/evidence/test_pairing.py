@@ -157,8 +157,7 @@ def test_a_retained_checkpoint_lasts_only_when_its_run_has_ended(
 
 def test_the_task_lists_every_restore_point_newest_first(orders: OrdersTable, judges: Asks) -> None:
     """`confirmed` means that at least one pairs; the finding keeps them all."""
-    before = orders.commits("a", 2, range(10))
-    orders.commits("a", 3, range(10, 20))
+    before, _ = write(orders, "a2[0:10] | a3[10:20]")
     points = [stored(job("a"), 3, owes=(3,), age=timedelta(minutes=5)), stored(job("b"), 9, owes=(9,))]
 
     answer = judges("checkpoint_pairing", orders.ask(before, checkpoints=points))

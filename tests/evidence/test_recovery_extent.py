@@ -19,7 +19,7 @@ from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import NOON, stored
 from tests.evidence.test_ledger import run_of
 from tests.repairs.recipes import declared
-from tests.tables import CONTRACT, OPERATOR, OrdersTable, job, rows, unseen
+from tests.tables import CONTRACT, OPERATOR, OrdersTable, job, observing, rows, unseen
 from tests.upserts import upserts
 
 SOURCE = OperatorId("cb" * 16)
@@ -28,8 +28,8 @@ SOURCE = OperatorId("cb" * 16)
 def asked(ask: Ask, *manifests: FlinkManifest, contract: TableContract = CONTRACT, seen: bool = True) -> Ask:
     """The same with Flink manifests on storage, or without anybody having looked."""
     listed: Seen[FlinkManifest] | NotSeen = Seen[FlinkManifest](source="the metadata folder", values=manifests)
-    looked = ask.observation.model_copy(update={"flink_manifests": listed if seen else unseen("the metadata folder")})
-    return ask.model_copy(update={"observation": looked, "contract": contract})
+    looked = observing(ask, flink_manifests=listed if seen else unseen("the metadata folder"))
+    return looked.model_copy(update={"contract": contract})
 
 
 def on_storage(run: JobId, *checkpoints: int) -> Iterable[FlinkManifest]:
@@ -137,9 +137,8 @@ def test_a_point_whose_records_kafka_has_deleted_comes_last(orders: OrdersTable,
         times=(OffsetTime(offset=50, at=datetime.now(UTC)),),
     )  # fmt: skip
     ask = asked(orders.ask(None, checkpoints=points, jobs=[run_of("a")]))
-    seen = ask.observation.model_copy(update={"kafka": Seen[KafkaPartition](source="Kafka", values=(held,))})
 
-    answer = judges("recovery_extent", ask.model_copy(update={"observation": seen}))
+    answer = judges("recovery_extent", observing(ask, kafka=Seen[KafkaPartition](source="Kafka", values=(held,))))
 
     assert [(p.checkpoint_id, p.lost_for_good) for p in points_of(answer)] == [
         (2, ()),

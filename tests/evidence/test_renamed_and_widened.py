@@ -31,6 +31,7 @@ from bot.observation.ids import SnapshotId, TableName
 from bot.observation.table import Window
 from spark_tasks._support.reading import may_become
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.evidence.test_duplicate_commits import of_shops
 from tests.evidence.test_missing_positions import BY_PARTITION
 from tests.merges import MergedTable
@@ -89,8 +90,7 @@ def test_a_key_column_that_was_added_in_the_window_is_null_in_older_rows(
 
 def test_a_key_column_that_was_added_after_the_last_commit_is_null_everywhere(orders: OrdersTable, asks: Asks) -> None:
     """The window's end has it not either."""
-    before = orders.commits("a", 1, range(50))
-    orders.commits("a", 2, range(45, 60))
+    before, _ = write(orders, "a1[0:50] | a2[45:60]")
     orders.adds_column("line", LongType())
 
     counted = asks("duplicate_rows", orders.ask(before, contract=BY_LINE))
@@ -103,8 +103,7 @@ def test_a_position_that_was_renamed_after_the_last_commit_is_still_the_position
     orders: OrdersTable, asks: Asks
 ) -> None:
     """Iceberg knows a pushed filter by the present name alone, and the snapshot by its old one."""
-    before = orders.commits("a", 1, range(50))
-    orders.commits("a", 2, range(60, 70))
+    before, _ = write(orders, "a1[0:50] | a2[60:70]")
     orders.renames_column("source_position", "place")
 
     answer = asks("missing_positions", orders.ask(before, contract=BY_PLACE))
@@ -189,8 +188,7 @@ def test_what_came_again_and_what_is_gone_is_told_whatever_columns_are_called(
 
 def test_what_was_compacted_under_another_column_of_the_name_is_not_missing(orders: OrdersTable, asks: Asks) -> None:
     """The position was dropped and added anew: rows from before have none, and nobody knows of theirs."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 15))
+    before, _ = write(orders, "a1[0:10] | a2[10:15]")
     orders.compacts(orders.live())
     table = orders.catalog.load_table(ORDERS)
     table.update_schema().delete_column("source_position").commit()
@@ -211,8 +209,7 @@ ROWS = ("duplicate_rows", "corrected_rows", "replayed_rows", "missing_positions"
 @pytest.mark.parametrize("when", ["pinned before", "asked after"])
 def test_a_renaming_of_the_table_loses_and_doubles_nothing(orders: OrdersTable, asks: Asks, when: str) -> None:
     """Its files and its metadata stay where they are; evidence that was pinned before is read still."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     ask = orders.ask(before)
     table = orders.catalog.rename_table(ORDERS, "sales.renamed")
     table.append(rows(range(20, 30)), snapshot_properties=of_flink("a", 3))
@@ -232,8 +229,7 @@ def test_a_renaming_by_spark_loses_and_doubles_nothing(
 ) -> None:
     """`ALTER TABLE ... RENAME TO` by another engine than the one that made the table, which then goes on writing: what
     was pinned before is told as it was, and what is asked after holds the newer rows too."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     pinned = orders.ask(before)
     named = {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "jdbc", ".uri": f"jdbc:sqlite:{tmp_path}/catalog.db"}
     for key, value in {**named, ".warehouse": f"file://{tmp_path}/lake"}.items():
@@ -414,8 +410,7 @@ def test_structs_that_got_a_field_are_compared_by_what_they_had(orders: OrdersTa
 def test_a_source_partition_that_was_widened_after_the_last_commit_is_read(orders: OrdersTable, asks: Asks) -> None:
     """It partitions the table too, and Iceberg cannot give its value in the type that it had."""
     orders.partitions_by(("source_partition", IdentityTransform()))
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(15, 20))
+    before, _ = write(orders, "a1[0:10] | a2[15:20]")
     orders.widens_column("source_partition")
 
     answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))

@@ -13,7 +13,7 @@ from tests.cases import Tale
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.evidence.test_freshness import MIDNIGHT, PROMISE, looked_at
-from tests.tables import CONTRACT, OrdersTable, rows
+from tests.tables import CONTRACT, OrdersTable, of_table, rows
 
 
 def pairs_of(answer: Answer) -> set[tuple[int, int, int]]:
@@ -237,10 +237,7 @@ def test_without_event_times_an_overwrite_may_have_brought_rows(
         each if each.snapshot_id == old else each.model_copy(update={"committed_at": at + timedelta(hours=1)})
         for each in table.snapshots
     )
-    table = type(table)(**{**{name: getattr(table, name) for name in type(table).model_fields}, "snapshots": commits})
 
-    answer = judges(
-        "freshness", ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
-    )
+    answer = judges("freshness", of_table(ask, snapshots=commits))
 
     assert answer.verdict is verdict

@@ -14,9 +14,10 @@ from bot.observation.table import Column, Ref
 from bot.observation.written import WriterSource, WrittenSchema, writer_sources
 from tests.cases import NOON, OPERATOR, Tale, job_id
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.evidence.kept_tables import DAY, HOUR_MS, at, brief, completed, ended, savepoint
 from tests.evidence.test_ledger import run_of
-from tests.tables import CONTRACT, OrdersTable, job, rows, unseen
+from tests.tables import CONTRACT, OrdersTable, job, of_table, rows, unseen
 from tests.upserts import upserts
 
 __all__ = ["brief"]
@@ -29,8 +30,7 @@ def told(answer: Answer) -> set[tuple[str, tuple[str, str], str, str]]:
 
 def test_a_table_that_stayed_as_promised_has_no_drift(orders: OrdersTable, asks: Asks) -> None:
     """Types compare without regard to spaces; a column beyond the contract breaks no promise."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     promised = (
         ContractColumn(name="order_id", type="LONG", required=True),
         ContractColumn(name="customer"),
@@ -65,8 +65,7 @@ def test_the_contract_may_promise_what_is_not_there(orders: OrdersTable, asks: A
 
 def test_a_column_that_the_running_job_does_not_write_is_told(orders: OrdersTable, asks: Asks) -> None:
     """The table got a column and the job goes on with the schema that it started with (F23)."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     orders.adds_column("city")
     first = orders.commits("a", 3, range(20, 30))
     orders.commits("a", 4, range(30, 40))
@@ -119,8 +118,7 @@ def test_columns_are_known_by_their_id(orders: OrdersTable, judges: Asks) -> Non
 
 def test_a_changed_partitioning_is_told(orders: OrdersTable, asks: Asks) -> None:
     """Against what was written below the window, and against what the job still writes."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     orders.partitions_by_day("event_time")
 
     stays = asks("schema_drift", orders.ask(before))
@@ -162,16 +160,13 @@ def test_a_file_without_counts_does_not_exclude_anything(orders: OrdersTable, as
 def test_nulls_that_nobody_counted_keep_no_promise(orders: OrdersTable, asks: Asks, by_the_table: bool) -> None:
     """The contract says never null, and the files do not tell; a table that requires the column holds none."""
     orders.sets({"write.metadata.metrics.column.order_id": "none"})
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     promised = (ContractColumn(name="order_id", required=True), ContractColumn(name="customer", required=True))
     ask = orders.ask(before, contract=CONTRACT.model_copy(update={"columns": promised}))
     if by_the_table:
         table = ask.observation.table
         columns = tuple(c.model_copy(update={"is_required": c.name == "order_id"}) for c in table.columns)
-        schemas = dict.fromkeys(table.schemas, columns)
-        table = table.model_copy(update={"columns": columns, "schemas": schemas})
-        ask = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+        ask = of_table(ask, columns=columns, schemas=dict.fromkeys(table.schemas, columns))
 
     answer = asks("schema_drift", ask)
 
@@ -382,9 +377,7 @@ def test_a_table_whose_head_is_the_jobs_last_commit_is_well_kept(orders: OrdersT
 
 def test_the_last_commit_below_another_writers_head_may_expire(brief: OrdersTable, judges: Asks) -> None:
     """A compaction or Spark commit takes the head, and expiry takes the snapshot that the job will look for."""
-    before = brief.commits("a", 1, range(10))
-    last = brief.commits("a", 2, range(10, 20))
-    brief.appends(rows(range(20, 30)))
+    before, [_, last, _] = write(brief, "a1[0:10] | a2[10:20] +[20:30]")
 
     soon = judges("table_health", brief.ask(before, jobs=[run_of("a")]))
     now = judges("table_health", at(brief.ask(before, jobs=[run_of("a")]), 2 * DAY))
@@ -398,9 +391,7 @@ def test_the_last_commit_below_another_writers_head_may_expire(brief: OrdersTabl
 
 def test_every_problem_is_said(brief: OrdersTable, judges: Asks) -> None:
     """Rows and measures do not tell the second one, so the headline does."""
-    before = brief.commits("a", 1, range(10))
-    brief.commits("a", 2, range(10, 20))
-    brief.appends(rows(range(20, 30)))
+    before, _ = write(brief, "a1[0:10] | a2[10:20] +[20:30]")
 
     answer = judges("table_health", brief.ask(before, jobs=[run_of("a")], checkpoints=[savepoint(9, DAY)]))
 
@@ -411,9 +402,7 @@ def test_every_problem_is_said(brief: OrdersTable, judges: Asks) -> None:
 
 def test_a_tag_keeps_the_last_commit(brief: OrdersTable, judges: Asks) -> None:
     """A ref is the remedy, and is seen as such."""
-    before = brief.commits("a", 1, range(10))
-    last = brief.commits("a", 2, range(10, 20))
-    brief.appends(rows(range(20, 30)))
+    before, [_, last, _] = write(brief, "a1[0:10] | a2[10:20] +[20:30]")
     ask = brief.ask(before, jobs=[run_of("a")])
     tag = Ref(name="waterline", kind="tag", snapshot_id=last)
 
@@ -440,9 +429,7 @@ def test_a_snapshot_among_those_kept_at_the_least_does_not_expire_yet(tmp_path: 
 
 def test_the_last_commit_of_a_run_that_handed_over_is_not_needed(brief: OrdersTable, judges: Asks) -> None:
     """Nobody restores the run that was replaced."""
-    before = brief.commits("a", 1, range(10))
-    brief.commits("a", 2, range(10, 20))
-    brief.commits("b", 3, range(20, 30))
+    before, _ = write(brief, "a1[0:10] | a2[10:20] b3[20:30]")
 
     answer = judges("table_health", at(brief.ask(before, jobs=[run_of("b"), ended("a")]), 2 * DAY))
 
@@ -479,8 +466,7 @@ def test_a_new_run_that_has_not_committed_yet_is_not_accused(orders: OrdersTable
 
 def test_without_flink_a_well_kept_table_is_inconclusive(orders: OrdersTable, judges: Asks) -> None:
     """Which runs are alive, and what they need, is not known."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
 
     answer = judges("table_health", orders.ask(before, jobs=unseen("Flink")))
 
@@ -490,8 +476,7 @@ def test_without_flink_a_well_kept_table_is_inconclusive(orders: OrdersTable, ju
 
 def test_restore_points_that_outlive_the_snapshots_are_told(orders: OrdersTable, judges: Asks) -> None:
     """A savepoint of last week has no table state to go with after five days."""
-    before = orders.commits("a", 1, range(10))
-    orders.commits("a", 2, range(10, 20))
+    before, _ = write(orders, "a1[0:10] | a2[10:20]")
     points = [savepoint(1, 6 * DAY), savepoint(2, DAY)]
 
     answer = judges("table_health", orders.ask(before, jobs=[run_of("a")], checkpoints=points))
@@ -502,8 +487,7 @@ def test_restore_points_that_outlive_the_snapshots_are_told(orders: OrdersTable,
 
 def test_retention_below_the_contract_is_told(brief: OrdersTable, judges: Asks) -> None:
     """The contract promises a week, the table keeps an hour."""
-    before = brief.commits("a", 1, range(10))
-    brief.commits("a", 2, range(10, 20))
+    before, _ = write(brief, "a1[0:10] | a2[10:20]")
     contract = CONTRACT.model_copy(update={"keep_snapshots": 7 * DAY})
 
     answer = judges("table_health", brief.ask(before, jobs=[run_of("a")], contract=contract))

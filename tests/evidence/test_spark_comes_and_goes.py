@@ -23,9 +23,9 @@ from bot.adapters.spark_session import SparkConnection
 from bot.evidence import TaskModule, find_tasks
 from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
 from bot.observation.evidence import Answer, Ask, Verdict
-from bot.observation.table import TableState
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
 from tests.slack.people import eventually
+from tests.tables import of_table
 
 __all__ = ["ask"]
 
@@ -108,10 +108,7 @@ def _of_many_rows(ask: Ask) -> Ask:
     snapshots = tuple(
         each.model_copy(update={"summary": {**each.summary, "total-records": "1000000"}}) for each in table.snapshots
     )
-    many = TableState.model_validate(
-        {**{n: getattr(table, n) for n in TableState.model_fields}, "snapshots": snapshots}
-    )
-    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": many})})
+    return of_table(ask, snapshots=snapshots)
 
 
 def _how_it_runs(spark: SparkSession, _ask: Ask) -> Answer:

@@ -14,8 +14,9 @@ from bot.observation.evidence import Ask, Observation, Verdict
 from bot.observation.ids import SnapshotId
 from bot.observation.table import Window
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.format_3 import NAME, OrdersOfFormat3
-from tests.tables import CONTRACT, ORDERS, unseen
+from tests.tables import CONTRACT, ORDERS, of_table, unseen
 
 pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
@@ -51,8 +52,7 @@ def updates(orders: OrdersOfFormat3) -> None:
 @pytest.mark.parametrize("task", ["replayed_rows", "late_rows"])
 def test_rows_that_were_updated_did_not_come_again(orders: OrdersOfFormat3, asks: Asks, task: str) -> None:
     """As of an update that copies whole files, it is left open whether it brought new rows beside."""
-    before = orders.commits("a", 1, range(100))
-    orders.commits("a", 2, range(100, 150))
+    before, _ = write(orders, "a1[0:100] | a2[100:150]")
     updates(orders)
 
     answer = asks(task, ask(orders, before))
@@ -79,8 +79,6 @@ def test_an_update_does_not_keep_a_table_fresh(orders: OrdersOfFormat3, asks: As
     fresh = ask(orders, before, CADENCE)
     table = fresh.observation.table
     old = table.by_id[before].model_copy(update={"committed_at": table.read_at - timedelta(hours=1)})
-    fields = {name: getattr(table, name) for name in type(table).model_fields}
-    table = type(table)(**{**fields, "snapshots": (old, *table.snapshots[1:])})
-    fresh = fresh.model_copy(update={"observation": fresh.observation.model_copy(update={"table": table})})
+    fresh = of_table(fresh, snapshots=(old, *table.snapshots[1:]))
 
     assert asks("freshness", fresh).verdict is Verdict.INCONCLUSIVE

@@ -16,6 +16,7 @@ from bot.observation.ledger import SourceRange
 from bot.observation.looked import Seen
 from tests.cases import NOON, OPERATOR, Tale, job_id
 from tests.found import repeats, ruled_out
+from tests.tables import observing
 
 TEN = 10
 """Rows of each commit of a tale."""
@@ -99,8 +100,7 @@ def forgotten(*, is_remembered: bool) -> Case:
     """Run b goes on from checkpoint 3 of run a, an hour later, though a's newest commit is 2: Flink lists a no more."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").forgets("a").flink_runs("b")
     case = placed(tale.came_from("b", 3, CHK).looked_at())
-    remembered = (STARTED,) if is_remembered else ()
-    return case.model_copy(update={"observation": case.observation.model_copy(update={"remembered": remembered})})
+    return observing(case, remembered=(STARTED,) if is_remembered else ())
 
 
 def idle(*empty: int) -> Case:
@@ -259,9 +259,8 @@ def test_a_failover_before_the_first_rows_hides_no_start_that_was_seen(seen_from
     told = {"job_id": job_id("b"), "started_at": case.runs[-1].started_at, "last_at": first.at}
     points = (first.model_copy(update={"checkpoint_id": CheckpointId(each)}) for each in seen_from)
     seen = tuple(STARTED.model_copy(update={**told, "restored": each}) for each in points)
-    case = case.model_copy(update={"observation": case.observation.model_copy(update={"remembered": seen})})
 
-    assert isinstance(prove(case), proof)
+    assert isinstance(prove(observing(case, remembered=seen)), proof)
 
 
 def test_of_a_run_whose_rows_have_no_known_position_nothing_is_exact() -> None:
@@ -339,7 +338,7 @@ def beside_another(
     run = case.runs[0].model_copy(update={"job_id": job_id("z"), "name": "backfill"})
     others = Seen[JobRun](source="Flink", values=(run,))
     seen = {"others": others} if is_declared else {"undeclared": others.values}
-    return exactly(case.model_copy(update={"observation": case.observation.model_copy(update=seen)}))
+    return exactly(observing(case, **seen))
 
 
 def exactly(case: Case) -> Case:

@@ -11,15 +11,9 @@ from bot.observation.table import Ref, TableState, Window
 from tests.diagnosis.histories import held
 from tests.diagnosis.histories.drawn import plan_of, played
 from tests.long_cases import HAPPENS, above, long_case
-from tests.tables import with_fields
+from tests.tables import observing, of_table
 
 LONG = 2_000
-
-
-def of_table(case: Case, **changes: object) -> Case:
-    """The case with a table that differs in these fields."""
-    table = with_fields(case.observation.table, **changes)
-    return case.model_copy(update={"observation": case.observation.model_copy(update={"table": table})})
 
 
 def table_of(case: Case) -> TableState:
@@ -92,7 +86,7 @@ def test_what_anything_names_stays() -> None:
     named = {each.snapshot_id for each in (tagged, told, reached, started)}
     assert not named & {each.snapshot_id for each in table_of(long_case("nothing", LONG)).snapshots}
 
-    case = case.model_copy(update={"observation": case.observation.model_copy(update={"jobs": jobs})})
+    case = observing(case, jobs=jobs)
 
     assert named <= {each.snapshot_id for each in table_of(case).snapshots}
 

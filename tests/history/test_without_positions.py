@@ -25,6 +25,7 @@ from tests.diagnosis.histories.held import (
 from tests.diagnosis.histories.history import Setting
 from tests.diagnosis.histories.truth import truth_of
 from tests.made_up import BASE, EXAMPLES
+from tests.tables import observing
 
 HEALTHY = scan(bot.diagnosis)["healthy"]
 BLIND = Setting(has_positions=False)
@@ -157,10 +158,9 @@ def test_a_run_that_may_lose_rows_in_flight_proves_nothing() -> None:
     assert isinstance(jobs, Seen)
     unaligned = CheckpointSettings(is_unaligned=True)
     runs = tuple(run.model_copy(update={"settings": unaligned}) for run in jobs.values)
-    seen = case.observation.model_copy(update={"jobs": jobs.model_copy(update={"values": runs})})
 
     assert isinstance(HEALTHY.examine(case), Matches)
-    told = HEALTHY.examine(case.model_copy(update={"observation": seen}))
+    told = HEALTHY.examine(observing(case, jobs=jobs.model_copy(update={"values": runs})))
     assert isinstance(told, CannotTell)
     assert any("lost rows in flight" in what for what in told.missing)
 
@@ -204,9 +204,8 @@ def test_a_commit_may_have_been_overwritten_where_nobody_read_the_metadata_folde
     """No count of positions would show it."""
     case, modes = case_of("an upgrade with a savepoint", "a checkpoint"), scan(bot.diagnosis)
     unread = NotSeen(source="the metadata files", reason="They were refused.", remedy="Let the bot list them.")
-    world = case.observation.model_copy(update={"unnamed_commits": unread})
 
-    seen, unseen = (diagnose(each, modes) for each in (case, case.model_copy(update={"observation": world})))
+    seen, unseen = (diagnose(each, modes) for each in (case, observing(case, unnamed_commits=unread)))
 
     assert "healthy" in {mode.code for mode, _ in seen.matches}
     assert {"F26", "healthy"} <= {mode.code for mode, _ in unseen.undecided}
