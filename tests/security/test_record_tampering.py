@@ -257,11 +257,6 @@ catalog: {{name: lake, properties: {{type: sql, uri: "sqlite:///nowhere.db"}}}}
 journal: {{url: "{url}"}}
 tables: {{sales.orders: {{contract: {{key: [order_id]}}, policies: {{default: {{users: [U0BEN00001]}}}}}}}}
 """
-POSTED_SEALS_CONFIG = """
-catalog: {{name: lake, properties: {{type: sql, uri: "sqlite:///nowhere.db"}}}}
-journal: {{url: "sqlite:///{journal}"}}
-tables: {{sales.orders: {{contract: {{key: [order_id]}}, policies: {{default: {{users: [U0BEN00001]}}}}}}}}
-"""
 
 
 def test_the_seal_is_posted_once_with_the_close_and_fits_the_record(
@@ -274,7 +269,7 @@ def test_the_seal_is_posted_once_with_the_close_and_fits_the_record(
     bot.restart()
     ana.sees("is closed")
     close = bot.services.store.get(IncidentId("wl-1")).entries[-1]
-    (tmp_path / "waterline.yaml").write_text(POSTED_SEALS_CONFIG.format(journal=bot.folder / "journal.db"))
+    (tmp_path / "waterline.yaml").write_text(CONFIG.format(url=f"sqlite:///{bot.folder}/journal.db"))
 
     posted = [seal for reply in ana.card.replies for seal in seals_in(reply.plain)]
     result = CliRunner().invoke(
