@@ -10,11 +10,9 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from bot.workspace import Actor, CannotDo, NotShown, Rules, Workspace
-from tests.workspace.asking import ONCALL
+from tests.workspace.asking import ONCALL, clicked, refusal
 from tests.workspace.blocks import Block, actions, button, confirm, modal, option, plain, section, select, text_field
 from tests.workspace.conftest import Connect, eventually
-
-Opened = Callable[..., str]
 
 
 @pytest.fixture
@@ -38,13 +36,6 @@ def triggers(app: App, connect: Connect, ana: Actor) -> Callable[[], str]:
     return fresh
 
 
-def code(call: Any, **arguments: Any) -> str:
-    """The error code of a refused call."""
-    with pytest.raises(SlackApiError) as refused:
-        call(**arguments)
-    return str(refused.value.response["error"])
-
-
 def test_a_button_that_is_not_shown_lists_what_is(client: WebClient, ana: Actor) -> None:
     """The error names the person, the label and the buttons that are there."""
     client.chat_postMessage(channel=ONCALL, text="x", blocks=[actions(button("Approve", "a"), button("Reject", "r"))])
@@ -60,13 +51,7 @@ def test_the_newest_message_with_the_button_is_clicked(
     app: App, client: WebClient, connect: Connect, ana: Actor
 ) -> None:
     """Of two messages with the same button the newer one, also when it is in a thread; a given message wins."""
-    seen: list[str] = []
-
-    @app.action("go")
-    def go(ack: Any, body: Any) -> None:
-        ack()
-        seen.append(body["container"]["message_ts"])
-
+    seen = clicked(app, "go")
     connect()
     row = [actions(button("Go", "go"))]
     older = client.chat_postMessage(channel=ONCALL, text="x", blocks=row)["ts"]
@@ -77,18 +62,12 @@ def test_the_newest_message_with_the_button_is_clicked(
     ana.clicks("Go", in_=ana.messages()[0])
     eventually(lambda: len(seen) == 2)
 
-    assert [newer, older] == seen
+    assert [newer, older] == [body["container"]["message_ts"] for body in seen]
 
 
 def test_a_click_on_an_old_screen_still_arrives(app: App, client: WebClient, connect: Connect, ben: Actor) -> None:
     """Ben clicks what he has on his screen while the message has just been updated."""
-    seen: list[str] = []
-
-    @app.action("approve")
-    def approve(ack: Any, body: Any) -> None:
-        ack()
-        seen.append(body["user"]["name"])
-
+    seen = clicked(app, "approve")
     connect()
     row = [actions(button("Approve", "approve"))]
     ts = client.chat_postMessage(channel=ONCALL, text="x", blocks=row)["ts"]
@@ -195,8 +174,8 @@ def test_a_trigger_opens_one_modal(client: WebClient, triggers: Callable[[], str
     client.views_open(trigger_id=trigger, view=modal("One"))
 
     assert ana.modal.title == "One"
-    assert code(client.views_open, trigger_id=trigger, view=modal("Two")) == "exchanged_trigger_id"
-    assert code(client.views_open, trigger_id="1.2.3", view=modal("Two")) == "invalid_trigger_id"
+    assert refusal(client.views_open, trigger_id=trigger, view=modal("Two")) == "exchanged_trigger_id"
+    assert refusal(client.views_open, trigger_id="1.2.3", view=modal("Two")) == "invalid_trigger_id"
 
 
 def test_a_trigger_lives_three_seconds(ws: Workspace, client: WebClient, triggers: Callable[[], str]) -> None:
@@ -209,7 +188,7 @@ def test_a_trigger_lives_three_seconds(ws: Workspace, client: WebClient, trigger
     ws.faults.time_passes(timedelta(minutes=30))
 
     assert 3 == Rules().trigger_s
-    assert code(client.views_open, trigger_id=too_late, view=modal("Late")) == "expired_trigger_id"
+    assert refusal(client.views_open, trigger_id=too_late, view=modal("Late")) == "expired_trigger_id"
 
 
 def test_a_view_that_is_gone_cannot_be_changed(client: WebClient, triggers: Callable[[], str], ana: Actor) -> None:
@@ -219,7 +198,7 @@ def test_a_view_that_is_gone_cannot_be_changed(client: WebClient, triggers: Call
     client.views_update(view_id=view["id"], view=modal("Two"))
 
     assert ana.modal.title == "Two"
-    assert code(client.views_update, view_id="V0GONE", view=modal("Four")) == "not_found"
+    assert refusal(client.views_update, view_id="V0GONE", view=modal("Four")) == "not_found"
 
 
 LIMITS: list[tuple[str, Callable[[int], Block], int, str]] = [
@@ -243,7 +222,7 @@ def test_views_have_limits(
     ws: Workspace, client: WebClient, make: Callable[[int], Block], most: int, place: str
 ) -> None:
     """The maximum passes the checks, one more is invalid_arguments with its place."""
-    inside = code(client.views_open, trigger_id="unknown", view=make(most))
+    inside = refusal(client.views_open, trigger_id="unknown", view=make(most))
 
     with pytest.raises(SlackApiError) as refused:
         client.views_open(trigger_id="unknown", view=make(most + 1))
@@ -257,7 +236,7 @@ def test_inputs_need_a_submit_button(client: WebClient) -> None:
     """Without one nobody could send what they filled in."""
     view = {"type": "modal", "title": plain("T"), "blocks": [text_field("L", "b")]}
 
-    assert code(client.views_open, trigger_id="unknown", view=view) == "invalid_arguments"
+    assert refusal(client.views_open, trigger_id="unknown", view=view) == "invalid_arguments"
 
 
 def test_the_home_is_published_per_person(client: WebClient, ana: Actor, ben: Actor) -> None:
@@ -380,13 +359,7 @@ def test_a_click_in_a_modal_carries_the_form(
     app: App, client: WebClient, triggers: Callable[[], str], ana: Actor
 ) -> None:
     """Buttons in a modal see what is filled in so far, and belong to the view."""
-    seen: list[dict[str, Any]] = []
-
-    @app.action("check")
-    def check(ack: Any, body: Any) -> None:
-        ack()
-        seen.append(body)
-
+    seen = clicked(app, "check")
     view = modal("Form", text_field("What", "what"), actions(button("Check", "check")))
     client.views_open(trigger_id=triggers(), view=view)
 

@@ -22,7 +22,7 @@ from websockets.sync.client import connect as open_socket
 from websockets.typing import Origin
 
 from bot.workspace import Actor, NotShown, Workspace
-from tests.workspace.asking import ONCALL, ask
+from tests.workspace.asking import ONCALL, ask, clicked, refusal
 from tests.workspace.blocks import actions, button
 from tests.workspace.conftest import Connect, eventually
 
@@ -49,13 +49,7 @@ def test_a_command_reaches_the_app_and_its_ack_answers(app: App, connect: Connec
 
 def test_a_click_carries_what_was_clicked(app: App, client: WebClient, connect: Connect, ana: Actor) -> None:
     """The payload names the person, the message, the value; the person sees how fast it was acknowledged."""
-    seen: list[dict[str, Any]] = []
-
-    @app.action("approve")
-    def approve(ack: Any, body: Any) -> None:
-        ack()
-        seen.append(body)
-
+    seen = clicked(app, "approve")
     connect()
     ts = ask(client, "Approve", "Reject")
 
@@ -188,16 +182,11 @@ def test_commands_clicks_and_events_arrive_signed(ws: Workspace) -> None:
     """A Bolt app that checks signatures takes all three kinds, and its answers are shown."""
     client = WebClient(ws.bot_token, base_url=ws.api_url)
     app = App(client=client, signing_secret=ws.signing_secret)
-    seen: list[str] = []
+    seen = clicked(app, "go")
 
     @app.command("/waterline")
     def command(ack: Any) -> None:
         ack("by HTTP")
-
-    @app.action("go")
-    def go(ack: Any, body: Any) -> None:
-        ack()
-        seen.append(body["actions"][0]["value"])
 
     @app.event("app_home_opened")
     def home(event: Any) -> None:
@@ -208,13 +197,13 @@ def test_commands_clicks_and_events_arrive_signed(ws: Workspace) -> None:
         ana = ws.person("ana")
         typed = ana.types("/waterline status")
         client.chat_postMessage(channel=ONCALL, text="x", blocks=[actions(button("Go", "go", value="7"))])
-        clicked = ana.clicks("Go")
+        outcome = ana.clicks("Go")
         eventually(lambda: bool(seen))
         buttons = ana.home().buttons
 
-    assert (typed.outcome, clicked.outcome) == ("acked", "acked")
+    assert (typed.outcome, outcome.outcome) == ("acked", "acked")
     assert "by HTTP" in [m.plain for m in ana.messages()]
-    assert seen == ["7"]
+    assert [body["actions"][0]["value"] for body in seen] == ["7"]
     assert buttons == ("B",)
 
 
@@ -292,13 +281,7 @@ def test_a_redelivery_has_the_same_payload(
     ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor
 ) -> None:
     """Delivered again on demand, or twice from the start, a click is the same click."""
-    seen: list[tuple[str, str]] = []
-
-    @app.action("approve")
-    def approve(ack: Any, body: Any) -> None:
-        ack()
-        seen.append((body["trigger_id"], body["actions"][0]["action_ts"]))
-
+    seen = clicked(app, "approve")
     connect()
     ask(client, "Approve")
 
@@ -309,18 +292,16 @@ def test_a_redelivery_has_the_same_payload(
     ana.clicks("Approve")
     eventually(lambda: len(seen) == 4)
 
-    assert sorted(Counter(seen).values()) == [2, 2]
+    assert sorted(Counter(map(_trigger_and_time, seen)).values()) == [2, 2]
+
+
+def _trigger_and_time(body: dict[str, Any]) -> tuple[str, str]:
+    return body["trigger_id"], body["actions"][0]["action_ts"]
 
 
 def test_a_double_click_is_two_clicks(ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor) -> None:
     """Each of them has a trigger and a time of its own."""
-    seen: list[tuple[str, str]] = []
-
-    @app.action("approve")
-    def approve(ack: Any, body: Any) -> None:
-        ack()
-        seen.append((body["trigger_id"], body["actions"][0]["action_ts"]))
-
+    seen = clicked(app, "approve")
     connect()
     ask(client, "Approve")
     ws.faults.doubles_clicks()
@@ -328,18 +309,7 @@ def test_a_double_click_is_two_clicks(ws: Workspace, app: App, client: WebClient
     ana.clicks("Approve")
     eventually(lambda: len(seen) == 2)
 
-    assert len({trigger for trigger, _ in seen}) == 2
-    assert len({at for _, at in seen}) == 2
-
-
-FAULTS_ONCALL, GENERAL = "C0ONCALL01", "C0GENERAL4"
-
-
-def refusal_of(client: WebClient, channel: str) -> str:
-    """The error code of a post that must be refused."""
-    with pytest.raises(SlackApiError) as error:
-        client.chat_postMessage(channel=channel, text="x")
-    return str(error.value.response["error"])
+    assert [len(set(each)) for each in zip(*map(_trigger_and_time, seen), strict=True)] == [2, 2]
 
 
 def test_only_the_named_method_and_number_of_calls_is_spoilt(ws: Workspace, client: WebClient) -> None:
@@ -350,7 +320,7 @@ def test_only_the_named_method_and_number_of_calls_is_spoilt(ws: Workspace, clie
     for _ in range(3):
         assert client.auth_test()["ok"]
         try:
-            client.chat_postMessage(channel=FAULTS_ONCALL, text="x")
+            client.chat_postMessage(channel=ONCALL, text="x")
             outcomes.append("ok")
         except SlackApiError as error:
             outcomes.append(error.response["error"])
@@ -363,7 +333,7 @@ def test_a_lost_answer_leaves_its_effect(ws: Workspace, client: WebClient, ana: 
     ws.faults.fails_after_effect("chat.postMessage")
 
     with pytest.raises(SlackApiError, match="internal_error"):
-        client.chat_postMessage(channel=FAULTS_ONCALL, text="sent?")
+        client.chat_postMessage(channel=ONCALL, text="sent?")
 
     assert [m.plain for m in ana.messages()] == ["sent?"]
 
@@ -373,7 +343,7 @@ def test_a_held_answer_comes_when_everything_works_again(ws: Workspace, client: 
     ws.faults.holds("chat.postMessage", seconds=3600)
 
     with ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(client.chat_postMessage, channel=FAULTS_ONCALL, text="held")
+        answer = thread.submit(client.chat_postMessage, channel=ONCALL, text="held")
         ana.waits_for("held")
         is_held = not answer.done()
         ws.faults.disarms()
@@ -386,14 +356,17 @@ def test_places_and_tokens_can_be_taken_away(ws: Workspace, client: WebClient) -
     """Archived, removed from, limited, revoked: each has its own code; `disarms` gives the token back."""
     errors = []
 
+    def post(channel: str) -> None:
+        errors.append(refusal(client.chat_postMessage, channel=channel, text="x"))
+
     ws.faults.archives("orders-oncall")
-    errors.append(refusal_of(client, FAULTS_ONCALL))
+    post(ONCALL)
     ws.faults.removes("revenue-analytics")
-    errors.append(refusal_of(client, "C0REVENUE2"))
+    post("C0REVENUE2")
     ws.faults.limits("fraud-ml", "thread_only")
-    errors.append(refusal_of(client, "C0FRAUDML3"))
+    post("C0FRAUDML3")
     ws.faults.revokes_token()
-    errors.append(refusal_of(client, "C0FRAUDML3"))
+    post("C0FRAUDML3")
     ws.faults.disarms()
 
     limited = "restricted_action_thread_only_channel"
@@ -403,14 +376,14 @@ def test_places_and_tokens_can_be_taken_away(ws: Workspace, client: WebClient) -
 
 def test_a_message_can_vanish_behind_the_bot_s_back(ws: Workspace, client: WebClient, ana: Actor) -> None:
     """An update of a message that somebody deleted is refused; an edit by somebody is seen."""
-    gone = client.chat_postMessage(channel=FAULTS_ONCALL, text="gone")["ts"]
-    edited = client.chat_postMessage(channel=FAULTS_ONCALL, text="before")["ts"]
+    gone = client.chat_postMessage(channel=ONCALL, text="gone")["ts"]
+    edited = client.chat_postMessage(channel=ONCALL, text="before")["ts"]
 
     ws.faults.deletes("orders-oncall", gone)
     ws.faults.edits("orders-oncall", edited, "after")
 
     with pytest.raises(SlackApiError, match="message_not_found"):
-        client.chat_update(channel=FAULTS_ONCALL, ts=gone, text="x")
+        client.chat_update(channel=ONCALL, ts=gone, text="x")
     assert [m.plain for m in ana.messages()] == ["after"]
 
 
@@ -425,7 +398,7 @@ def test_the_wire_keeps_everything_but_tokens(
 
     connect()
     ana.types("/waterline status")
-    client.chat_postMessage(channel=FAULTS_ONCALL, text="posted")
+    client.chat_postMessage(channel=ONCALL, text="posted")
 
     wire = ws.wire()
 

@@ -1,22 +1,14 @@
 """The Web API answers and refuses as Slack does."""
 
-from typing import Any
-
 import pytest
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from bot.workspace import Actor, CannotDo, Workspace
+from tests.workspace.asking import GENERAL, ONCALL, refusal
 from tests.workspace.blocks import section
 
-ONCALL, GENERAL, ANA, DANA = "C0ONCALL01", "C0GENERAL4", "U0ANA00001", "U0DANA0004"
-
-
-def refusal(call: Any, **arguments: Any) -> str:
-    """The error code of a call that must be refused."""
-    with pytest.raises(SlackApiError) as refused:
-        call(**arguments)
-    return str(refused.value.response["error"])
+ANA, DANA = "U0ANA00001", "U0DANA0004"
 
 
 def test_a_token_is_known_and_names_the_bot(client: WebClient) -> None:
