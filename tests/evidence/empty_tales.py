@@ -13,7 +13,7 @@ from bot.observation.evidence import Answer, Ask, Evidence, Observation
 from bot.observation.flink import StoredCheckpoint
 from bot.observation.ids import EvidenceId
 from bot.observation.looked import NotSeen, Seen
-from bot.observation.table import EMPTY
+from bot.observation.table import EMPTY, UnnamedCommit
 from bot.service.diagnosing import build_case
 from tests.cases import JOB, Tale
 from tests.found import leaks
@@ -59,6 +59,7 @@ def ask_of(tale: Tale, **seen: Any) -> Ask:
         checkpoints=Seen[StoredCheckpoint](source="the folder of checkpoints", values=()),
         reads=none,
         flink_manifests=tale.flink_manifests,
+        unnamed_commits=Seen[UnnamedCommit](source="the metadata folder", values=()),
     ).model_copy(update=seen)
     window = propose_window(world.table, world.jobs).window
     return Ask(observation=world, window=window, contract=CONTRACT, trusted=None)
