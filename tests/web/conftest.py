@@ -1,12 +1,15 @@
 """A table through an incident, and all that can be read of it, served on loopback."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from bot.service.record import Records
+from bot.service.trust import TrustService
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.app import serving, web_app
@@ -31,28 +34,32 @@ def access() -> Access:
     return Access(WebSettings(), None)
 
 
-@pytest.fixture
-def address(scene: Scene, access: Access) -> Iterator[str]:
-    """Where it is served."""
+def served(scene: Scene, access: Access, desk: TrustService | None = None, **more: Any) -> AbstractContextManager[str]:
+    """All that can be read of the scene, at an address on loopback."""
     app = web_app(
-        scene.desk(),
+        desk or scene.desk(),
         scene.restores(),
         Records(CONTENT),
         CONTENT,
         access,
         lambda users: dict.fromkeys(users, "Ana Ribeiro"),
+        **more,
     )
-    with serving(app, "127.0.0.1", 0) as found:
+    return serving(app, "127.0.0.1", 0)
+
+
+@pytest.fixture
+def address(scene: Scene, access: Access) -> Iterator[str]:
+    """Where it is served."""
+    with served(scene, access) as found:
         yield found
 
 
 @pytest.fixture
 def guarded(scene: Scene) -> Iterator[httpx.Client]:
     """Somebody whose browser sends the token as the password."""
-    app = web_app(
-        scene.desk(), scene.restores(), Records(CONTENT), CONTENT, Access(WebSettings(), _TOKEN), lambda _users: {}
-    )
-    with serving(app, "127.0.0.1", 0) as found, httpx.Client(base_url=found, auth=("ana", _TOKEN)) as client:
+    access = Access(WebSettings(), _TOKEN)
+    with served(scene, access) as found, httpx.Client(base_url=found, auth=("ana", _TOKEN)) as client:
         yield client
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from ruamel.yaml import YAML
+
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.lineage import NoLineage
@@ -69,6 +71,22 @@ class Scene:
     def catalog_properties(self) -> dict[str, str]:
         """As a configuration says them."""
         return {"type": "sql", "uri": f"sqlite:///{self.folder}/catalog.db", "warehouse": f"file://{self.folder}/lake"}
+
+    def configured(self, *tables: TableName, channel: str | None = None, **sections: object) -> Path:
+        """The file that a deployment would have of it: these tables, and further sections."""
+        table = {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
+        told = table if channel is None else {**table, "channel": channel}
+        content = {
+            "home": str(self.folder / "home"),
+            "journal": {"url": self.journal_url},
+            "catalog": {"name": "lake", "properties": self.catalog_properties},
+            "tables": {str(each): told for each in tables or (ORDERS,)},
+            **sections,
+        }
+        path = self.folder / "waterline.yaml"
+        with path.open("w", encoding="utf-8") as file:
+            YAML().dump(content, file)
+        return path
 
     def desk(
         self,

@@ -20,7 +20,6 @@ import schemathesis
 from click.testing import Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ruamel.yaml import YAML
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 from typer.testing import CliRunner
 
@@ -28,14 +27,12 @@ from bot.cli import app
 from bot.cli.trust import Required, exit_code
 from bot.incident.trust import Basis, TrustState
 from bot.service.alerts import AlertService
-from bot.service.record import Records
 from bot.service.watching.sightings import Sightings
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
-from bot.web.app import serving, web_app
 from tests.tables import ORDERS
-from tests.web.conftest import CONTENT
+from tests.web.conftest import served as serve
 from tests.web.scene import REFUNDS, Scene
 
 TOKEN = "wl-read-5f1c"
@@ -46,18 +43,7 @@ Gate = Callable[..., Result]
 @pytest.fixture
 def config(scene: Scene) -> Path:
     """What a deployment would say of the scene."""
-    table = {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
-    content = {
-        "home": str(scene.folder / "home"),
-        "journal": {"url": scene.journal_url},
-        "catalog": {"name": "lake", "properties": scene.catalog_properties},
-        "tables": {str(ORDERS): table, str(REFUNDS): table},
-        "web": {"port": 0},
-    }
-    path = scene.folder / "waterline.yaml"
-    with path.open("w", encoding="utf-8") as file:
-        YAML().dump(content, file)
-    return path
+    return scene.configured(ORDERS, REFUNDS, web={"port": 0})
 
 
 @pytest.fixture
@@ -205,8 +191,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenApiSchema]:
     sightings = Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: "C0ORDERS01"})
     desk = AlertService(sightings, scene.desk().setups, None)
     alerts = AlertRoutes(desk, token=ALERT_TOKEN, pagerduty_secret=SECRET)
-    app = web_app(scene.desk(), scene.restores(), Records(CONTENT), CONTENT, access, lambda _users: {}, alerts)
-    with serving(app, "127.0.0.1", 0) as address:
+    with serve(scene, access, alerts=alerts) as address:
         found = schemathesis.openapi.from_url(
             f"{address}/v1/openapi.json", headers={"Authorization": f"Bearer {FUZZ_TOKEN}"}
         )

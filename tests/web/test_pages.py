@@ -15,7 +15,6 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import Browser
-from ruamel.yaml import YAML
 
 from bot.incident.entries import ProposalMade
 from bot.observation.findings import RecoveryDeadline
@@ -238,7 +237,8 @@ def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_
             proposal=rewind(datetime.now(UTC)).model_copy(update={"proposed_by": known.id, "requirements": ()}),
         )
         scene.incidents.write(scene.id, by=known.id, decide=lambda _now: [rewound])
-        config, log = _config(scene, slack), tmp_path / "bot.log"
+        config = scene.configured(slack={"base_url": slack.api_url, "min_message_interval": 0}, web={"port": 0})
+        log = tmp_path / "bot.log"
         secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token, "WATERLINE_WEB_TOKEN": "t0"}
         command = [sys.executable, "-m", "bot.cli", "serve", "--no-warm", "--config", str(config)]
         with (
@@ -261,20 +261,3 @@ def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_
     assert 'href="#proposals"' in page
     assert "by Ana Ribeiro" in page
     assert known.id not in page
-
-
-def _config(scene: Scene, slack: Workspace) -> Path:
-    content = {
-        "home": str(scene.folder / "home"),
-        "journal": {"url": scene.journal_url},
-        "catalog": {"name": "lake", "properties": scene.catalog_properties},
-        "tables": {
-            str(ORDERS): {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
-        },
-        "slack": {"base_url": slack.api_url, "min_message_interval": 0},
-        "web": {"port": 0},
-    }
-    path = scene.folder / "waterline.yaml"
-    with path.open("w", encoding="utf-8") as file:
-        YAML().dump(content, file)
-    return path

@@ -12,13 +12,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.observation.errors import CouldNotLook
 from bot.observation.findings import Limit, RecoveryDeadline
-from bot.service.record import Records
 from bot.settings import WebSettings
 from bot.web.access import Access
-from bot.web.app import serving, web_app
 from bot.web.probes import NUMBERS
 from tests.tables import ORDERS
-from tests.web.conftest import CONTENT
+from tests.web.conftest import served
 from tests.web.scene import REFUNDS, Scene
 
 TOKEN = "kept-by-those-who-may-read"
@@ -87,8 +85,7 @@ def test_the_recovery_deadline_counts_down(scene: Scene) -> None:
         looked_at=scene.clock.at, recoverable_until=until, because="", restore_point=None, limits=(*limits, later)
     )
     desk = scene.desk(deadlines=lambda table: deadline if table == ORDERS else None)
-    app = web_app(desk, scene.restores(), Records(CONTENT), CONTENT, Access(WebSettings(), None), lambda _users: {})
-    with serving(app, "127.0.0.1", 0) as address:
+    with served(scene, Access(WebSettings(), None), desk) as address:
         scene.clock.at += timedelta(minutes=90)
         answer = httpx.get(f"{address}/metrics")
         found = numbers(answer)
@@ -103,8 +100,7 @@ def test_the_recovery_deadline_counts_down(scene: Scene) -> None:
 def test_it_is_ready_when_nothing_hinders_it(scene: Scene, hindered: str | None) -> None:
     """Open to whoever probes, also where pages ask for a token; no table is named, and it lives all the same."""
     access, checks = Access(WebSettings(), TOKEN), {"slack": lambda: hindered}
-    app = web_app(scene.desk(), scene.restores(), Records(CONTENT), CONTENT, access, lambda _users: {}, checks=checks)
-    with serving(app, "127.0.0.1", 0) as address:
+    with served(scene, access, checks=checks) as address:
         ready, lives, refused = (httpx.get(f"{address}{path}") for path in ("/readyz", "/livez", "/metrics"))
 
     assert (ready.status_code, lives.status_code, refused.status_code) == (503 if hindered else 200, 200, 401)

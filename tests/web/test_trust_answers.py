@@ -7,7 +7,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from bot.cli import app
@@ -461,30 +460,15 @@ def test_a_finding_does_not_name_what_record_and_table_disagree_about(scene: Sce
 def test_the_gate_does_not_open_though_it_runs_beside_the_bot(scene: Scene) -> None:
     """`waterline trust` reads what the bot's watch has kept."""
     _finds(scene)
-    table = {
-        "channel": "C0INCIDENT1",
-        "contract": {"key": ["order_id"]},
-        "policies": {"default": {"users": ["U0BEN00002"]}},
-    }
-    content = {
-        "home": str(scene.folder / "home"),
-        "journal": {"url": scene.journal_url},
-        "catalog": {"name": "lake", "properties": scene.catalog_properties},
-        "tables": {str(ORDERS): table},
-    }
+    channel = "C0INCIDENT1"
 
-    watched = CliRunner().invoke(app, ["trust", ORDERS, "--config", _written(scene.folder, {**content, "watch": {}})])
-    not_watched = CliRunner().invoke(app, ["trust", ORDERS, "--config", _written(scene.folder, content)])
+    config = str(scene.configured(channel=channel, watch={}))
+    watched = CliRunner().invoke(app, ["trust", ORDERS, "--config", config])
+    config = str(scene.configured(channel=channel))
+    not_watched = CliRunner().invoke(app, ["trust", ORDERS, "--config", config])
 
     assert (2, 0) == (watched.exit_code, not_watched.exit_code)
     assert "sales.orders: unknown. The monitor found F2" in watched.stdout
-
-
-def _written(folder: Path, content: dict[str, object]) -> str:
-    path = folder / "waterline.yaml"
-    with path.open("w", encoding="utf-8") as file:
-        YAML().dump(content, file)
-    return str(path)
 
 
 @pytest.fixture
