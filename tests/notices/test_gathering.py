@@ -13,7 +13,6 @@ from bot.incident.notice import ALL_CLEAR, BESIDE, Notice, NoticeData
 from bot.incident.trust import pins_for
 from bot.notices import NoticeFacts, NoticeTemplate, data_of, facts_for, render
 from bot.notices.reading import NotObserved, ReadAbove, ReadersUnknown
-from bot.observation.contract import TableContract
 from bot.observation.evidence import Verdict
 from bot.observation.findings import DuplicatesFinding
 from bot.observation.ids import SnapshotId, TableName
@@ -26,6 +25,7 @@ from tests.incidents import Story
 from tests.published import table_rewound
 
 NOBODY_FAR: Seen[FarRead] = Seen(source="lineage events", values=())
+WORDS = "Tonight, because rows of this morning are missing."
 REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1", owner="team revenue")
 
 
@@ -42,20 +42,14 @@ def _facts(
     table: TableState | None = None,
     kind: str = "update",
     engine: Engine | None = None,
+    down: NotSeen | None = None,
 ) -> NoticeFacts:
-    seen: Seen[ReadRun] | NotSeen = Seen(source="lineage events", values=reads)
-    state = table or orders.table_state()
+    """What revenue_daily, which reads with this engine, is told; these reads were seen, unless lineage is `down`."""
     return facts_for(
-        story.incident,
-        REVENUE.model_copy(update={"engine": engine}),
-        state,
-        seen,
-        NOBODY_FAR,
-        kind=kind,
-        contract=orders.contract(),
-        now=orders.NINE,
-        next_update_minutes=30,
-    )
+        story.incident, REVENUE.model_copy(update={"engine": engine}), table or orders.table_state(),
+        down or Seen[ReadRun](source="lineage events", values=reads), down or NOBODY_FAR,
+        kind=kind, contract=orders.contract(), now=orders.NINE, next_update_minutes=30, words=WORDS,
+    )  # fmt: skip
 
 
 def test_everything_above_the_waterline_is_affected(story: Story) -> None:
@@ -177,19 +171,8 @@ def test_no_run_above_is_said_only_after_looking(story: Story) -> None:
 def test_lineage_that_is_down_is_not_nobody(story: Story) -> None:
     """Could not look is told as such, with source and reason."""
     story.opens()
-    down = orders.not_seen("lineage events")
 
-    facts = facts_for(
-        story.incident,
-        REVENUE,
-        orders.table_state(),
-        down,
-        down,
-        kind="update",
-        contract=orders.contract(),
-        now=orders.NINE,
-        next_update_minutes=30,
-    )
+    facts = _facts(story, down=orders.not_seen("lineage events"))
 
     assert facts.reading == ReadersUnknown(source="lineage events", reason="lineage events refused the connection.")
 
@@ -283,19 +266,6 @@ def test_the_last_notice_promises_no_further_one(story: Story, kind: str) -> Non
     assert _facts(story, kind=kind).next_word_at is None
 
 
-WORDS = "Tonight, because rows of this morning are missing."
-
-
-def told(story: Story, kind: str, contract: TableContract | None = None) -> NoticeFacts:
-    """The facts of this kind of notice; nobody was seen reading. `contract`: another one than the table's."""
-    reads: Seen[ReadRun] = Seen(source="lineage events", values=())
-    far: Seen[FarRead] = Seen(source="lineage events", values=())
-    return facts_for(
-        story.incident, Consumer(name="revenue_daily", channel="C0REVENUE1"), orders.table_state(), reads, far,
-        kind=kind, contract=contract or orders.contract(), now=orders.NINE, next_update_minutes=30, words=WORDS,
-    )  # fmt: skip
-
-
 TABLE_TERM = Finding(
     contract="table", term="One row per key (order_id).", observed="At 09:12 UTC: 200 keys live more than once.",
     holds=False, action="Write with upsert on this key.", owner=ANA,
@@ -316,9 +286,9 @@ INNER = (
 def test_the_newest_recovery_that_is_not_over_is_the_proposed_one(story: Story) -> None:
     """With its title, as its approvers read it, and its state."""
     story.opens().proposes()
-    proposed = told(story, "update").proposal
+    proposed = _facts(story, kind="update").proposal
     story.approves().rewinds()
-    applied = told(story, "update").proposal
+    applied = _facts(story, kind="update").proposal
 
     assert proposed.state == "proposed"
     assert proposed.title == story.incident.proposals[PROPOSAL].proposal.title
@@ -330,7 +300,7 @@ def test_what_the_review_found_inside_stays_inside(story: Story, templates: Mapp
     odd = TABLE_TERM.model_copy(update={"term": "Positions.", "observed": f"See s3://lake/x.parquet, <@{ANA}>."})
     story.opens().says(ReviewOpened(findings=(TABLE_TERM, odd, *INNER)), by=ANA)
 
-    body = render(templates["review"], told(story, "review")).split("Questions:")[0]
+    body = render(templates["review"], _facts(story, kind="review")).split("Questions:")[0]
 
     assert [w for w in ("s3:", "hdfs:", "U0", "glass", "Ben was ill", "savepoint", "Restores") if w in body] == []
 
@@ -340,11 +310,11 @@ def test_the_review_is_told_as_to_what_consumers_were_promised(
 ) -> None:
     """The table's own terms, with what was mended since."""
     story.opens().says(ReviewOpened(findings=(TABLE_TERM, *INNER)), by=ANA)
-    before = told(story, "review").review
+    before = _facts(story, kind="review").review
     settled = FindingSettled(contract="table", term=TABLE_TERM.term, how="fixed", reason="<@U0ANA00001> did it.")
     story.says(settled, by=ANA)
 
-    facts = told(story, "review")
+    facts = _facts(story, kind="review")
 
     assert (facts.review.looked_at, facts.review.unknown, facts.review.inner) == (1, 0, 3)
     assert [each.is_fixed for each in (*before.broken, *facts.review.broken)] == [False, True]
@@ -364,7 +334,7 @@ def sends(story: Story, kind: str, how: str | None = "delivered", *, may_be_ther
 
 def earlier(story: Story) -> str | None:
     """In the place of which notice a correction is to be read."""
-    found = told(story, "correction").earlier
+    found = _facts(story, kind="correction").earlier
     return found.kind if found is not None else None
 
 
@@ -406,7 +376,7 @@ def test_what_only_a_notice_said_that_did_not_come_is_said_by_the_one_in_its_pla
         ended = NoticeEnded.model_validate({"key": notice.key(story.id), "how": how, "detail": "x"})
         story.says(NoticeQueued(notice=notice)).says(ended)
 
-    facts = told(story, kind)
+    facts = _facts(story, kind=kind)
 
     assert [each.words for each in facts.unheard] == ["Column `a` <too>."]
     assert "it may not have reached you: Column" in render(templates[kind], facts)

@@ -101,8 +101,7 @@ def test_nobody_is_sent_to_a_snapshot_that_cannot_be_read(
 
     can_be_read = trusted in ("trusted by tag", "trusted by id")
     assert bool(re.search(r"(the trusted|stay on) snapshot `[0-9]+`[^.(]*\.", text)) is can_be_read
-    if kind in ("warning", "update", "correction"):
-        assert ("nobody can read it" in text) is (trusted == "trusted, not listed")
+    assert ("nobody can read it" in text) is (trusted == "trusted, not listed")
 
 
 @pytest.mark.parametrize("kind", ["warning", "update", "correction"])

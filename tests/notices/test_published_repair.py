@@ -29,10 +29,10 @@ def _reads(snapshot: SnapshotId) -> Seen[ReadRun]:
     return Seen(source="lineage events", values=(run,))
 
 
-def _facts(story: Story, snapshot: SnapshotId) -> NoticeFacts:
+def _facts(story: Story, table: TableState, reads: Seen[ReadRun], through: Seen[FarRead] = NOBODY_FAR) -> NoticeFacts:
     return facts_for(
-        story.incident, REVENUE, table_published(), _reads(snapshot), NOBODY_FAR, kind="recovered",
-        contract=orders.contract(), now=orders.NINE, next_update_minutes=30,
+        story.incident, REVENUE, table, reads, through, kind="recovered", contract=orders.contract(),
+        now=orders.NINE, next_update_minutes=30,
     )  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def test_what_a_published_repair_stands_on_stays_affected(story: Story) -> None:
     """The wrong commits are told although main contains them; the repair and what followed are not."""
     publishes(story.opens())
 
-    facts = _facts(story, orders.HEAD)
+    facts = _facts(story, table_published(), _reads(orders.HEAD))
 
     assert WRONG == facts.affected.snapshots
     assert (300, False) == (facts.affected.rows, facts.affected.taken_back)
@@ -51,7 +51,7 @@ def test_who_read_before_the_fault_or_the_repair_itself_need_not_run_again(story
     """What was trusted when the incident opened, and what came with the repair, was never wrong."""
     publishes(story.opens())
 
-    assert NotObserved(runs_seen=1) == _facts(story, snapshot).reading
+    assert NotObserved(runs_seen=1) == _facts(story, table_published(), _reads(snapshot)).reading
 
 
 @pytest.mark.parametrize("snapshot", WRONG)
@@ -61,7 +61,7 @@ def test_who_read_the_wrong_rows_is_asked_to_run_again(
     """Never 'you need not do anything'; and the notice says what became of the commits."""
     publishes(story.opens())
 
-    facts = _facts(story, snapshot)
+    facts = _facts(story, table_published(), _reads(snapshot))
     text = render(templates["recovered"], facts)
 
     assert isinstance(facts.reading, ReadAbove)
@@ -173,7 +173,6 @@ def test_what_was_taken_back_is_told_before_anything_is_written_again(story: Sto
 
 
 UNREAD = "3 lines of events.jsonl could not be read, the first is line 2"
-UNREAD_EVENTS_REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1")
 ROOM = Consumer(name="everybody", channel="C0REVENUE1", kind="channel")
 
 
@@ -198,10 +197,7 @@ def test_a_reader_that_was_not_seen_is_asked_to_check(
     story.opens().answers().draws_the_ledger().diagnoses().proposes().approves().rewinds().verifies()
     table = table_rewound()
 
-    facts = facts_for(
-        story.incident, UNREAD_EVENTS_REVENUE, table, reads, through, kind="recovered", contract=orders.contract(),
-        now=orders.NINE, next_update_minutes=30,
-    )  # fmt: skip
+    facts = _facts(story, table, reads, through)
 
     text = render(templates["recovered"], facts)
     assert facts.rerun.needed is None
@@ -215,6 +211,6 @@ def test_what_was_seen_is_told_all_the_same() -> None:
     """One wrong read is enough; and a list of some readers is better than none."""
     wrong = orders.table_state().snapshots[-3:]
 
-    assert isinstance(reading_of(UNREAD_EVENTS_REVENUE, wrong, near(orders.HEAD, unread=UNREAD), far()), ReadAbove)
+    assert isinstance(reading_of(REVENUE, wrong, near(orders.HEAD, unread=UNREAD), far()), ReadAbove)
     assert isinstance(reading_of(ROOM, wrong, near(orders.HEAD, unread=UNREAD), far()), ManyReaders)
     assert isinstance(reading_of(ROOM, wrong, near(unread=UNREAD), far()), ReadersUnknown)
