@@ -157,13 +157,6 @@ def _lost_manifest(now: Incident, path: str) -> EvidenceRecorded:
     return recorded.model_copy(update={"evidence": other})
 
 
-@pytest.mark.parametrize("field", ["customer", "customer_trunc", "customer_bucket_16", "CUSTOMER_trunc_3"])
-def test_a_partition_that_is_made_of_a_hidden_column_is_hidden(field: str) -> None:
-    """Engines name it after the column: the first letters of a name tell the name."""
-    assert CONTRACT.veiled(f"data/{field}=ACM/day=2026-11-03") == f"data/{field}={HIDDEN}/day=2026-11-03"
-    assert CONTRACT.veiled(f"customers={SECRET}") == f"customers={SECRET}"
-
-
 def test_positions_of_a_hidden_column_are_no_part_of_a_diagnosis() -> None:
     """How many are missing may be told, not which."""
     hides = TableContract(key=("order_id",), position="source_position", redacted=("source_position",))

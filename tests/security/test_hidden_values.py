@@ -233,36 +233,44 @@ def test_the_event_times_of_a_replay_do_not_leave(hidden: str) -> None:
     assert is_hidden is bool(withheld)
 
 
-SECRET = "ACME"
+SECRET, MARK = "ACME", "M4rk3dS3cr3t"
 
 
+@pytest.mark.parametrize("made_of", ["{}", "{}_trunc", "{}_bucket_16", "{}_trunc_3"])
 @pytest.mark.parametrize("field", ["address", "address.city", "Address.City", "address.geo.lat"])
-def test_a_hidden_struct_hides_its_fields_and_what_is_made_of_them(field: str) -> None:
-    """A contract that classifies one field hides the struct, and tables are partitioned by such fields."""
+def test_a_hidden_struct_hides_its_fields_and_what_is_made_of_them(field: str, made_of: str) -> None:
+    """A contract that classifies one field hides the struct, and tables are partitioned by such fields. Engines name a
+    partition after its column: the first letters of a name tell the name."""
     hides = TableContract(redacted=("address",))
+    name = made_of.format(field)
 
     assert hides.hides(field)
-    assert hides.veiled(f"data/{field}={SECRET}/1.parquet") == f"data/{field}={HIDDEN}/1.parquet"
-    assert hides.veiled(f"data/{field}_trunc={SECRET}/1.parquet") == f"data/{field}_trunc={HIDDEN}/1.parquet"
+    assert hides.veiled(f"data/{name}={SECRET}/day=2026-11-03") == f"data/{name}={HIDDEN}/day=2026-11-03"
 
 
-@pytest.mark.parametrize("field", ["addresses.city", "home.address", "city"])
-def test_a_name_that_only_looks_like_a_field_of_a_hidden_struct_is_shown(field: str) -> None:
-    """The same letters elsewhere are another column."""
-    hides = TableContract(redacted=("address", "customer.name"))
+@pytest.mark.parametrize(
+    ("redacted", "field"),
+    [
+        *(("address", field) for field in ("addresses.city", "home.address", "city")),
+        *(("address.city", field) for field in ("address.street", "address")),
+        ("customer", "customers"),
+        *(("Kunde Name", field) for field in ("Name", "Kunde+Name2", "My+Kunde+Name", "Kunde_Name", "Kunde.Name")),
+    ],
+)
+def test_a_name_that_only_looks_like_a_hidden_one_is_shown(redacted: str, field: str) -> None:
+    """The same letters elsewhere are another column, a blank is no other character, and a part of a name no name."""
+    hides = TableContract(redacted=(redacted, "customer.name"))
 
     assert not hides.hides(field)
     assert hides.veiled(f"data/{field}={SECRET}/1.parquet") == f"data/{field}={SECRET}/1.parquet"
 
 
-def test_a_hidden_field_leaves_the_others_of_its_struct() -> None:
-    """Only the field that is named is hidden, and what lies within it."""
+def test_a_hidden_field_hides_what_lies_within_it() -> None:
+    """Not the other fields of its struct."""
     hides = TableContract(redacted=("address.city",))
 
     assert hides.hides("address.city")
     assert hides.hides("address.city.part")
-    assert not hides.hides("address.street")
-    assert not hides.hides("address")
 
 
 def test_no_partition_by_a_field_of_a_hidden_struct_is_read_from_manifests() -> None:
@@ -298,14 +306,6 @@ def test_the_path_that_iceberg_itself_makes_is_hidden() -> None:
 
     assert SECRET in path
     assert told.endswith(f"={HIDDEN}/1.parquet")
-
-
-@pytest.mark.parametrize("field", ["Name", "Kunde+Name2", "My+Kunde+Name", "Kunde_Name", "KundeName", "Kunde.Name"])
-def test_a_name_that_only_looks_like_the_hidden_one_is_shown(field: str) -> None:
-    """A blank is no other character, and a part of a name no name."""
-    path = f"data/{field}={SECRET}/1.parquet"
-
-    assert TableContract(redacted=("Kunde Name",)).veiled(path) == path
 
 
 def test_several_partitions_of_one_path_are_hidden_each() -> None:
@@ -422,10 +422,20 @@ def test_words_that_people_write_are_recorded_as_they_wrote_them(text: str) -> N
         ("curl said: basic dXNlcjpwYXNzd29yZA== was refused", "dXNlcjpwYXNz"),
         ("The answer to Basic dXNlcjpwYXNz.", "dXNlcjpwYXNz"),
         ("Basic dXNlcjpow6k_w6k-", "dXNlcjpow6k"),
+        (f"before xoxb-2345-{MARK} after", MARK),
+        (f"before xapp-1-{MARK} after", MARK),
+        (f"before https://ana:{MARK}@host/x after", MARK),
+        (f"before jdbc password={MARK} after", MARK),
+        (f'before {{"s3.secret-access-key": "{MARK}"}} after', MARK),
+        (f"before Authorization: Bearer {MARK}abc after", MARK),
+        (f"before ?X-Amz-Signature={MARK} after", MARK),
+        (f"before eyJhbGciOiJIUzI1NiJ9.{MARK}.{MARK} after", MARK),
+        ("before AKIAM4RKM4RKM4RKM4RK after", "M4RKM4RK"),
     ],
 )
 def test_no_credential_of_an_address_or_a_header_stays(text: str, secret: str) -> None:
-    """Of S3, GCS and Azure, and of the header; what stands around it stays."""
+    """Of S3, GCS and Azure, of the header, of Slack, or a password: what this process does not know is masked where it
+    can be told from a word. What stands around it stays."""
     masked = Masking().text(text)
 
     assert secret not in masked
@@ -500,7 +510,6 @@ def test_letters_that_count_as_ours_hide_no_secret(letter: str) -> None:
     assert "hunter22" not in masked
 
 
-MARK = "M4rk3dS3cr3t"
 KEY = "-----BEGIN RSA PRIVATE KEY-----"
 
 
