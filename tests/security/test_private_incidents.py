@@ -98,7 +98,7 @@ def test_consumers_are_not_told_unless_somebody_asks(
     assert unasked == []
 
 
-@pytest.mark.parametrize("action", ["take-incident", "export-record", "diagnose"])
+@pytest.mark.parametrize("action", ["take-incident", "export-record", "diagnose", "plan-savepoint"])
 def test_a_click_from_outside_finds_no_such_incident(
     private: SeenMessage, finn: Responder, bot: LittleBot, action: str
 ) -> None:
