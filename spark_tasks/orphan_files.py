@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.observation.errors import EvidenceFailed
 from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.observation.findings import OrphanFilesFinding
+from bot.observation.flink import STORAGE_CLOCK_DIFFERS
 from bot.observation.looked import NotSeen
 from bot.observation.paths import place_of, told_apart
 from bot.observation.sentences import counted
@@ -27,8 +28,6 @@ from spark_tasks._support.storage import (
 from spark_tasks._support.window import Reach, reach_of
 from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, at
 
-_CLOCKS = timedelta(minutes=5)
-"""How far the clocks of storage and of the committer may be apart."""
 _WRITTEN_BEFORE = timedelta(hours=1)
 """How long before its commit a file of the oldest listed commit is looked for, where those below have expired."""
 _EVER = datetime.fromtimestamp(0, UTC)
@@ -66,7 +65,7 @@ def _job_began(ask: Ask) -> datetime:
     """The start of the oldest run that Flink knows, or of what it tells of it; before all files where it knows none."""
     runs = ask.observation.jobs.values
     told = [moment for run in runs for moment in (run.started_at, *(each.triggered_at for each in run.checkpoints))]
-    return min(told) - _CLOCKS if told else _EVER
+    return min(told) - STORAGE_CLOCK_DIFFERS if told else _EVER
 
 
 def named_since(spark: SparkSession, ask: Ask, begin: datetime, pending: Iterable[str]) -> DataFrame:
@@ -78,7 +77,7 @@ def named_since(spark: SparkSession, ask: Ask, begin: datetime, pending: Iterabl
     manifests of these commits.
     """
     table = ask.observation.table
-    recent = [commit for commit in table.snapshots if commit.committed_at >= begin - _CLOCKS]
+    recent = [commit for commit in table.snapshots if commit.committed_at >= begin - STORAGE_CLOCK_DIFFERS]
     named = entries(spark, recent).select("file_path")
     if table.head is not None and recent:
         lowest = min(commit.sequence_number for commit in recent)

@@ -5,10 +5,10 @@ Nothing is read: metadata, Flink's history, the list of Flink manifests and the 
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from bot.history.checkpoint_pace import completed_at, empty_commits_allowed, time_to_commit
 from bot.history.rollbacks import Sinks
+from bot.history.staleness import JUST_NOW
 from bot.observation.evidence import Observation
 from bot.observation.flink import CheckpointKind, CompletedCheckpoint, FlinkManifest, JobRun
 from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short
@@ -281,9 +281,6 @@ def _withholding(stretch: _Stretch, carried: CheckpointId) -> _Stretch:
     return _Stretch(**{**vars(stretch), "withheld_up_to": carried})
 
 
-_JUST_NOW = timedelta(seconds=30)
-
-
 def missing_after(world: Observation, sinks: Sinks, window: Window) -> tuple[SkippedCheckpoint, ...]:
     """What Flink completed and main does not carry, of runs that live or committed in the window; runs as Flink
     lists them, ids rising. Nothing for a window that ends below the head."""
@@ -365,4 +362,4 @@ def _reason_after(
 
 def _is_fresh(world: Observation, run: JobRun, checkpoint: CompletedCheckpoint) -> bool:
     """Whether it completed so shortly before the table was read that its commit may be under way."""
-    return completed_at(checkpoint) >= world.table.read_at - max(time_to_commit(run), _JUST_NOW)
+    return completed_at(checkpoint) >= world.table.read_at - max(time_to_commit(run), JUST_NOW)

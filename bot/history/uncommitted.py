@@ -14,7 +14,7 @@ import re
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from bot.history.branches import committed_elsewhere
 from bot.history.other_jobs import BESIDE, related_runs, went_on_from
@@ -30,6 +30,7 @@ from bot.history.starts import (
 from bot.observation.evidence import Observation
 from bot.observation.findings import LeakStanding
 from bot.observation.flink import (
+    STORAGE_CLOCK_DIFFERS,
     V1_COMMITTER,
     CheckpointKind,
     FlinkManifest,
@@ -443,10 +444,6 @@ def _is_whole(table: TableState) -> bool:
     return not table.chain or table.chain[-1].parent_id is None
 
 
-_CLOCKS = timedelta(minutes=5)
-"""How far the clocks of storage and of Flink may be apart."""
-
-
 def _went_back(leak: FlinkManifest, runs: Iterable[JobRun], world: Observation) -> JobRun | None:
     """A run that was restored, after the manifest was written, from before its rows: by a failover of the run that
     wrote it, or from a point of that run or of one before it. None also where that is not certain."""
@@ -634,9 +631,9 @@ def _by_time(stored: StoredCheckpoint | None, leak: FlinkManifest, begun: dateti
     """The same by storage's clock; None where it is not far enough from Flink's times."""
     if stored is None or leak.written_at is None:
         return None
-    if begun is not None and stored.written_at < begun - _CLOCKS:
+    if begun is not None and stored.written_at < begun - STORAGE_CLOCK_DIFFERS:
         return True
-    return False if stored.written_at >= leak.written_at + _CLOCKS else None
+    return False if stored.written_at >= leak.written_at + STORAGE_CLOCK_DIFFERS else None
 
 
 def _as_stored(point: Restored, world: Observation) -> StoredCheckpoint | None:

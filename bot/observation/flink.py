@@ -341,6 +341,8 @@ def with_kinds(stored: Iterable[StoredCheckpoint], runs: Iterable[JobRun]) -> tu
 
 CLOCKS_DIFFER = timedelta(seconds=5)
 """So far the clocks of a JobManager and a committer are taken to differ, at most."""
+STORAGE_CLOCK_DIFFERS = timedelta(minutes=5)
+"""The same of the clock of storage and that of any writer."""
 
 
 def came_before(commit: Snapshot, run: JobRun) -> bool | None:

@@ -1,7 +1,6 @@
 """The files that leaked Flink manifests list, and which of them the table has."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import NamedTuple
 
 from pyspark.errors import AnalysisException
@@ -12,7 +11,7 @@ from bot.history.branches import committed_elsewhere
 from bot.history.uncommitted import committed_of
 from bot.observation.contract import TableContract
 from bot.observation.errors import EvidenceFailed
-from bot.observation.flink import FlinkManifest
+from bot.observation.flink import STORAGE_CLOCK_DIFFERS, FlinkManifest
 from bot.observation.ids import SnapshotId
 from bot.observation.ledger import MOST_RANGES, FileWriter, SourceRange
 from bot.observation.paths import ByPath
@@ -26,8 +25,6 @@ from spark_tasks._support.storage import MAX_PATHS, load_files, sizes_of, unesca
 
 _FIELDS = {"content": "int", "file_path": "string", "record_count": "bigint", **BOUNDS, **NULLS}
 _MANIFEST = f"status int, data_file struct<{', '.join(f'{name}: {kind}' for name, kind in _FIELDS.items())}>"
-_CLOCKS = timedelta(minutes=5)
-"""How far the clocks of storage and of the committer may be apart."""
 _ATTEMPTS = 3
 
 
@@ -144,7 +141,7 @@ def _first_possible(table: TableState, leaks: Sequence[FlinkManifest]) -> int:
     written = [leak.written_at for leak in leaks if leak.written_at is not None]
     if len(written) < len(leaks):
         return 0
-    begin = min(written) - _CLOCKS
+    begin = min(written) - STORAGE_CLOCK_DIFFERS
     first = next((commit for commit in reversed(table.chain) if commit.committed_at >= begin), None)
     if first is None:
         return table.chain[0].sequence_number + 1

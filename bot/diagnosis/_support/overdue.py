@@ -1,19 +1,16 @@
 """Which checkpoints Flink calls completed and no commit carries, though there was time to commit them."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from bot.diagnosis._support.case import by_sink, has_first_position, in_window, sinks_of
 from bot.diagnosis._support.lost_and_expired import SEVERAL
 from bot.history.case import Case
 from bot.history.checkpoint_pace import completed_at, limit_of_one, time_to_commit
 from bot.history.other_jobs import commits_of_job
-from bot.observation.flink import CheckpointKind, JobRun, names_run
+from bot.observation.flink import STORAGE_CLOCK_DIFFERS, CheckpointKind, JobRun, names_run
 from bot.observation.ids import CheckpointId, OperatorId, SnapshotId
 from bot.observation.table import Snapshot
-
-_CLOCKS = timedelta(minutes=5)
-"""How far the clocks of storage, of Flink and of a committer may be apart."""
 
 
 def overdue_of_run(case: Case, run: JobRun, checked: SnapshotId | None) -> list[CheckpointId]:
@@ -50,12 +47,12 @@ def _after_newest(
         return None
     done = (c for c in run.checkpoints if c.checkpoint_id == newest.checkpoint_id and c.status == "COMPLETED")
     if (listed := next(done, None)) is not None:
-        return listed.triggered_at - _CLOCKS
+        return listed.triggered_at - STORAGE_CLOCK_DIFFERS
     if run.restored is not None and newest.checkpoint_id <= run.restored.checkpoint_id:
         return None
     if run.failed_count and (run.settings is None or run.settings.tolerable_failures != 0):
         return None
-    return newest.committed_at - limit_of_one(run) - time_to_commit(run) - _CLOCKS
+    return newest.committed_at - limit_of_one(run) - time_to_commit(run) - STORAGE_CLOCK_DIFFERS
 
 
 def overdue_of_sink(
