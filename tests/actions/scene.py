@@ -25,7 +25,7 @@ from bot.incident.action import Plan
 from bot.incident.approval import Approval, ApprovalPolicy
 from bot.incident.diagnosis import Matches, Mode, Remedy
 from bot.incident.effects import StartJob
-from bot.incident.entries import Check, IncidentOpened, ProposalApproved, ProposalMade
+from bot.incident.entries import Check, IncidentOpened, NoteAdded, ProposalApproved, ProposalMade
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.proposal import Proposal
 from bot.incident.setup import TableSetup
@@ -104,6 +104,11 @@ class Scene:
     def calls(self) -> list[str]:
         """What Flink was told to do: `stop`, `start`."""
         return [call.split()[0] for call in self.flink.calls]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was noted for people."""
+        return [e.body.text for e in self.store.get(self.incident).entries if isinstance(e.body, NoteAdded)]
 
     @property
     def alive(self) -> list[JobId]:

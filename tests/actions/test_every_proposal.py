@@ -23,7 +23,7 @@ from bot.service.proposals.rules import must_end_no_repair, must_have_the_job_al
 from tests.actions.plans import nobody_looks
 from tests.actions.scene import Scene, carry_out, savepoint_of
 from tests.actions.test_given_up import given_up, rehearsed
-from tests.actions.worlds import OWN_WORLDS, WORLDS, closed, made, shown
+from tests.actions.worlds import OWN_WORLDS, WORLDS, closed, shown, tried
 from tests.power_cut import killed
 from tests.rewound import ANA, begins
 from tests.tables import ORDERS, job
@@ -58,9 +58,8 @@ def test_an_action_of_ones_own_is_tried_on_some_table(tmp_path: Path, name: str)
     """Else everything below is skipped, and nothing of it was tried."""
     said = []
     for world in WORLDS | OWN_WORLDS:
-        scene, plan = made(tmp_path / world, world)
-        answer = _answer(name, plan)
-        closed(scene)
+        with tried(tmp_path / world, world) as (_scene, plan):
+            answer = _answer(name, plan)
         if isinstance(answer, Proposal):
             return
         said.append(f"{world}: {answer.happened}")
@@ -74,10 +73,9 @@ def test_an_action_of_ones_own_is_tried_on_some_table(tmp_path: Path, name: str)
 @each
 def test_it_proposes_the_same_twice_and_leaves_nothing_out(tmp_path: Path, name: str, world: str) -> None:
     """What is approved is what was shown: a proposal follows from what was looked at, and from nothing else."""
-    scene, plan = made(tmp_path, world)
-    try:
+    with tried(tmp_path, world) as (scene, plan):
         table, calls = scene.table, scene.calls
-        proposal = _proposed(name, scene, world, plan)
+        proposal = _proposed(name, world, plan)
 
         again = completed(ACTIONS[name].propose(plan), plan)
 
@@ -96,16 +94,13 @@ def test_it_proposes_the_same_twice_and_leaves_nothing_out(tmp_path: Path, name:
         assert proposal.preview.sure.endswith(".")
         assert proposal.undo.endswith(".")
         assert (scene.table.metadata_location, scene.calls) == (table.metadata_location, calls), "it has done something"
-    finally:
-        closed(scene)
 
 
 @each
 def test_its_requirements_hold_now_and_hold_this_very_table(tmp_path: Path, name: str, world: str) -> None:
     """A table that was dropped and made anew under the same name is another table."""
-    scene, plan = made(tmp_path, world)
-    try:
-        proposal = _proposed(name, scene, world, plan)
+    with tried(tmp_path, world) as (scene, plan):
+        proposal = _proposed(name, world, plan)
         here = CurrentState(table=scene.table, jobs=scene.observer.jobs, load=nobody_looks)
         other = here.table.model_copy(update={"uuid": "00000000-0000-0000-0000-000000000000"})
 
@@ -113,16 +108,13 @@ def test_its_requirements_hold_now_and_hold_this_very_table(tmp_path: Path, name
 
         with pytest.raises(Superseded):
             check_all(proposal.requirements, CurrentState(table=other, jobs=scene.observer.jobs, load=nobody_looks))
-    finally:
-        closed(scene)
 
 
 @each
 def test_what_somebody_commits_after_the_approval_stays_on_main(tmp_path: Path, name: str, world: str) -> None:
     """Nobody has approved that it goes: the proposal is superseded, or does not touch it."""
-    scene, plan = made(tmp_path, world)
-    try:
-        proposal = scene.approved(_proposed(name, scene, world, plan, is_completed=False), plan)
+    with tried(tmp_path, world) as (scene, plan):
+        proposal = scene.approved(_proposed(name, world, plan, is_completed=False), plan)
         scene.backfill_commits()
         head = scene.table.head
 
@@ -130,16 +122,13 @@ def test_what_somebody_commits_after_the_approval_stays_on_main(tmp_path: Path, 
             scene.executes(proposal.id)
 
         assert head in scene.table.chain_ids, "main was moved past a commit that nobody has seen"
-    finally:
-        closed(scene)
 
 
 @each
 def test_it_is_carried_out_verified_and_undone_or_says_that_it_cannot_be(tmp_path: Path, name: str, world: str) -> None:
     """Every check of its effects passes; the undo is a proposal like any other, or refused as the preview has said."""
-    scene, plan = made(tmp_path, world)
-    try:
-        proposal = _proposed(name, scene, world, plan)
+    with tried(tmp_path, world) as (scene, plan):
+        proposal = _proposed(name, world, plan)
 
         view = scene.carries_out(proposal, plan)
 
@@ -147,8 +136,6 @@ def test_it_is_carried_out_verified_and_undone_or_says_that_it_cannot_be(tmp_pat
         assert [each for each in scene.checked(view) if each.passed is False] == []
         _undone_or_not(scene, proposal)
         assert scene.record.journal.verify() == ()
-    finally:
-        closed(scene)
 
 
 def _undone_or_not(scene: Scene, proposal: Proposal) -> None:
@@ -180,12 +167,9 @@ def test_a_power_cut_at_any_boundary_changes_nothing_about_the_end(tmp_path: Pat
 
 def _carried_out(folder: Path, name: str, world: str, cut: int | None) -> tuple[dict[str, object], int]:
     """(what the world shows afterwards, entries of the execution)."""
-    scene, plan = made(folder, world)
-    try:
-        proposal = scene.approved(_proposed(name, scene, world, plan, is_completed=False), plan)
+    with tried(folder, world) as (scene, plan):
+        proposal = scene.approved(_proposed(name, world, plan, is_completed=False), plan)
         before = scene.store.get(scene.incident).seq
-    finally:
-        closed(scene)
     if cut is not None:
         assert killed(lambda: carry_out(folder, cut)), f"no cut at {cut}"
     carry_out(folder)
@@ -204,14 +188,13 @@ def _answer(name: str, plan: Plan) -> Proposal | Refused | CouldNotLook:
         return refusal
 
 
-def _proposed(name: str, scene: Scene, world: str, plan: Plan, *, is_completed: bool = True) -> Proposal:
+def _proposed(name: str, world: str, plan: Plan, *, is_completed: bool = True) -> Proposal:
     """What it proposes there, declared as what it is; the test is skipped where it refuses, and a refusal has its three
     parts."""
     proposal = _answer(name, plan)
     if isinstance(proposal, Proposal):
         must_be_destructive(proposal, ACTIONS[name].action)
         return completed(proposal, plan) if is_completed else proposal
-    closed(scene)
     assert proposal.happened.endswith(".")
     assert proposal.remedy.endswith(".")
     pytest.skip(f"{name} proposes nothing on a table that is {world}: {proposal.happened}")

@@ -10,7 +10,7 @@ from bot.actions._support import foreseen as _foreseen
 from bot.actions._support.current_state import CurrentState
 from bot.adapters.clock import SystemClock
 from bot.incident.decisions import ResolveUnknown
-from bot.incident.entries import IncidentClosed, NoteAdded, WaterlineMoved
+from bot.incident.entries import IncidentClosed, WaterlineMoved
 from bot.incident.execution import ProposalState
 from bot.incident.journal import WATERLINE
 from bot.incident.proposal import HeadDescends
@@ -70,11 +70,6 @@ def recovering(scene: Scene, executions: Executions) -> Reconciler:
     return Reconciler(scene.store, background, *[still] * 4, executions, still, waterline, *[still] * 5)
 
 
-def notes(scene: Scene) -> list[str]:
-    """What was noted for people."""
-    return [e.body.text for e in scene.store.get(scene.incident).entries if isinstance(e.body, NoteAdded)]
-
-
 def settles(scene: Scene, made: ProposalId, *, happened: bool) -> None:
     """Ben says what became of the step that is open."""
     proposals = Proposals(scene.store, scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
@@ -90,7 +85,7 @@ def test_a_table_that_is_dropped_is_waited_for_an_hour(scene: Scene) -> None:
     made, executions = begun(scene), scene.executions
     scene.flink.then(scene.drops)
     executions.carry_on(scene.incident, made)
-    meanwhile, noted = scene.view(made).state, notes(scene)
+    meanwhile, noted = scene.view(made).state, scene.notes
     executions._clock = Later()  # the bot has no other way to let an hour pass
     executions.carry_on(scene.incident, made)
 
@@ -124,7 +119,7 @@ def test_a_job_that_is_no_longer_configured_is_waited_for_an_hour(scene: Scene) 
     made, executions = begun(scene), scene.executions
     scene.observer.jobs.clear()  # type: ignore[attr-defined]
     executions.carry_on(scene.incident, made)
-    meanwhile, noted = scene.view(made).state, notes(scene)
+    meanwhile, noted = scene.view(made).state, scene.notes
     executions._clock = Later()
     executions.carry_on(scene.incident, made)
 

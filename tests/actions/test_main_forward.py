@@ -1,7 +1,6 @@
 """Main is set forward to what it lost, and lost commits are put back."""
 
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -49,9 +48,9 @@ def rolled_back(scene: Scene) -> Scene:
     return scene
 
 
-def goes_on(scene: Scene, restored: Path) -> None:
-    """The job goes on as run c, above the hole."""
-    scene.flink.submit(C, at_checkpoint=6, restored=restored)
+def goes_on(scene: Scene) -> None:
+    """The job goes on as run c from a's savepoint 6, above the hole."""
+    scene.flink.submit(C, at_checkpoint=6, restored=savepoint_of(scene, "a", 6))
     scene.flink.checkpoints(C, 3)
 
 
@@ -97,7 +96,7 @@ def test_keys_are_carried_where_the_job_has_not_gone_on(rolled_back: Scene) -> N
 
 def test_no_key_is_carried_above_commits_of_a_later_run(rolled_back: Scene) -> None:
     """They would say that a's state pairs with a head that has rows of run c."""
-    goes_on(rolled_back, savepoint_of(rolled_back, "a", 6))
+    goes_on(rolled_back)
 
     proposal = restore_lost_commits.propose(with_ledger(rolled_back.plan()))
 
@@ -106,7 +105,7 @@ def test_no_key_is_carried_above_commits_of_a_later_run(rolled_back: Scene) -> N
 
 def test_it_is_refused_where_the_job_fails_for_want_of_them(rolled_back: Scene) -> None:
     """Then putting rows back would not let it restart; what does is said."""
-    goes_on(rolled_back, savepoint_of(rolled_back, "a", 6))
+    goes_on(rolled_back)
     plan = with_ledger(rolled_back.plan())
     looks_for_a_manifest = plan.model_copy(update={"mode": plan.mode.model_copy(update={"code": "F7"})})
 
@@ -121,7 +120,7 @@ def test_after_a_repair_the_job_goes_on_from_its_newest_run(
 ) -> None:
     """Not from the run whose keys an earlier version has put above that one's commits; also where Flink has forgotten
     both."""
-    goes_on(rolled_back, savepoint_of(rolled_back, "a", 6))
+    goes_on(rolled_back)
     rolled_back.flink.stop(JOB, C, needs_state=True)
     puts_back(rolled_back)
     for run in (A, C) if is_forgotten else ():
@@ -136,7 +135,7 @@ def test_after_a_repair_the_job_goes_on_from_its_newest_run(
 
 def test_the_last_step_of_a_repair_finds_what_its_own_stop_has_left(rolled_back: Scene) -> None:
     """The publication starts the job from there, on top of what was put back."""
-    goes_on(rolled_back, savepoint_of(rolled_back, "a", 6))
+    goes_on(rolled_back)
     rolled_back.flink.stop(JOB, C, needs_state=True)
     puts_back(rolled_back)
 
@@ -147,7 +146,7 @@ def test_the_last_step_of_a_repair_finds_what_its_own_stop_has_left(rolled_back:
 
 def test_a_state_of_the_lost_run_belongs_to_the_lost_commit(rolled_back: Scene) -> None:
     """Evidence and refusals say so of each point, and why it does not pair with the head."""
-    goes_on(rolled_back, savepoint_of(rolled_back, "a", 6))
+    goes_on(rolled_back)
     puts_back(rolled_back)
     case = rolled_back.plan().case
 
@@ -164,7 +163,7 @@ def test_a_state_of_the_lost_run_belongs_to_the_lost_commit(rolled_back: Scene) 
 
 def test_a_rewind_does_not_take_what_was_put_back_for_a_state_of_the_lost_run(rolled_back: Scene) -> None:
     """Run c's rows below it would be read again."""
-    goes_on(rolled_back, savepoint_of(rolled_back, "a", 6))
+    goes_on(rolled_back)
     rolled_back.flink.stop(JOB, C, needs_state=True)
     puts_back(rolled_back)
     case, head = rolled_back.plan().case, rolled_back.table.head

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from bot.actions import restore_job_at_head, restore_job_only, restore_lost_commits, roll_back_table_and_restore_job
+from bot.actions import restore_job_only, restore_lost_commits, roll_back_table_and_restore_job
 from bot.actions._support.staging import said_of_rows
 from bot.incident.action import Action, Plan
 from bot.incident.effects import ChangeFiles
@@ -15,7 +15,7 @@ from tests.actions.plans import answering
 from tests.actions.scene import ProposalState, Scene, refusal
 from tests.actions.test_main_forward import carried, with_ledger
 from tests.actions.test_rewinds import goes_to
-from tests.actions.test_rows_of_repairs import AGAIN, BEFORE, is_recovered, known, picks
+from tests.actions.test_rows_of_repairs import AGAIN, BEFORE, ON_HEAD, is_recovered, known, picks
 from tests.tables import job, rows
 
 SPARK = {"engine-name": "spark", "spark.app.id": "local-18"}
@@ -188,9 +188,7 @@ def both_put_back_and_picked(scene: Scene) -> None:
     is_lost_and_picked(scene, range(30, 43))
 
 
-@pytest.mark.parametrize(
-    "action", [restore_job_at_head, restore_job_only], ids=["restore_job_at_head", "restore_job_only"]
-)
+@ON_HEAD
 def test_no_start_from_below_the_rows_of_the_repair(ended: Scene, action: ModuleType) -> None:
     """Positions 30 to 39 follow on savepoint 3: the job reads them again."""
     recovered_and_picked(ended)
@@ -286,9 +284,7 @@ KEYS_SPARK = {"engine-name": "spark", "spark.app.id": "local-17"}
 
 
 @pytest.mark.parametrize("is_backfilled", [False, True])
-@pytest.mark.parametrize(
-    "action", [restore_job_at_head, restore_job_only], ids=["restore_job_at_head", "restore_job_only"]
-)
+@ON_HEAD
 def test_a_backfill_above_the_lost_commits_does_not_hide_them_from_the_next_start(
     scene: Scene, is_backfilled: bool, action: Action
 ) -> None:

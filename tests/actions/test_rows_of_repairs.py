@@ -37,6 +37,7 @@ from tests.cases import Tale
 from tests.found import leaks
 from tests.tables import job, rows
 
+ON_HEAD = pytest.mark.parametrize("action", [restore_job_at_head, restore_job_only], ids=lambda a: a.ACTION.name)
 AGAIN = "a job started from here on the table as it is would bring rows of"
 
 
@@ -59,9 +60,7 @@ def known(scene: Scene) -> Plan:
     return with_extent(plan, extent(plan))
 
 
-@pytest.mark.parametrize(
-    "action", [restore_job_at_head, restore_job_only], ids=["restore_job_at_head", "restore_job_only"]
-)
+@ON_HEAD
 @pytest.mark.parametrize("of", [[(job("a"), 4)], []], ids=["of the run", "put back"])
 def test_no_start_from_below_the_rows_of_a_repair(
     scene: Scene, action: ModuleType, of: list[tuple[JobId, int]]
@@ -208,9 +207,7 @@ def loses_and_picks(scene: Scene) -> None:
     picks(scene, lost, range(20, 30))
 
 
-@pytest.mark.parametrize(
-    "action", [restore_job_at_head, restore_job_only], ids=["restore_job_at_head", "restore_job_only"]
-)
+@ON_HEAD
 def test_no_start_from_below_a_commit_that_was_picked_by_hand(scene: Scene, action: ModuleType) -> None:
     """Savepoint 2 pairs with what lies below the pick, and is followed by its rows."""
     loses_and_picks(scene)

@@ -78,7 +78,7 @@ def test_what_is_no_bound_is_refused_with_what_is(typed: str, contract: TableCon
 
 
 def test_choices_stand_between_the_action_and_the_reason() -> None:
-    """What looks like one within the reason is part of it; one that is named twice is not guessed."""
+    """What looks like one within the reason is part of it, and no yes; one that is named twice is not guessed."""
     typed = typed_proposal("replay_rows positions=1..2  partition=0 the source is from=archive")
 
     assert (typed.action, typed.bounds, typed.keeps) == ("replay_rows", {"positions": "1..2", "partition": "0"}, "")
@@ -86,16 +86,11 @@ def test_choices_stand_between_the_action_and_the_reason() -> None:
     assert typed_proposal("resolve_fork keep=BBBB newer").keeps == "bbbb"
     with pytest.raises(Refused, match="`positions=` is named twice"):
         typed_proposal("replay_rows positions=1..2 positions=3..4")
-
-
-def test_the_choice_stands_between_action_and_reason() -> None:
-    """Nothing else is a yes."""
     typed = typed_proposal("roll_back_table_and_restore_job drop_others=yes the backfill is run again")
 
     assert (typed.drops_others, typed.reason, typed.bounds) == (True, "the backfill is run again", {})
     assert not typed_proposal("roll_back_table_and_restore_job because of drop_others=yes").drops_others
     assert not typed_proposal("roll_back_table_and_restore_job").drops_others
-    assert typed_proposal("replay_rows positions=1..2").bounds == {"positions": "1..2"}
 
 
 def test_an_action_that_drops_nothing_of_others_says_so() -> None:

@@ -19,7 +19,6 @@ from bot.actions import (
 )
 from bot.adapters.clock import SystemClock
 from bot.incident.action import Plan
-from bot.incident.entries import NoteAdded
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.trust import TrustState
 from bot.incident.trust_claims import disagreements, judge, newest_claim
@@ -208,12 +207,6 @@ def waterline(scene: Scene) -> Waterline:
     return made
 
 
-def notes(scene: Scene) -> list[str]:
-    """What was noted in the incident."""
-    entries = scene.store.get(scene.incident).entries
-    return [entry.body.text for entry in entries if isinstance(entry.body, NoteAdded)]
-
-
 def test_a_table_of_which_no_state_is_known_to_be_good_is_marked_without_a_tag(
     scene: Scene, waterline: Waterline
 ) -> None:
@@ -233,7 +226,7 @@ def test_a_mark_that_somebody_took_off_is_put_back_and_noted_once(scene: Scene, 
     waterline.keep(scene.incident)
 
     assert (scene.table.properties["waterline.status"], scene.table.ref(TAG)) == ("trusted", head)
-    assert notes(scene) == ["Somebody changed the table's tag or property. Waterline set both again."]
+    assert scene.notes == ["Somebody changed the table's tag or property. Waterline set both again."]
 
 
 @pytest.fixture
@@ -311,4 +304,4 @@ def test_where_tags_are_not_wanted_the_property_alone_marks_the_table(scene: Sce
 
     assert (marked.ref(TAG), marked.waterline, agrees) == (None, head, ())
     assert (scene.table.ref(TAG), scene.table.waterline) == (None, None)
-    assert len(notes(scene)) == 0
+    assert len(scene.notes) == 0

@@ -5,7 +5,8 @@ Those for an action of your own, where it proposes nothing on these: a module wi
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -53,6 +54,16 @@ def made(folder: Path, world: str) -> tuple[Scene, Plan]:
     folder.mkdir(parents=True, exist_ok=True)
     scene = Scene.made_in(folder)
     return scene, (WORLDS | OWN_WORLDS)[world](scene)
+
+
+@contextmanager
+def tried(folder: Path, world: str) -> Iterator[tuple[Scene, Plan]]:
+    """The same, for as long as something is tried on it."""
+    scene, plan = made(folder, world)
+    try:
+        yield scene, plan
+    finally:
+        closed(scene)
 
 
 def shown(scene: Scene, proposal: ProposalId) -> dict[str, object]:

@@ -13,45 +13,8 @@ from typer.testing import CliRunner
 
 from bot.cli import app
 from bot.history.case import PlannedChange
+from bot.incident import entries as e
 from bot.incident.approval import ApprovalPolicy
-from bot.incident.entries import (
-    ApprovalReminded,
-    Body,
-    CorrectionDeclined,
-    DeliveryDelayed,
-    DeliveryTried,
-    DiagnosisEnded,
-    DiagnosisRequested,
-    EvidenceRequested,
-    EvidenceRunAgain,
-    EvidenceStopped,
-    ExecutionStarted,
-    FindingAssigned,
-    FindingSettled,
-    LateRunsSeen,
-    MaintenanceMarked,
-    NoteAdded,
-    NoticeAnswered,
-    NoticeEnded,
-    NoticeQueued,
-    NoticeRetried,
-    NoticesHeld,
-    NoticesPreviewed,
-    OutcomeSettled,
-    PlanDeclared,
-    PlanWithdrawn,
-    PromiseReminded,
-    ProposalEnded,
-    ReadersNoted,
-    ResponderAssigned,
-    RunbookChanged,
-    SavepointPlanned,
-    SavepointReleased,
-    SavepointReleasing,
-    SeverityChanged,
-    VerificationRequested,
-    VetoTimeEnded,
-)
 from bot.incident.exported_record import seal_of
 from bot.incident.notice import Notice, ObservedReader
 from bot.observation.errors import BadConfiguration
@@ -184,7 +147,7 @@ def test_what_is_missing_is_said(story: Story, records: Records, form: str) -> N
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_interrupted_execution_is_told_as_such(story: Story, records: Records, form: str) -> None:
     """A begun effect without an end is not told as done."""
-    story.opens().proposes().approves().says(ExecutionStarted(proposal=PROPOSAL), by=BEN)
+    story.opens().proposes().approves().says(e.ExecutionStarted(proposal=PROPOSAL), by=BEN)
 
     text = written(records, story, form)
 
@@ -198,7 +161,7 @@ def test_a_proposal_that_was_not_carried_out_says_why(story: Story, records: Rec
     """Who ended it, and for what reason."""
     story.opens().proposes()
     story.says(
-        ProposalEnded.model_validate({"proposal": PROPOSAL, "how": how, "reason": "A backfill is running."}), by=BEN
+        e.ProposalEnded.model_validate({"proposal": PROPOSAL, "how": how, "reason": "A backfill is running."}), by=BEN
     )
 
     text = written(records, story, form)
@@ -217,7 +180,7 @@ def test_evidence_that_could_not_look_names_the_source(story: Story, records: Re
 
 def test_a_running_task_is_not_told_as_failed(story: Story, records: Records) -> None:
     """Asked for, no answer yet."""
-    story.opens().says(EvidenceRequested(run=EvidenceId("r"), task="ledger", step=None), by=ANA)
+    story.opens().says(e.EvidenceRequested(run=EvidenceId("r"), task="ledger", step=None), by=ANA)
 
     assert "has no answer: it was still running." in records.markdown(story.incident)
 
@@ -303,7 +266,9 @@ def test_times_of_the_record_carry_their_day_where_not_all_are_of_one(
     story.notifies()
     story.now += timedelta(days=1)
     queued = next(reversed(story.incident.notices.values()))
-    story.says(NoticeEnded.model_validate({"key": queued.notice.key(story.id), "how": "delivered", "detail": "again"}))
+    story.says(
+        e.NoticeEnded.model_validate({"key": queued.notice.key(story.id), "how": "delivered", "detail": "again"})
+    )
     after = written(records, story, form)
 
     assert "2026-11-02" not in before
@@ -315,7 +280,7 @@ def test_times_of_the_record_carry_their_day_where_not_all_are_of_one(
 @pytest.mark.parametrize("form", FORMATS)
 def test_people_are_shown_by_name(story: Story, records: Records, form: str) -> None:
     """Slack's ids are replaced where a name is known, mentions in texts included."""
-    story.opens().says(NoteAdded(text="Asked <@U0BEN00001> and <@U0EVE00001>."), by=ANA)
+    story.opens().says(e.NoteAdded(text="Asked <@U0BEN00001> and <@U0EVE00001>."), by=ANA)
 
     text = written(records, story, form)
 
@@ -344,7 +309,7 @@ def test_text_from_outside_cannot_become_markup(story: Story, records: Records) 
     """Summaries, samples, notices and notes are shown as they were written."""
     evil = "<script>alert('x')</script>"
     story.opens(summary=evil).answers(headline=evil, columns=(evil,), rows=((evil,),))
-    story.says(NoteAdded(text=evil), by=evil).notifies(consumer=evil).closes()
+    story.says(e.NoteAdded(text=evil), by=evil).notifies(consumer=evil).closes()
 
     html, markdown = records.html(story.incident), records.markdown(story.incident)
 
@@ -379,7 +344,7 @@ def test_a_notice_is_shown_as_its_reader_saw_it(story: Story, records: Records, 
     """Not as Slack's markup: bold is bold, people and the channel have names, and what others wrote is escaped once."""
     text = "*sales.orders is under review.*\nEnds &lt;today&gt; &amp; not before. [l](http://x)\n• Wait.\n"
     text += f"Questions: <#{CHANNEL}>; <@{ANA}> is responding, and <@{EVE}>."
-    queued = NoticeQueued(notice=Notice(kind="update", revision=1, consumer="c", channel="C0REVENUE1", text=text))
+    queued = e.NoticeQueued(notice=Notice(kind="update", revision=1, consumer="c", channel="C0REVENUE1", text=text))
 
     told = written(records, story.opens().says(queued), form)
 
@@ -513,52 +478,52 @@ PLANNED = PlannedChange(
 NOTICE = {"kind": "update", "revision": 1, "consumer": "fraud_model", "channel": "C1", "text": "Nothing new."}
 
 
-def _told_by_mail(story: Story) -> tuple[Body, ...]:
+def _told_by_mail(story: Story) -> tuple[e.Body, ...]:
     """What telling consumers leaves in the record beside the notice itself."""
     key = next(iter(story.incident.notices))
     to, reader = "email:revenue@acme.example", ObservedReader(consumer="ad_hoc", distance=2, runs=1, is_declared=False)
     return (
-        DeliveryTried(key=key, to=to, number=1),
-        DeliveryDelayed(key=key, to=to, number=1, problem="The mail server is away", again_at=orders.NINE),
-        NoticeRetried(key=key, to=to, number=1),
-        NoticeAnswered(key=key, answer="needs-help", text="The report stands still", asks=BEN),
-        ReadersNoted(observed=(reader,), unknown="Lineage was down"),
-        SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it"),
-        NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None),
-        LateRunsSeen(consumer="revenue_daily", runs=("late",), asks=BEN),
-        CorrectionDeclined(consumers=("revenue_daily",), reason="It was a test"),
+        e.DeliveryTried(key=key, to=to, number=1),
+        e.DeliveryDelayed(key=key, to=to, number=1, problem="The mail server is away", again_at=orders.NINE),
+        e.NoticeRetried(key=key, to=to, number=1),
+        e.NoticeAnswered(key=key, answer="needs-help", text="The report stands still", asks=BEN),
+        e.ReadersNoted(observed=(reader,), unknown="Lineage was down"),
+        e.SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it"),
+        e.NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None),
+        e.LateRunsSeen(consumer="revenue_daily", runs=("late",), asks=BEN),
+        e.CorrectionDeclined(consumers=("revenue_daily",), reason="It was a test"),
     )
 
 
 def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
     """A whole incident leaves no entry without words, and each ends like a sentence."""
     story.whole().breaks_the_glass("Revenue pays out at four.").says(
-        ApprovalReminded(proposal=PROPOSAL, number=2),
-        VetoTimeEnded(proposal=PROPOSAL),
-        OutcomeSettled(proposal=PROPOSAL, index=0, happened=True, reason="No process runs", by=BEN, at=orders.NINE),
-        FindingAssigned(contract="state", term="Restores pair.", owner=BEN, due=orders.NINE),
-        FindingSettled(contract="state", term="Restores pair.", how="fixed", reason="Only stop-savepoints now"),
-        SavepointPlanned(reason="New pricing", code_before="1", code_after="2", until=orders.NINE),
-        SavepointReleasing(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711"),
-        SavepointReleased(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711", how="removed"),
-        MaintenanceMarked(status="unfrozen", sentence="Maintenance of sales.orders may run again"),
-        EvidenceRunAgain(run=next(iter(story.incident.runs)), message="Spark went away."),
-        EvidenceStopped(stopped=True),
-        RunbookChanged(runbook=story.incident.runbook),
-        DiagnosisRequested(),
-        VerificationRequested(proposal=PROPOSAL),
-        DiagnosisEnded(how="failed", message="Flink did not answer"),
-        PlanDeclared(planned=PLANNED),
-        PlanWithdrawn(code="F21", reason="It was another table"),
-        NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
-        PromiseReminded(what="review", due=orders.NINE, moment=orders.NINE, people=(BEN,), terms=("Restores pair.",)),
-        ResponderAssigned(user=BEN, note="the savepoint of 14:00 is the good one"),
+        e.ApprovalReminded(proposal=PROPOSAL, number=2),
+        e.VetoTimeEnded(proposal=PROPOSAL),
+        e.OutcomeSettled(proposal=PROPOSAL, index=0, happened=True, reason="No process runs", by=BEN, at=orders.NINE),
+        e.FindingAssigned(contract="state", term="Restores pair.", owner=BEN, due=orders.NINE),
+        e.FindingSettled(contract="state", term="Restores pair.", how="fixed", reason="Only stop-savepoints now"),
+        e.SavepointPlanned(reason="New pricing", code_before="1", code_after="2", until=orders.NINE),
+        e.SavepointReleasing(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711"),
+        e.SavepointReleased(proposal=PROPOSAL, tag="savepoint-5-20261103", snapshot="4711", how="removed"),
+        e.MaintenanceMarked(status="unfrozen", sentence="Maintenance of sales.orders may run again"),
+        e.EvidenceRunAgain(run=next(iter(story.incident.runs)), message="Spark went away."),
+        e.EvidenceStopped(stopped=True),
+        e.RunbookChanged(runbook=story.incident.runbook),
+        e.DiagnosisRequested(),
+        e.VerificationRequested(proposal=PROPOSAL),
+        e.DiagnosisEnded(how="failed", message="Flink did not answer"),
+        e.PlanDeclared(planned=PLANNED),
+        e.PlanWithdrawn(code="F21", reason="It was another table"),
+        e.NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
+        e.PromiseReminded(what="review", due=orders.NINE, moment=orders.NINE, people=(BEN,), terms=("Restores pair.",)),
+        e.ResponderAssigned(user=BEN, note="the savepoint of 14:00 is the good one"),
         *_told_by_mail(story),
     )
 
     told = {entry.body.kind: sentence(entry) for entry in story.incident.entries}
 
-    kinds = {kind.model_fields["kind"].default for kind in get_args(get_args(Body)[0])}
+    kinds = {kind.model_fields["kind"].default for kind in get_args(get_args(e.Body)[0])}
     assert kinds - set(told) == {"note-added", "step-done", "step-skipped", "proposal-ended"}
     assert all(text[0].isupper() or text.startswith("<@") for text in told.values())
     assert all(text.endswith((".", "!", "?")) for text in told.values()), told
