@@ -25,17 +25,6 @@ def replaced() -> Tale:
     return tale
 
 
-@pytest.mark.parametrize("status", ["trusted", "suspect"])
-@pytest.mark.parametrize("marked", [1, 2, 3])
-def test_a_tag_on_the_replaced_line_excuses_nothing(marked: int, status: str) -> None:
-    """A replacement takes only main away from it; Waterline's own tag stays, most of all at the last commit there."""
-    tale = replaced().trusts("a", marked, status).commits("a", 4, 5)
-
-    found = healthy.examine(tale.looked_at(gaps=FROM_30))
-
-    assert "3 older commits of the job" in found.reason
-
-
 def id_tells() -> Tale:
     """It has failed over twice."""
     tale = replaced().becomes("a", "FINISHED").flink_runs("b").commits("b", 1, 2)
@@ -175,6 +164,13 @@ BACK = Remedy.RESTORE_METADATA
             healthy, with_branch(), CannotTell, "the table was replaced under its job",
             "3 older commits of the job, …001001 to …003003, are on a branch",
         ),
+        **{
+            f"a tag on the replaced line excuses nothing: {status} at {marked}": (
+                healthy, replaced().trusts("a", marked, status).commits("a", 4, 5).looked_at(gaps=FROM_30), Excluded,
+                "3 older commits of the job",
+            )
+            for status in ("trusted", "suspect") for marked in (1, 2, 3)
+        },
         "a state that was restored onto the new table holds what came before": (
             healthy, RESTORED, Excluded, "the table was replaced under its job",
         ),

@@ -24,7 +24,7 @@ from bot.observation.ids import CheckpointId
 from bot.observation.looked import NotSeen
 from bot.service.watching.signs import leaked
 from tests.cases import OPERATOR, Tale, job_id
-from tests.diagnosis.answers import Asks, LastGood, WrongRun, answer_table, check
+from tests.diagnosis.answers import Asks, LastGood, Rows, WrongRun, answer_table, check
 from tests.diagnosis.test_health import pinned
 from tests.diagnosis.test_lost_sinks import changed, commits_as_new
 from tests.found import leaks, point, points, retention
@@ -60,16 +60,6 @@ def test_one_symptom_has_one_cause(tale: Tale, which: object) -> None:
     found = [mode for mode in (f7, f8, f9) if isinstance(mode.examine(case), Matches)]
 
     assert [which] == found
-
-
-def test_a_rollback_with_nothing_on_top_is_put_back() -> None:
-    """The head returns to the commit that the state expects; the lost commits are the rows."""
-    tale = rolled_back()
-
-    found = f7.examine(tale.looked_at())
-
-    assert (Remedy.RESTORE_LOST_COMMITS, tale.at("a", 3), None) == (found.remedy, found.last_good, found.wrong_run)
-    assert {tale.at("a", c) for c in range(4, 10)} == set(found.rows)
 
 
 @pytest.mark.parametrize("tale", [rolled_back(), expired(), cleaned_up()])
@@ -266,6 +256,10 @@ OWED = commits_as_new(changed(), 5, 6)
         "Flink names the file": (f7, rolled_back().looked_at(), Matches, "3 times since its last checkpoint"),
         "Flink has wrapped what the sink threw": (
             f7, rolled_back(in_cause=True).looked_at(), Matches, "3 times since its last checkpoint",
+        ),
+        "with nothing on top main is put back": (
+            f7, rolled_back().looked_at(), Remedy.RESTORE_LOST_COMMITS, LastGood("a3"), WrongRun(None),
+            Rows("a4 a5 a6 a7 a8 a9"),
         ),
         "a point that pairs with the head spares the table": (
             f7, with_point(rolled_back(), 3), Remedy.RESTORE_JOB_AT_HEAD,

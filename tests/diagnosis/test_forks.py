@@ -18,7 +18,7 @@ from bot.observation.flink import JobRun, Restored
 from bot.observation.ids import CheckpointId, OperatorId
 from bot.observation.looked import Seen
 from tests.cases import NOON, Tale, job_id
-from tests.diagnosis.answers import Asks, LastGood, WrongRun, answer_table, check
+from tests.diagnosis.answers import Asks, LastGood, Rows, WrongRun, answer_table, check
 from tests.found import leaks, orphans, point, points, repeats, twice
 
 
@@ -169,27 +169,6 @@ def kept(case: Case, run: str) -> Case:
     return case.model_copy(update={"keeps": job_id(run)})
 
 
-def test_the_later_run_stays_where_people_chose_it() -> None:
-    """The rows to take back are those of the other since the checkpoint from which the chosen one was restored."""
-    tale = forked()
-
-    found = mode.examine(kept(tale.looked_at(duplicates=10), "b"))
-
-    assert (Remedy.RESOLVE_FORK, job_id("a"), tale.at("a", 4)) == (found.remedy, found.wrong_run, found.last_good)
-    assert (tale.at("a", 5), tale.at("a", 6), tale.at("a", 7)) == found.rows
-    assert any("People chose run" in reason for reason in found.reasons)
-
-
-def test_of_a_run_that_came_first_only_what_the_other_brings_too_is_wrong() -> None:
-    """Not known from where the other was restored: what was committed beside it, and nothing before."""
-    tale = forked().becomes("a", "CANCELED")
-    tale.shows("b", restored=None)
-
-    found = mode.examine(tale.looked_at(duplicates=10))
-
-    assert (tale.at("a", 7),) == found.rows
-
-
 def forked_above_a_rollback() -> Tale:
     """Main went back to 3 under run a (F6), and run c, begun from 8, commits beside it (F13)."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 3).commits("a", 9)
@@ -329,6 +308,13 @@ F13, REWIND = mode, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
         ),
         "it stands still, and none pairs": (
             F13, STOOD.looked_at(duplicates=10, pairing=points()), Remedy.DEDUPLICATE_ROWS, LastGood("a6"),
+        ),
+        "people chose the later run": (
+            F13, kept(forked().looked_at(duplicates=10), "b"), Remedy.RESOLVE_FORK, LastGood("a4"), WrongRun("a"),
+            Rows("a5 a6 a7"), "People chose run",
+        ),
+        "of a run that came first only what the other brings, too, is wrong": (
+            F13, forked().becomes("a", "CANCELED").shows("b", restored=None).looked_at(duplicates=10), Rows("a7"),
         ),
         "people chose the later run, and the older stands still": (
             F13, kept(forked().becomes("a", "FINISHED").looked_at(duplicates=10, pairing=OF_4), "b"), REWIND,

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from bot.diagnosis import healthy, job_was_drained
 from bot.diagnosis import sink_lost_its_state as mode
 from bot.history.case import Case
@@ -30,29 +28,6 @@ def commits_as_new(tale: Tale, *checkpoints: int) -> Tale:
     for checkpoint in checkpoints:
         tale.commits("b", checkpoint).by_sink(NEW)
     return tale
-
-
-def lost(tale: Tale, missing_files: int = 0) -> object:
-    """Storage shows the old sink's manifest, which nothing remembers."""
-    return leaks(*tale.manifests, standing=LeakStanding.LOST_STATE, missing_files=missing_files)
-
-
-def test_once_its_rows_came_again_nothing_is_left_to_be_done() -> None:
-    """As after a replay: the manifest stays. Before the new sink's first rows were counted, where it began is open."""
-    whole = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())
-    since, before = commits_as_new(changed(), 5, 6), changed()
-
-    mended, early = (
-        mode.examine(
-            tale.looked_at(
-                leaked=leaks(*tale.manifests, standing=LeakStanding.LOST_STATE, positions=(20, 29)), gaps=whole
-            )
-        )
-        for tale in (since, before)
-    )
-
-    assert isinstance(mended, Excluded)
-    assert not isinstance(early, Matches)
 
 
 def runs_as(tale: Tale, run: str, operator: str, *checkpoints: int, restored: int | None = None) -> Tale:
@@ -86,31 +61,6 @@ def drained() -> Tale:
 def restored() -> Tale:
     """Restored from the drained savepoint: checkpoints complete and nothing is committed."""
     return drained().flink_runs("b", restored=3, v1=True).completes("b", 4, 5)
-
-
-def test_what_is_restored_from_a_drained_job_never_commits() -> None:
-    """The mark and the silent checkpoints are named; the drained rows themselves are right."""
-    tale = restored()
-    found = job_was_drained.examine(tale.looked_at(pairing=points(point(job_id("a"), 2, tale.at("a", 2)))))
-
-    assert (tale.head, job_id("b"), Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB) == (
-        found.last_good,
-        found.wrong_run,
-        found.remedy,
-    )
-    assert any("completed 4 and 5" in reason for reason in found.reasons)
-
-
-@pytest.mark.parametrize("restored", [3, None])
-def test_above_a_drained_commit_the_first_rows_tell_where_a_run_began(restored: int | None) -> None:
-    """Its mark names no id, so any restore point, and none, looks alike."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, DRAINED).becomes("a", "FINISHED").flink_runs("b", restored)
-
-    silent = healthy.examine(tale.looked_at())
-    counted = healthy.examine(tale.commits("b", (restored or 0) + 1).looked_at())
-
-    assert isinstance(silent, CannotTell)
-    assert isinstance(counted, CannotTell), "positions tell: this ledger has none"
 
 
 def replaced(v1: bool = True) -> Tale:
@@ -194,9 +144,17 @@ def started_without_state() -> Tale:
     return tale.becomes("a", "CANCELED").flink_runs("c").commits("c", 1)
 
 
-def with_lost(tale: Tale, missing_files: int = 0) -> Case:
+def with_lost(tale: Tale, missing_files: int = 0, positions: tuple[int, int] | None = None, **found: object) -> Case:
     """Storage shows what nothing remembers any more."""
-    return tale.looked_at(leaked=lost(tale, missing_files))
+    standing = LeakStanding.LOST_STATE
+    left = leaks(*tale.manifests, standing=standing, missing_files=missing_files, positions=positions)
+    return tale.looked_at(leaked=left, **found)
+
+
+def above_a_drain(restored: int | None, *commits: int) -> Tale:
+    """The mark of run a names no id; run b was restored from this checkpoint, and has committed these."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, DRAINED).becomes("a", "FINISHED").flink_runs("b", restored)
+    return tale.commits("b", *commits) if commits else tale
 
 
 def that_waits(tale: Tale) -> Case:
@@ -206,6 +164,8 @@ def that_waits(tale: Tale) -> Case:
 
 F5, F12 = job_was_drained, mode
 OWED, APPEND = commits_as_new(changed(), 5, 6), Remedy.RECOVER_LEAKED_MANIFESTS
+WHOLE = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())
+OF_2 = points(point(job_id("a"), 2, drained().at("a", 2)))
 QUIET = Tale().flink_runs("a").commits("a", 1, 2)
 NO_GRAPH = drained().flink_runs("b", restored=3, vertices=False).completes("b", 4)
 V2 = drained().flink_runs("b", restored=3).completes("b", 4)
@@ -240,6 +200,20 @@ DROPPED = LeakStanding.DROPPED
         "it lies above the restored checkpoint": (F12, that_waits(before_the_new_sink_commits("a", 6)), Excluded),
         "the run itself left it before a failover": (F12, gone_since("b"), Excluded),
         "a run of no job of this table left it": (F12, gone_since("z"), Excluded),
+        "its rows came again, as after a replay": (F12, with_lost(OWED, positions=(20, 29), gaps=WHOLE), Excluded),
+        "where the new sink began is open before its first rows": (
+            F12, with_lost(changed(), positions=(20, 29), gaps=WHOLE), Excluded | CannotTell,
+        ),
+        "what is restored from a drained job never commits": (
+            F5, restored().looked_at(pairing=OF_2), Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, LastGood("head"),
+            WrongRun("b"), "completed 4 and 5",
+        ),
+        **{
+            f"any point, and none, looks alike above a drained commit: {point}, {commits}": (
+                healthy, above_a_drain(point, *commits).looked_at(), CannotTell,
+            )
+            for point in (3, None) for commits in ((), ((point or 0) + 1,))
+        },
         "drained, and no point lies before it": (
             F5, restored().looked_at(pairing=points()), Remedy.CHANGE_OPERATOR_UID,
         ),

@@ -69,16 +69,6 @@ def test_a_job_that_stands_still_is_recovered_without_the_table(tale: Tale, said
     assert "s3://state/savepoint-aaaaaa-3" in found.reasons[-1]
 
 
-@pytest.mark.parametrize(("begins", "said"), [(None, "right: "), (1, "right from …001001 on: ")])
-def test_the_table_is_called_right_no_further_down_than_it_was_looked_at(begins: int | None, said: str) -> None:
-    """A window says nothing of what lies below it."""
-    tale = given_up()
-
-    found = mode.examine(tale.looked_at(since=None if begins is None else tale.at("a", begins)))
-
-    assert f"and the table is {said}recover the job" in found.headline
-
-
 def kept(run: str, checkpoint: int) -> StoredCheckpoint:
     return StoredCheckpoint(
         path=f"s3://state/{job_id(run)}/chk-{checkpoint}",
@@ -98,30 +88,6 @@ def with_points(case: Case, *points: StoredCheckpoint) -> Case:
 def beside_others() -> Tale:
     """Another engine has written the table, and the job's run begins."""
     return Tale().commits(None).flink_runs("a")
-
-
-def test_a_job_that_failed_before_its_first_checkpoint_owes_the_table_nothing() -> None:
-    """Nobody has to look at a row for that, and what others wrote stays as it is."""
-    tale = beside_others().fails("a").becomes("a", "FAILED")
-
-    found = mode.examine(tale.case())
-
-    assert "has never committed to this table, and run aaaaaa is FAILED" in found.headline
-    assert (Remedy.RESTORE_JOB_ONLY, tale.head) == (found.remedy, found.last_good)
-    assert "owes the table nothing" in found.reasons[2]
-    assert found.reasons[0].endswith("Root cause: java.io.IOException: lost.")
-    assert found.what_to_do.endswith("as it is deployed: it has no state yet")
-
-
-def test_a_job_that_never_committed_goes_on_from_its_newest_checkpoint() -> None:
-    """From nothing it would leave behind what its committer owes."""
-    case = beside_others().completes("a", 1, 2).leaves_manifest("a", 1, 2).becomes("a", "FAILED").case()
-    points = (kept("a", 1), kept("a", 2), kept("b", 7))
-
-    found = mode.examine(with_points(case, *points))
-
-    assert found.what_to_do.endswith(f"start it by hand from {points[1].path}")
-    assert isinstance(mode.examine(case), CannotTell)
 
 
 @pytest.mark.parametrize(
@@ -283,6 +249,7 @@ def failed_over() -> Tale:
     return tale.shows("a", restored=later_one, started_at=again.at)
 
 
+NEVER = beside_others().completes("a", 1, 2).leaves_manifest("a", 1, 2).becomes("a", "FAILED").case()
 F20, F25 = checkpoints_failed, checkpoint_folder_taken
 OLD_RUN = Tale().commits("z", 1, 2).flink_runs("a").becomes("a", "FAILED")
 DRAINED_RUN = Tale().flink_runs("a").commits("a", 1, DRAINED).becomes("a", "FINISHED")
@@ -293,6 +260,21 @@ BY_FLINK = collides(failure="IOException: Target file chk-5 already exists.")
 
 @answer_table(
     {
+        "a job that failed before its first checkpoint owes the table nothing": (
+            mode, beside_others().fails("a").becomes("a", "FAILED").case(), Remedy.RESTORE_JOB_ONLY, LastGood("head"),
+            "has never committed to this table, and run aaaaaa is FAILED", "owes the table nothing",
+            "Root cause: java.io.IOException: lost.", "as it is deployed: it has no state yet",
+        ),
+        "a job that never committed goes on from its newest checkpoint": (
+            mode, with_points(NEVER, kept("a", 1), kept("a", 2), kept("b", 7)), Matches,
+            f"start it by hand from {kept('a', 2).path}",
+        ),
+        "from nothing it would leave behind what its committer owes": (mode, NEVER, CannotTell),
+        "the table is right": (mode, given_up().looked_at(), "and the table is right: recover the job"),
+        "it is right no further down than it was looked at": (
+            mode, given_up().looked_at(since=given_up().at("a", 1)),
+            "and the table is right from …001001 on: recover the job",
+        ),
         "keys live twice": (mode, given_up().looked_at(duplicates=3), Excluded, "keys live more than once"),
         "positions are missing": (mode, given_up().looked_at(missing=3), Excluded, "are missing"),
         "it was drained": (mode, DRAINED_RUN.looked_at(), Excluded, "F5"),

@@ -19,7 +19,7 @@ from bot.observation.findings import CompactedRows, CorrectedRowsFinding
 from bot.observation.ids import OperatorId, SnapshotId
 from bot.observation.table import Ref
 from tests.cases import Tale
-from tests.diagnosis.answers import Unsaid, answer_table, check
+from tests.diagnosis.answers import LastGood, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.histories.held import MODES
 
 
@@ -30,17 +30,6 @@ def compacted(**counts: str) -> Tale:
         update={"summary": {"engine-name": "spark", "added-records": "20"} | counts}
     )
     return tale
-
-
-@pytest.mark.parametrize("operation", ["append", "delete", "overwrite"])
-def test_rows_changed_by_another_writer_are_told(operation: str) -> None:
-    """The last good commit is the one below it, and no run of the job is to be undone."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation=operation).commits("a", 3)
-
-    found = another_writer_changed_rows.examine(tale.looked_at())
-
-    assert (tale.at("a", 2), None, Remedy.STOP_CULPRIT) == (found.last_good, found.wrong_run, found.remedy)
-    assert "1 commit of the job came on top" in found.reasons[-1]
 
 
 def converted(tale: Tale, source: SnapshotId, **counts: str) -> Tale:
@@ -254,6 +243,11 @@ def conversion_of_staged(rows: str) -> Case:
     return converted(tale, tale.at("a", 2), added_data_files="1", added_records=rows).looked_at()
 
 
+def between(operation: str) -> Tale:
+    """Spark commits between two commits of the job."""
+    return Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation=operation).commits("a", 3)
+
+
 def deleted_by(**summary: str) -> Case:
     """Spark deletes, with these in its summary."""
     tale = one().commits(None, operation="delete")
@@ -295,6 +289,13 @@ TO_BRANCH = ("branch audit", "what is judged here is main")
 
 @answer_table(
     {
+        **{
+            f"another writer: {operation}": (
+                F21, between(operation).looked_at(),
+                Remedy.STOP_CULPRIT, LastGood("a2"), WrongRun(None), "1 commit of the job came on top",
+            )
+            for operation in ("append", "delete", "overwrite")
+        },
         "a conversion where the deletes lie is maintenance": (
             F21, converted(UPSERT, UPSERT.at("a", 2), **VECTORS).looked_at(), Excluded, "Iceberg's own maintenance",
         ),

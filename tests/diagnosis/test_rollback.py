@@ -16,7 +16,7 @@ from bot.observation.ids import SnapshotId
 from bot.observation.table import Window
 from bot.service.observing import readers_since
 from tests.cases import Tale, job_id
-from tests.diagnosis.answers import LastGood, Unsaid, WrongRun, answer_table, check
+from tests.diagnosis.answers import LastGood, Rows, Unsaid, WrongRun, answer_table, check
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
 from tests.found import hole, point, points, ten_each, with_positions
@@ -26,16 +26,6 @@ from tests.history.test_rolled_back import GUEST, back_to_3
 def rolled_back() -> Tale:
     """As run on Flink 1.20.3: 3 committed, 4 to 21 rolled back, 22 and 23 on top of 3."""
     return Tale().flink_runs("a").commits("a", *range(1, 22)).rolls_back_to("a", 3).commits("a", 22, 23)
-
-
-def test_a_rollback_under_a_running_job_trusts_its_target() -> None:
-    """The rows are what was lost and what came on top; the running writer is to be stopped."""
-    tale = rolled_back()
-
-    found = rolled_back_while_running.examine(tale.case())
-
-    assert (tale.at("a", 3), job_id("a")) == (found.last_good, found.wrong_run)
-    assert {tale.at("a", c) for c in range(4, 24)} == set(found.rows)
 
 
 ENDS = ["FAILED", "CANCELED", "FINISHED"]
@@ -327,6 +317,9 @@ FIRST_HOLE = looked_at_both((50, 59))
 
 @answer_table(
     {
+        "the target is to be trusted, and the running writer to be stopped": (
+            F6, rolled_back().case(), LastGood("a3"), WrongRun("a"), Rows(" ".join(f"a{n}" for n in range(4, 24))),
+        ),
         "the target is the window's lower edge": (F6, rolled_back().case(since=rolled_back().at("a", 3)), Matches),
         "a rollback below the window": (F6, rolled_back().case(since=rolled_back().at("a", 22)), Excluded),
         "staged snapshots never were main": (F6, STAGED.case(), Excluded, "none in the window ever was its head"),
