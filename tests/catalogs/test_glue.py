@@ -13,10 +13,7 @@ from pyiceberg.catalog.glue import GlueCatalog
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
-from bot.observation.ids import TableName
 from tests.adapters.conftest import StandingClock
-from tests.adapters.serving import unused_address
-from tests.catalogs.conftest import glue_properties
 from tests.catalogs.losing_proxy import Loss, losing_proxy
 from tests.catalogs.orders import Orders
 from tests.catalogs.test_every_catalog import rewind
@@ -115,16 +112,6 @@ def test_a_lost_yes_of_glue_is_unknown_and_was_asked_for_once(orders: Orders, aw
 
     assert [200] == proxy.commits
     assert orders.heads[0] == orders.ours.load(orders.name).head
-
-
-def test_a_glue_that_cannot_be_reached_is_not_a_table_that_is_gone(kind: str) -> None:
-    """AWS's own errors are translated, too."""
-    nowhere = PyIcebergCatalog("lake", glue_properties(unused_address()), StandingClock())
-
-    with pytest.raises(CouldNotLook, match="could not be read"):
-        nowhere.load(TableName("sales.orders"))
-
-    nowhere.close()
 
 
 def _once(act: Any, client: Any) -> Any:

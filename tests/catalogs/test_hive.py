@@ -14,7 +14,6 @@ from pyiceberg.catalog.hive import HiveCatalog
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.observation.errors import CouldNotLook, OutcomeUnknown
-from bot.observation.ids import TableName
 from bot.ports import TableChange
 from tests.adapters.conftest import StandingClock
 from tests.adapters.serving import unused_address
@@ -132,10 +131,3 @@ def test_of_several_addresses_the_one_that_answers_is_asked(orders: Orders) -> N
     dead = unused_address().replace("http:", "thrift:")
     with ours_with({**orders.properties, "uri": f"{dead}, {orders.properties['uri']}"}) as both:
         assert orders.heads[-1] == both.load(orders.name).head
-
-
-def test_a_metastore_that_cannot_be_reached_is_not_a_table_that_is_gone(kind: str) -> None:
-    """Thrift's own errors are translated, too."""
-    nowhere = {"type": "hive", "uri": unused_address().replace("http:", "thrift:")}
-    with ours_with(nowhere) as ours, pytest.raises(CouldNotLook, match="could not be read"):
-        ours.load(TableName("sales.orders"))

@@ -14,6 +14,7 @@ from bot.adapters.storage import opened_with
 from bot.observation.errors import CouldNotLook
 from bot.observation.ids import TableName
 from tests.adapters.conftest import StandingClock
+from tests.adapters.serving import unused_address
 
 LIMIT_S = 0.2
 KEYS = {"access-key-id": "any", "secret-access-key": "any", "region": "us-east-1"}
@@ -58,6 +59,17 @@ def test_a_catalog_that_never_answers_could_not_be_asked(silent: str, kind: str)
     ours = PyIcebergCatalog("lake", catalog(kind, silent), StandingClock(), answer_timeout_s=LIMIT_S)
 
     with pytest.raises(CouldNotLook, match=r"[tT]imed? ?out"):
+        ours.load(TableName("sales.orders"))
+
+    ours.close()
+
+
+@pytest.mark.parametrize("kind", ["hive", "glue"])
+def test_a_catalog_that_cannot_be_reached_is_not_a_table_that_is_gone(kind: str) -> None:
+    """Thrift's and AWS's own errors are translated, too."""
+    ours = PyIcebergCatalog("lake", catalog(kind, unused_address()), StandingClock())
+
+    with pytest.raises(CouldNotLook, match="could not be read"):
         ours.load(TableName("sales.orders"))
 
     ours.close()

@@ -79,6 +79,14 @@ def orders(tmp_path: Path) -> Iterator[OrdersTable]:
 
 
 @pytest.fixture
+def by_key(tmp_path: Path) -> Iterator[OrdersTable]:
+    """An empty `sales.orders` into which a job writes by key."""
+    table = OrdersTable(tmp_path, {"write.upsert.enabled": "true"})
+    yield table
+    table.close()
+
+
+@pytest.fixture
 def is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """No table counts as small, so each is read as a large one is."""
     monkeypatch.setattr(_reading, "_FETCHED_ROWS", -1)

@@ -78,25 +78,20 @@ def test_ranges_are_those_of_the_rows(orders: OrdersTable, asks: Asks, positions
     assert row.event_until == MIDNIGHT + timedelta(seconds=positions[-1])
 
 
-def test_a_position_of_eight_bytes_is_read_to_its_ends(orders: OrdersTable, asks: Asks) -> None:
-    """The smallest and the largest long."""
+@pytest.mark.parametrize(
+    ("position", "low", "high"), [("order_id", -(2**63), 2**63 - 1), ("source_partition", -3, -3)], ids=["long", "int"]
+)
+def test_a_position_is_read_to_its_ends_and_with_its_sign(
+    orders: OrdersTable, asks: Asks, position: str, low: int, high: int
+) -> None:
+    """The smallest and the largest long. An int column's bounds are four bytes; an int that became long keeps such
+    bounds in its old files."""
     before = orders.commits("a", 3, range(3))
-    orders.commits("a", 4, range(2), orders=[-(2**63), 2**63 - 1])
+    orders.commits("a", 4, range(2), orders=[-(2**63), 2**63 - 1], partition=-3)
 
-    row = newest(asks("ledger", orders.ask(before, contract=CONTRACT.model_copy(update={"position": "order_id"}))))
+    row = newest(asks("ledger", orders.ask(before, contract=CONTRACT.model_copy(update={"position": position}))))
 
-    assert (row.position_from, row.position_until) == (-(2**63), 2**63 - 1)
-
-
-def test_a_position_of_four_bytes_is_read_with_its_sign(orders: OrdersTable, asks: Asks) -> None:
-    """An int column's bounds are four bytes; an int that became long keeps such bounds in its old files."""
-    before, _ = write(orders, "a3[0:3] | a4[0:3]p-3")
-
-    row = newest(
-        asks("ledger", orders.ask(before, contract=CONTRACT.model_copy(update={"position": "source_partition"})))
-    )
-
-    assert (row.position_from, row.position_until) == (-3, -3)
+    assert (row.position_from, row.position_until) == (low, high)
 
 
 @pytest.mark.parametrize("redacted", [("event_time", "source_position"), ()], ids=["redacted", "not promised"])
@@ -294,23 +289,14 @@ def test_a_column_that_became_wider_keeps_its_old_manifests(orders: OrdersTable,
 
 
 def test_names_that_avro_does_not_know_are_read(orders: OrdersTable, asks: Asks) -> None:
-    """A field's name may be any text."""
+    """A field's name may be any text. `void`, what a field becomes that was dropped, is none."""
     orders.partitions_by(("customer", IdentityTransform()), name="1st customer.of-day")
+    orders.partitions_by(("source_partition", VoidTransform()))
     orders.commits("a", 1, range(1))
 
     row = row_of_head(asks, orders, None)
 
     assert row.partitions == (TouchedPartitions(field="customer", values=("customer-0",)),)
-
-
-def test_what_partitions_nothing_is_no_field(orders: OrdersTable, asks: Asks) -> None:
-    """`void` is what a field becomes that was dropped."""
-    orders.partitions_by(("customer", VoidTransform()), ("source_partition", IdentityTransform()))
-    orders.commits("a", 1, range(1))
-
-    row = row_of_head(asks, orders, None)
-
-    assert [each.field for each in row.partitions] == ["source_partition"]
 
 
 @pytest.mark.parametrize(

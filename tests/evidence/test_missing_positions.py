@@ -326,19 +326,6 @@ def goes_on_without(orders: OrdersTable, places: range = range(10, 20)) -> Snaps
     return before
 
 
-def test_a_partition_that_is_silent_in_the_whole_window_is_named(orders: OrdersTable, asks: Asks) -> None:
-    """Partition 0 has no gap, and that says nothing of partition 1."""
-    before = goes_on_without(orders)
-
-    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.finding is None
-    assert "Source partition 1 (last 29) has no row after" in answer.headline
-    assert "idle, or its last rows are lost" in answer.headline
-    assert "Ask the source" in answer.could_not_look[0].remedy
-
-
 @pytest.mark.parametrize(
     ("run", "checkpoint", "following", "verdict", "said"),
     [

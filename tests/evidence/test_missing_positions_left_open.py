@@ -1,8 +1,7 @@
 """Missing positions where deletes, keys, holes, tails of partitions or several topics could hide or explain them."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from datetime import timedelta
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -297,14 +296,6 @@ def test_what_surely_came_again_is_told_beside_them(orders: OrdersTable, asks: A
     assert answer.verdict is Verdict.CONFIRMED
     assert [(pair.first, pair.second, pair.keys) for pair in answer.finding.pairs] == [(before, again, 5)]
     assert answer.could_not_look[0].source == "contract.position_partition"
-
-
-@pytest.fixture
-def by_key(tmp_path: Path) -> Iterator[OrdersTable]:
-    """An empty `sales.orders` into which a job writes by key."""
-    table = OrdersTable(tmp_path, {"write.upsert.enabled": "true"})
-    yield table
-    table.close()
 
 
 def test_replaced_rows_are_not_missing(by_key: OrdersTable, asks: Asks) -> None:

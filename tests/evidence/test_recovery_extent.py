@@ -1,8 +1,7 @@
 """What a restore brings back, what it cannot, and where it lets the source go on."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -337,14 +336,6 @@ def test_offsets_are_hidden_with_the_column_that_holds_them(orders: OrdersTable,
 
 BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
 BY_TIME = TableContract(key=("order_id",), event_time="event_time")
-
-
-@pytest.fixture
-def by_key(tmp_path: Path) -> Iterator[OrdersTable]:
-    """An empty `sales.orders` into which a job writes by key."""
-    table = OrdersTable(tmp_path, {"write.upsert.enabled": "true"})
-    yield table
-    table.close()
 
 
 def asking(orders: OrdersTable, recipe: ReplayRecipe | None, contract: TableContract = CONTRACT) -> Ask:

@@ -10,7 +10,7 @@ from bot.observation.evidence import Answer, Verdict
 from bot.observation.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
 from bot.observation.ids import CheckpointId
 from bot.observation.looked import NotSeen, Seen
-from bot.observation.table import Column, Ref
+from bot.observation.table import Column
 from bot.observation.written import WriterSource, WrittenSchema, writer_sources
 from tests.cases import NOON, OPERATOR, Tale, job_id
 from tests.evidence.conftest import Asks
@@ -398,18 +398,6 @@ def test_every_problem_is_said(brief: OrdersTable, judges: Asks) -> None:
     expiring, outlived = answer.finding.problems
     assert answer.headline == f"{expiring} {outlived}"
     assert "1 restore point is older than the table keeps snapshots" in outlived
-
-
-def test_a_tag_keeps_the_last_commit(brief: OrdersTable, judges: Asks) -> None:
-    """A ref is the remedy, and is seen as such."""
-    before, [_, last, _] = write(brief, "a1[0:10] | a2[10:20] +[20:30]")
-    ask = brief.ask(before, jobs=[run_of("a")])
-    tag = Ref(name="waterline", kind="tag", snapshot_id=last)
-
-    answer = judges("table_health", at(ask, 2 * DAY, refs=(*ask.observation.table.refs, tag)))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.finding.last_commits[0].is_protected
 
 
 def test_a_snapshot_among_those_kept_at_the_least_does_not_expire_yet(tmp_path: Path, judges: Asks) -> None:
