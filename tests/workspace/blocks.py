@@ -40,10 +40,14 @@ def select(action_id: str, *options: Block, **more: Any) -> Block:
     return {"type": "static_select", "action_id": action_id, "options": list(options), **more}
 
 
+def field(label: str, block_id: str, element: Block, **more: Any) -> Block:
+    """An input block."""
+    return {"type": "input", "block_id": block_id, "label": plain(label), "element": element, **more}
+
+
 def text_field(label: str, block_id: str, **more: Any) -> Block:
     """An input block with a text input whose action id is `value`."""
-    element = {"type": "plain_text_input", "action_id": "value", **more}
-    return {"type": "input", "block_id": block_id, "label": plain(label), "element": element}
+    return field(label, block_id, {"type": "plain_text_input", "action_id": "value", **more})
 
 
 def modal(title: str, *blocks: Block, **more: Any) -> Block:

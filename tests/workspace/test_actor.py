@@ -11,7 +11,19 @@ from slack_sdk.errors import SlackApiError
 
 from bot.workspace import Actor, CannotDo, NotShown, Rules, Workspace
 from tests.workspace.asking import ONCALL, clicked, refusal
-from tests.workspace.blocks import Block, actions, button, confirm, modal, option, plain, section, select, text_field
+from tests.workspace.blocks import (
+    Block,
+    actions,
+    button,
+    confirm,
+    field,
+    modal,
+    option,
+    plain,
+    section,
+    select,
+    text_field,
+)
 from tests.workspace.conftest import Connect, eventually
 
 
@@ -253,37 +265,15 @@ def test_the_home_is_published_per_person(client: WebClient, ana: Actor, ben: Ac
 FORM = modal(
     "Open",
     text_field("What", "what", max_length=10),
-    {
-        "type": "input",
-        "block_id": "table",
-        "label": plain("Table"),
-        "element": select("pick", option("Orders", "t-1"), option("Payments", "t-2")),
-    },
-    {
-        "type": "input",
-        "block_id": "lead",
-        "label": plain("Lead"),
-        "optional": True,
-        "element": {"type": "users_select", "action_id": "who"},
-    },
-    {
-        "type": "input",
-        "block_id": "tell",
-        "label": plain("Tell"),
-        "optional": True,
-        "element": {
-            "type": "checkboxes",
-            "action_id": "whom",
-            "options": [option("Revenue", "r"), option("Fraud", "f")],
-        },
-    },
-    {
-        "type": "input",
-        "block_id": "since",
-        "label": plain("Since"),
-        "optional": True,
-        "element": {"type": "datepicker", "action_id": "day", "initial_date": "2026-11-01"},
-    },
+    field("Table", "table", select("pick", option("Orders", "t-1"), option("Payments", "t-2"))),
+    field("Lead", "lead", {"type": "users_select", "action_id": "who"}, optional=True),
+    field(
+        "Tell",
+        "tell",
+        {"type": "checkboxes", "action_id": "whom", "options": [option("Revenue", "r"), option("Fraud", "f")]},
+        optional=True,
+    ),
+    field("Since", "since", {"type": "datepicker", "action_id": "day", "initial_date": "2026-11-01"}, optional=True),
     callback_id="form",
 )
 
