@@ -36,7 +36,7 @@ SOON_S = 60
 @contextmanager
 def replica(url: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """Another process on the record, and what it has taken; killed at the end at the latest."""
-    command = [sys.executable, "-m", "tests.journal.replicas", url]
+    command = [sys.executable, "-m", "tests.journal.writers", url, "take"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

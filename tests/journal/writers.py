@@ -1,6 +1,8 @@
-"""Processes that write a record, to be raced and killed. Run as `python -m tests.journal.writers URL WHAT`."""
+"""Processes that work on a record, to be raced and killed. Run as `python -m tests.journal.writers URL WHAT`."""
 
 import sys
+import threading
+from datetime import timedelta
 
 from bot.adapters.journal_sql import open_store
 from bot.incident.entries import ExecutionStarted, NoteAdded
@@ -42,5 +44,15 @@ def start_execution(url: str) -> None:
         return
 
 
+def take_and_wait(url: str) -> None:
+    """A replica: take a delivery and a post, tell their keys and whether it leads, and hold them for ever."""
+    store = open_store(url)
+    delivery = store.inbox.claim(NINE)
+    post = store.outbox.claim(NINE + timedelta(hours=1))
+    print(f"{delivery and delivery.key} {post and post.key} {store.presence.is_leader()}", flush=True)  # noqa: T201
+    threading.Event().wait()
+
+
 if __name__ == "__main__":
-    {"write": write_until_killed, "execute": start_execution}[sys.argv[2]](sys.argv[1])
+    does = {"write": write_until_killed, "execute": start_execution, "take": take_and_wait}
+    does[sys.argv[2]](sys.argv[1])
