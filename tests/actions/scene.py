@@ -235,10 +235,16 @@ class Scene:
         self.flink.checkpoints(job("b"), 2)
         return self.plan(last_good=self.snapshot("a", 4), wrong_run=job("b"))
 
-    def does(self, action: ModuleType, **about: Any) -> ProposalView:
-        """Proposed by this action, approved, and carried out. `about`: see `plan`."""
+    def proposed(self, action: ModuleType, **about: Any) -> Proposal:
+        """Proposed by this action, and approved. `about`: see `plan`."""
         plan = self.plan(**about)
-        return self.carries_out(action.propose(plan), plan)
+        return self.approved(action.propose(plan), plan)
+
+    def does(self, action: ModuleType, **about: Any) -> ProposalView:
+        """And carried out."""
+        made = self.proposed(action, **about)
+        self.executes(made.id)
+        return self.view(made.id)
 
     def view(self, proposal: ProposalId) -> ProposalView:
         """As the journal tells."""

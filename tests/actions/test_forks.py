@@ -66,12 +66,11 @@ def test_a_fork_that_stands_still_has_its_rows_taken_back_with_the_other_run(sce
 def test_a_third_run_ends_the_stop_before_anything_is_done(scene: Scene) -> None:
     """Approved was: these two, and no other."""
     forked(scene)
-    plan = scene.plan(wrong_run=job("b"))
-    made = scene.approved(resolve_fork.propose(plan), plan)
+    made = scene.proposed(resolve_fork, wrong_run=job("b"))
     scene.flink.submit(job("c"), at_checkpoint=4)
 
     with pytest.raises(Superseded, match=r"Expected only runs .* to be alive; found"):
-        scene.executions.begin(scene.incident, made.id, by=plan.by)
+        scene.executions.begin(scene.incident, made.id, by=made.proposed_by)
 
     assert scene.calls == []
 

@@ -65,8 +65,7 @@ def test_what_a_hand_took_out_meanwhile_is_frozen_before_anything_else(scene: Sc
     """It was frozen when it was proposed. A sign alone keeps nothing from expiry."""
     scene.sets("gc.enabled", "true")
     scene.maintenance.freeze(scene.incident, by=ANA)
-    plan = scene.plan()
-    proposal = scene.approved(take_savepoint.propose(plan), plan)
+    proposal = scene.proposed(take_savepoint)
     thawed_by_hand(scene, *taken)
 
     scene.executes(proposal.id)

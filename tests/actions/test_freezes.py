@@ -55,8 +55,7 @@ def test_it_stays_frozen_after_a_proposal_and_after_the_incident(scene: Scene) -
 
 def begun(scene: Scene) -> ProposalId:
     """A restart that is approved and begun."""
-    plan = scene.plan()
-    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    made = scene.proposed(restart_from_stop_savepoint)
     scene.executions.begin(scene.incident, made.id, by=ANA)
     return made.id
 
@@ -157,8 +156,7 @@ def test_what_became_of_a_step_is_settled_meanwhile(scene: Scene, gone: str, hap
 
 def test_nothing_is_begun_on_a_table_that_is_gone(scene: Scene) -> None:
     """Nothing is known of it; the proposal is there still if the table comes back."""
-    plan = scene.plan()
-    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    made = scene.proposed(restart_from_stop_savepoint)
     scene.drops()
 
     with pytest.raises(CouldNotLook, match=r"There is no table sales\.orders"):

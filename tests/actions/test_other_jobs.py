@@ -244,8 +244,7 @@ def test_what_binds_still_ends_it(scene: Scene, act: Act, said: str) -> None:
 def test_a_guest_between_approval_and_stop_passes_too(scene: Scene) -> None:
     """One that commits each minute would end each proposal while people read it. Another engine's does end it."""
     guest_above(scene)
-    plan = scene.plan()
-    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    made = scene.proposed(restart_from_stop_savepoint)
     [held] = [each for each in made.requirements if isinstance(each, HeadDescends)]
     assert (
         f"and by compactions and commits of other Flink jobs that wrote concurrently with {JOB}"
@@ -263,8 +262,7 @@ def test_a_guest_passes_before_a_start_from_a_point_that_was_chosen(scene: Scene
     """The job is down already; the first commit comes on top of the other job's."""
     guest_above(scene)
     scene.flink.stop(JOB, job("a"))
-    plan = scene.plan()
-    made = scene.approved(restore_job_at_head.propose(plan), plan)
+    made = scene.proposed(restore_job_at_head)
     guest(scene)
 
     scene.executes(made.id)
@@ -282,8 +280,7 @@ def test_an_undo_of_a_stop_alone_is_not_ended_by_a_guest(scene: Scene) -> None:
     """A busy other job kept the job down: each of its commits ended the proposal that starts it again."""
     guest_above(scene)
     first = scene.does(take_savepoint)
-    plan = scene.plan(undoes=first.proposal.id, number=2)
-    made = scene.approved(undo_proposal.propose(plan), plan)
+    made = scene.proposed(undo_proposal, undoes=first.proposal.id, number=2)
     guest(scene)
 
     scene.executes(made.id)

@@ -84,12 +84,11 @@ def test_nothing_is_started_when_the_stop_left_nothing_that_pairs(scene: Scene) 
 def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scene: Scene) -> None:
     """The point would no longer pair with the head: nothing was changed, says the answer."""
     scene.flink.stop(JOB, job("a"))
-    plan = scene.plan()
-    proposal = scene.approved(restore_job_at_head.propose(plan), plan)
+    proposal = scene.proposed(restore_job_at_head)
     scene.backfill_commits()
 
     with pytest.raises(Superseded, match=r"committed by spark application local-17 .*Nothing was changed"):
-        scene.executions.begin(scene.incident, proposal.id, by=plan.by)
+        scene.executions.begin(scene.incident, proposal.id, by=proposal.proposed_by)
 
     assert "start" not in scene.calls
 
@@ -139,11 +138,10 @@ def test_a_run_that_cannot_take_a_savepoint_is_not_restarted_from_one(scene: Sce
 
 def test_nothing_is_stopped_while_the_job_could_not_be_started_again(scene: Scene) -> None:
     """No way to start it is configured, or its jar is gone: that is asked before the stop, not found out after it."""
-    plan = scene.plan()
-    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    made = scene.proposed(restart_from_stop_savepoint)
     scene.flink.refuses = "the cluster has no jar orders-etl.jar"
 
     with pytest.raises(Superseded, match="can be started; found: the cluster has no jar"):
-        scene.executions.begin(scene.incident, made.id, by=plan.by)
+        scene.executions.begin(scene.incident, made.id, by=made.proposed_by)
 
     assert scene.calls == []

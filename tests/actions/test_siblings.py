@@ -470,8 +470,7 @@ def begins_elsewhere(scene: Scene, *, private: bool) -> IncidentId:
 @pytest.mark.parametrize("private", [False, True])
 def test_while_another_incident_works_on_the_job_nothing_is_begun(scene: Scene, private: bool) -> None:
     """It stays approved; a private incident is not named."""
-    plan = scene.plan()
-    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    made = scene.proposed(restart_from_stop_savepoint)
     other = begins_elsewhere(scene, private=private)
 
     with pytest.raises(Refused, match="Another proposal is running on job") as refused:
@@ -484,8 +483,7 @@ def test_while_another_incident_works_on_the_job_nothing_is_begun(scene: Scene, 
 
 def test_of_two_that_begin_at_the_same_moment_the_one_that_sees_the_other_does_nothing(scene: Scene) -> None:
     """Another replica began for the other table after this one had looked and before it did anything."""
-    plan = scene.plan()
-    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    made = scene.proposed(restart_from_stop_savepoint)
     scene.executions.begin(scene.incident, made.id, by=ANA)
     begins_elsewhere(scene, private=False)
 

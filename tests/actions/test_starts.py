@@ -298,13 +298,12 @@ APPROVED, DEPLOYED = "a" * 64, "b" * 64
 def test_another_declaration_starts_nothing_and_stops_nothing(scene: Scene) -> None:
     """Seen before the first effect; the approver was told which declaration it is."""
     scene.flink.declared = APPROVED
-    plan = scene.plan()
-    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    made = scene.proposed(restart_from_stop_savepoint)
     [asked] = [each for each in made.requirements if isinstance(each, StartPossible)]
     scene.flink.declared = DEPLOYED
 
     with pytest.raises(Superseded, match=f"when this was proposed \\({'a' * 12}\\).*changed \\({'b' * 12}\\)"):
-        scene.executions.begin(scene.incident, made.id, by=plan.by)
+        scene.executions.begin(scene.incident, made.id, by=made.proposed_by)
 
     assert f"Declaration unchanged ({'a' * 12})." in requirement_sentence(asked)
     assert scene.calls == []
@@ -323,12 +322,11 @@ def test_a_deployment_between_stop_and_start_starts_nothing(scene: Scene) -> Non
 
 def test_a_declaration_that_was_not_told_is_not_asked_for(scene: Scene) -> None:
     """It is carried out as it was approved."""
-    plan = scene.plan()
-    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    made = scene.proposed(restart_from_stop_savepoint)
     [asked] = [each for each in made.requirements if isinstance(each, StartPossible)]
     scene.flink.declared = DEPLOYED
 
-    scene.executions.begin(scene.incident, made.id, by=plan.by)
+    scene.executions.begin(scene.incident, made.id, by=made.proposed_by)
     scene.executions.carry_on(scene.incident, made.id)
 
     assert asked.declaration is None
@@ -341,8 +339,7 @@ STOPS_IT = [restart_from_stop_savepoint, take_savepoint]
 @pytest.mark.parametrize("action", STOPS_IT, ids=lambda a: a.__name__.rpartition(".")[2])
 def test_a_run_that_was_rescaled_after_the_approval_supersedes(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
     """By an autoscaler, or by hand: the job id stays, so only the parallelism tells."""
-    plan = scene.plan()
-    proposal = scene.approved(action.propose(plan), plan)
+    proposal = scene.proposed(action)
     scene.flink.rescales(job("a"), 4)
 
     with pytest.raises(Superseded, match="somebody has rescaled it: Sink from 1 to 4"):
@@ -356,8 +353,7 @@ def test_a_run_that_was_rescaled_after_the_approval_supersedes(scene: Scene, act
 
 def test_a_rescale_between_two_steps_refuses_the_next_one(scene: Scene) -> None:
     """Maintenance is frozen by then; the job is left as it is, and the sentence says so."""
-    plan = scene.plan()
-    proposal = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    proposal = scene.proposed(restart_from_stop_savepoint)
     scene.executions.begin(scene.incident, proposal.id, by=proposal.proposed_by)
     commit = scene.catalog.commit
 

@@ -119,14 +119,20 @@ def alive(scene: Scene) -> list[JobId]:
 RUN = EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PWAC")
 
 
-def test_who_does_not_lead_runs_no_evidence(tmp_path: Path, record: Store) -> None:
-    """The run stays without an end for the replica that leads, which ends its step with the answer."""
-    damaged, runner, leads = Damaged.made_in(tmp_path), ArrowRunner(), False
+@pytest.fixture
+def counting(tmp_path: Path, record: Store) -> tuple[IncidentStore, Observer]:
+    """Somebody has asked for the evidence, and nobody has begun; its record, and who looks at its table."""
+    damaged = Damaged.made_in(tmp_path)
     store = IncidentStore(record.journal, SystemClock())
-    incident = damaged.approved(store)
     asked = EvidenceRequested(run=RUN, task="duplicate_rows", step=StepId("count"))
-    store.write(incident, by=ANA, decide=lambda _incident: [asked])
-    observer = damaged.executions(store)[0]._observer  # the one over this table
+    store.write(damaged.approved(store), by=ANA, decide=lambda _incident: [asked])
+    return store, damaged.executions(store)[0]._observer  # the one over this table
+
+
+def test_who_does_not_lead_runs_no_evidence(counting: tuple[IncidentStore, Observer]) -> None:
+    """The run stays without an end for the replica that leads, which ends its step with the answer."""
+    (store, observer), runner, leads = counting, ArrowRunner(), False
+    incident = store.all()[0].id
     one = service(store, observer, runner, lambda: leads)
 
     one.resume(incident, RUN)
@@ -143,15 +149,11 @@ def test_who_does_not_lead_runs_no_evidence(tmp_path: Path, record: Store) -> No
 
 
 def test_a_desk_that_closes_while_it_looks_begins_no_run(
-    tmp_path: Path, record: Store, monkeypatch: pytest.MonkeyPatch
+    counting: tuple[IncidentStore, Observer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table answers after the bot was told to stop: nothing is started, and the run is left to the next start."""
-    damaged, runner = Damaged.made_in(tmp_path), ArrowRunner()
-    store = IncidentStore(record.journal, SystemClock())
-    incident = damaged.approved(store)
-    asked = EvidenceRequested(run=RUN, task="duplicate_rows", step=StepId("count"))
-    store.write(incident, by=ANA, decide=lambda _incident: [asked])
-    observer = damaged.executions(store)[0]._observer
+    (store, observer), runner = counting, ArrowRunner()
+    incident = store.all()[0].id
     one, looks, may_answer = service(store, observer, runner), threading.Event(), threading.Event()
     observe = observer.observe
 

@@ -32,20 +32,27 @@ def backup(config: Path, to: Path) -> Result:
     return CliRunner().invoke(app, ["record", "backup", "--to", str(to), "--config", str(config)])
 
 
+def backup_while_the_bot_writes(config: Path, to: Path, story: Story) -> Result:
+    """Entries come to the record from before until after it."""
+    is_over = threading.Event()
+
+    def writes() -> None:
+        while not is_over.is_set():
+            story.says(NoteAdded(text="One more row."), by=ANA)
+
+    writer = threading.Thread(target=writes)
+    writer.start()
+    told = backup(config, to)
+    is_over.set()
+    writer.join()
+    return told
+
+
 def test_a_copy_is_whole_while_the_bot_writes(config: Path, tmp_path: Path) -> None:
     """It ends with some entry, and every hash up to there fits; the record goes on."""
     with closing(open_store(f"sqlite:///{tmp_path / 'journal.db'}")) as store:
-        story, is_over = Story(store.journal).opens(), threading.Event()
-
-        def writes() -> None:
-            while not is_over.is_set():
-                story.says(NoteAdded(text="One more row."), by=ANA)
-
-        writer = threading.Thread(target=writes)
-        writer.start()
-        told = backup(config, tmp_path / "copy.db")
-        is_over.set()
-        writer.join()
+        story = Story(store.journal).opens()
+        told = backup_while_the_bot_writes(config, tmp_path / "copy.db", story)
 
         with closing(open_store(f"sqlite:///{tmp_path / 'copy.db'}", Masking())) as copy:
             entries, whole = copy.journal.entries(story.id), store.journal.entries(story.id)
@@ -88,18 +95,9 @@ def test_a_copy_of_a_record_in_postgresql_is_whole_and_comes_back_into_another_o
     """The bot writes meanwhile. What is put afterwards comes after what was there."""
     old, new, copy = postgres.new_database(), postgres.new_database(), tmp_path / "copy.db"
     with closing(open_store(old)) as store:
-        story, is_over = Story(store.journal).opens(), threading.Event()
+        story = Story(store.journal).opens()
         store.outbox.put(message("first"))
-
-        def writes() -> None:
-            while not is_over.is_set():
-                story.says(NoteAdded(text="One more row."), by=ANA)
-
-        writer = threading.Thread(target=writes)
-        writer.start()
-        told = backup(on(config, old), copy)
-        is_over.set()
-        writer.join()
+        told = backup_while_the_bot_writes(on(config, old), copy, story)
         whole = store.journal.entries(story.id)
     back = restore(on(config, new), copy)
     with closing(open_store(new)) as restored:
