@@ -15,7 +15,7 @@ from bot.observation.ids import SnapshotId
 from bot.observation.table import TableState
 from tests.evidence.conftest import Asks, asks
 from tests.repairs.scene import RepairScene
-from tests.tables import ORDERS, OrdersTable
+from tests.tables import ORDERS, OrdersTable, lake_in
 
 __all__ = ["Asks", "asks"]
 Reads = Callable[[SnapshotId], list[int]]
@@ -33,8 +33,7 @@ def orders(tmp_path: Path) -> Iterator[OrdersTable]:
 @pytest.fixture
 def catalog(tmp_path: Path, orders: OrdersTable) -> Iterator[PyIcebergCatalog]:
     """The adapter on that table."""
-    lake = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}
-    adapter = PyIcebergCatalog("lake", lake, SystemClock())
+    adapter = PyIcebergCatalog("lake", lake_in(tmp_path), SystemClock())
     yield adapter
     adapter.close()
 

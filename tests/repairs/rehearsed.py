@@ -35,12 +35,12 @@ from bot.service.observing import Observer
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import Proposals
 from tests.decisions import RUNBOOK
-from tests.little_flink import JOB, LittleFlink, open_catalog
+from tests.little_flink import JOB, LittleFlink, live_positions
 from tests.power_cut import PowerCut
 from tests.repairs.taken_out import BRANCH, SPARK, rehearse, repair_named
 from tests.rewound import ANA, BEN
 from tests.rewound import GOOD_RUN as RUN
-from tests.tables import CONTRACT, ORDERS, OrdersTable
+from tests.tables import CONTRACT, ORDERS, OrdersTable, lake_in
 
 PROPOSALS = {
     name: ProposalId(f"01JBQ5M7Z3T9K4X8V2N6R0P{number:03}")
@@ -55,7 +55,7 @@ class Repaired:
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
         self.flink = LittleFlink(folder)
-        lake = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
+        lake = lake_in(folder)
         self.catalog = PyIcebergCatalog("lake", lake, SystemClock())
         self._spark = SparkConnection(os.environ[SPARK]) if name == "replay" else None
         self._replays = SparkReplays(self._spark, spark_catalog("lake", lake, {})) if self._spark else None
@@ -93,8 +93,8 @@ class Repaired:
         table = self.table
         repairs = [s for s in table.snapshots if s.is_repair]
         return {
-            "main": self._positions("main"),
-            "branch": self._positions(BRANCH) if table.ref(BRANCH) else None,
+            "main": live_positions(self.folder),
+            "branch": live_positions(self.folder, table.ref(BRANCH)) if table.ref(BRANCH) else None,
             "calls": [call.split()[0] for call in self.flink.calls],
             "repairs": len(repairs),
             "left": table.ref(LEFT) is not None,
@@ -194,15 +194,6 @@ class Repaired:
             ProposalApproved(proposal=proposal.id, approval=approval, complete=True),
         ]
         store.write(incident.id, by=BEN, decide=lambda _i: bodies)
-
-    def _positions(self, ref: str) -> list[int]:
-        catalog = open_catalog(self.folder)
-        try:
-            at = self.table.ref(ref)
-            found = catalog.load_table(ORDERS).scan(selected_fields=("source_position",), snapshot_id=at).to_arrow()
-        finally:
-            catalog.close()
-        return sorted(found["source_position"].to_pylist())
 
 
 def carry_out(folder: Path, name: str, cut_at: int | None) -> None:

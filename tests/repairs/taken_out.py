@@ -13,7 +13,7 @@ from bot.observation.table import TableState
 from bot.ports import FileChange, TableChange
 from spark_tasks._support.data_files import whole_schema
 from spark_tasks._support.replay import Named, rows_given, summed
-from tests.little_flink import open_catalog
+from tests.little_flink import by_hand
 from tests.repairs.recipes import declared
 from tests.tables import ORDERS
 
@@ -32,9 +32,8 @@ def without_files(catalog: PyIcebergCatalog, again: SnapshotId) -> ChangeFiles:
 
 def without_rows(folder: Path, again: SnapshotId) -> DeleteRows:
     """All rows of the one file that this commit added."""
-    catalog = open_catalog(folder)
-    entries = catalog.load_table(ORDERS).inspect.entries(snapshot_id=again).to_pylist()
-    catalog.close()
+    with by_hand(folder) as table:
+        entries = table.inspect.entries(snapshot_id=again).to_pylist()
     [path] = [each["data_file"]["file_path"] for each in entries if each["snapshot_id"] == again]
     gone = (RowsOfFile(path=path, spans=((0, ROWS - 1),)),)
     return DeleteRows(table=ORDERS, branch=BRANCH, incident=INCIDENT, why="Delete the copies", rows=gone)

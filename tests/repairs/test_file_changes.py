@@ -22,7 +22,7 @@ from bot.service.incident_store import IncidentStore
 from tests.repairs.conftest import Reads
 from tests.repairs.rehearsed import PROPOSALS, Repaired
 from tests.rewound import ANA
-from tests.tables import ORDERS, OrdersTable
+from tests.tables import ORDERS, OrdersTable, lake_in
 from tests.upserts import upserts
 
 BRANCH = "recovery-wl-1"
@@ -238,8 +238,7 @@ def test_a_change_of_nothing_is_no_commit(orders: OrdersTable, catalog: PyIceber
 def test_format_1_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     """PyIceberg reads its manifest lists so that it could not write them again."""
     orders = OrdersTable(tmp_path, {"format-version": "1"})
-    lake = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}
-    with closing(orders), closing(PyIcebergCatalog("lake", lake, SystemClock())) as catalog:
+    with closing(orders), closing(PyIcebergCatalog("lake", lake_in(tmp_path), SystemClock())) as catalog:
         orders.commits("a", 1, range(10))
         rehearsal = Rehearsal(catalog)
         all_of_it = FileList(sources=FileSources(added_by=(rehearsal.base,)), files=1, rows=10, bytes=1, digest="")

@@ -21,7 +21,7 @@ from tests.format_3 import NAME, OrdersOfFormat3
 from tests.repairs.conftest import Reads
 from tests.repairs.java_expiry import expires_all_but_the_head
 from tests.repairs.test_file_changes import BRANCH, Rehearsal, deleting, file_of
-from tests.tables import ORDERS, OrdersTable
+from tests.tables import ORDERS, OrdersTable, lake_in
 
 INTENT = EffectStarted(proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"), index=0)
 
@@ -35,8 +35,7 @@ def orders3(tmp_path: Path, writer: SparkSession) -> OrdersOfFormat3:
 @pytest.fixture
 def lake(tmp_path: Path, orders3: OrdersOfFormat3) -> Iterator[PyIcebergCatalog]:
     """The adapter on that table."""
-    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}
-    adapter = PyIcebergCatalog("lake", properties, SystemClock())
+    adapter = PyIcebergCatalog("lake", lake_in(tmp_path), SystemClock())
     yield adapter
     adapter.close()
 
