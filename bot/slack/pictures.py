@@ -1,4 +1,4 @@
-"""Pictures of the ledger in an incident's thread: uploaded once, looked for before they are uploaded again.
+"""Pictures of the ledger in an incident's thread.
 
 The ledger's picture as PNG, for Slack shows no SVG. Drawn large and made smaller, so that edges are smooth.
 """
@@ -6,18 +6,18 @@ The ledger's picture as PNG, for Slack shows no SVG. Drawn large and made smalle
 import io
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
-from slack_sdk import WebClient
 
 from bot.incident.incident import Incident
 from bot.observation.evidence import Evidence
 from bot.observation.findings import LedgerFinding
 from bot.observation.ids import EvidenceId
 from bot.ports import Post
-from bot.service.incident_store import IncidentStore
 from bot.service.ledger_picture import Picture, Point, Stroke, ledger_view, not_drawn
-from bot.slack.sent_before import INTERRUPTED, file_is_there, said_instead
+from bot.service.services import Services
+from bot.slack.sent_before import said_instead
 
 _SHOWN, _DRAWN = 2, 4
 """Pixels for each unit: in the file (a phone's screen is dense), and while drawing."""
@@ -126,46 +126,31 @@ def instead_of(post: Post, problem: str) -> Post:
     return said_instead(post, KIND, what, otherwise, problem)
 
 
-class Pictures:
-    def __init__(self, client: WebClient, store: IncidentStore) -> None:
-        self._client = client
-        self._store = store
-
-    def send(self, post: Post, thread_ts: str | None, *, may_be_there: bool) -> None:
-        """Upload the picture of the post's run. Raises what the client raises.
-
-        `may_be_there`: the last try may have arrived without an answer; then the thread is searched for the file.
-        """
-        assert post.incident is not None
-        name = _file_name(post)
-        is_there = file_is_there(self._client, post.channel, thread_ts, name) if may_be_there else False
-        if is_there:
-            return
-        incident = self._store.get(post.incident)
-        view = ledger_view(incident, EvidenceId(post.key.rsplit("/", 1)[1]))
-        assert view is not None
-        self._client.files_upload_v2(
-            channel=post.channel,
-            thread_ts=thread_ts,
-            filename=name,
-            file=png(view.picture),
-            title=f"Ledger of {incident.opened.table}",
-            alt_txt=view.picture.alt[:1000],
-            initial_comment=comment_on(view.picture, may_be_twice=is_there is None),
-        )
+def made(services: Services, post: Post) -> tuple[str, list[dict[str, Any]]]:
+    """(comment, the picture of the post's run as a file to be uploaded)."""
+    assert post.incident is not None
+    incident = services.store.get(post.incident)
+    view = ledger_view(incident, EvidenceId(post.key.rsplit("/", 1)[1]))
+    assert view is not None
+    return comment_on(view.picture), [
+        {
+            "file": png(view.picture),
+            "filename": file_name(post),
+            "title": f"Ledger of {incident.opened.table}",
+            "alt_txt": view.picture.alt[:1000],
+        }
+    ]
 
 
-def comment_on(picture: Picture, *, may_be_twice: bool) -> str:
+def comment_on(picture: Picture) -> str:
     """How it is to be read, and what it does not show."""
     told = _COMMENT
     if picture.left_out:
         told += f" {not_drawn(picture.left_out)}."
-    if not picture.readers_known:
-        told += _READERS_UNKNOWN
-    return told + (INTERRUPTED if may_be_twice else "")
+    return told + ("" if picture.readers_known else _READERS_UNKNOWN)
 
 
-def _file_name(post: Post) -> str:
+def file_name(post: Post) -> str:
     """Tells this picture from every other of the incident."""
     run = post.key.rsplit("/", 1)[1]
     return f"{post.incident}-ledger-{run[-8:].lower()}.png"

@@ -23,17 +23,17 @@ from bot.slack import pictures, record_files
 from bot.slack.directory import UNREACHABLE
 from bot.slack.gateway import Arrivals
 from bot.slack.limits import fit, text_for_update
-from bot.slack.pictures import Pictures
-from bot.slack.record_files import RecordFiles
 from bot.slack.render import render
 from bot.slack.sent_before import (
     CANNOT_EDIT,
     EVENT,
+    INTERRUPTED,
     NOT_JOINED,
     PASSING,
     REFUSES_THE_BOT,
     answer_was_lost,
     directly,
+    file_is_there,
     find_sent,
     how_to_mend,
     is_of_replies,
@@ -71,9 +71,9 @@ class Messages:
         self._clock = clock
         self._outbox = outbox
         self._services = services
-        self._files: dict[str, Pictures | RecordFiles] = {
-            pictures.KIND: Pictures(client, services.store),
-            record_files.KIND: RecordFiles(client, services.store, services.records),
+        self._uploads = {
+            pictures.KIND: (pictures.file_name, partial(pictures.made, services)),
+            record_files.KIND: (record_files.file_name, partial(record_files.made, client, services)),
         }
 
     def rendered(self, post: Post) -> Callable[[], str | None]:
@@ -84,8 +84,21 @@ class Messages:
         return partial(self._call, post, text, fit(blocks))
 
     def _upload(self, post: Post) -> None:
+        """Where the last try may have arrived without an answer, the thread is searched for the file first."""
         root = self._outbox.find(post.thread_of) if post.thread_of else None
-        self._files[_kind(post)].send(post, root.ts if root else None, may_be_there=answer_was_lost(post))
+        thread_ts = root.ts if root else None
+        file_name, made = self._uploads[_kind(post)]
+        name = file_name(post)
+        is_there = file_is_there(self._client, post.channel, thread_ts, name) if answer_was_lost(post) else False
+        if is_there:
+            return
+        comment, files = made(post)
+        self._client.files_upload_v2(
+            channel=post.channel,
+            thread_ts=thread_ts,
+            file_uploads=files,
+            initial_comment=comment + (INTERRUPTED if is_there is None else ""),
+        )
 
     def _call(self, post: Post, text: str, body: list[dict[str, Any]]) -> str | None:
         if post.user is not None:

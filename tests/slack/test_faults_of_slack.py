@@ -294,9 +294,7 @@ class Scene:
 
     def sender(self, client: WebClient) -> Sender:
         """What sends its message."""
-        nothing = SimpleNamespace(
-            store=None, clock=self.clock, records=SimpleNamespace(html=None, markdown=None, json=None)
-        )
+        nothing = SimpleNamespace(store=None, clock=self.clock)
         return Sender(
             client, self.store.outbox, nothing, self.clock, Arrivals(),  # type: ignore[arg-type]
             min_message_interval=timedelta(seconds=1), overtaken=lambda _post: None,

@@ -8,7 +8,7 @@ from PIL import Image
 
 from bot.observation.ids import EvidenceId, IncidentId
 from bot.workspace import SeenMessage, Workspace
-from tests.slack.little_bot import LittleBot, as_time_goes_on
+from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder, eventually
 
@@ -26,12 +26,6 @@ def ana(ana: Responder, bot: LittleBot) -> Responder:
 def looks(bot: LittleBot) -> EvidenceId:
     """The ledger is asked for, and answered."""
     return bot.services.evidence.run_now(WL_1, "ledger").id
-
-
-def is_sent(bot: LittleBot, run: EvidenceId) -> bool:
-    """Whether the outbox is done with this ledger's picture."""
-    post = bot.store.outbox.find(f"wl-1/picture/{run}")
-    return post is not None and post.state == "sent"
 
 
 def pictures(ana: Responder) -> list[SeenMessage]:
@@ -81,14 +75,3 @@ def test_without_the_scope_the_table_must_do(slack: Workspace, ana: Responder, b
     assert pictures(ana) == []
     bot.services.diagnostician.diagnose(WL_1)
     ana.sees("was restored from checkpoint 3")
-
-
-def test_an_upload_whose_answer_was_lost_is_not_repeated(slack: Workspace, ana: Responder, bot: LittleBot) -> None:
-    """The thread is searched for the file before it is sent again."""
-    slack.faults.fails_after_effect("files.completeUploadExternal", "internal_error")
-
-    run = looks(bot)
-    eventually(lambda: any(e.error == "internal_error" for e in slack.wire("api", "files.completeUploadExternal")))
-    eventually(as_time_goes_on(bot, lambda: is_sent(bot, run)))
-
-    assert len(pictures(ana)) == 1

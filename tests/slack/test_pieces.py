@@ -127,7 +127,7 @@ def test_a_picture_is_posted_with_what_it_does_not_show() -> None:
     part = picture(orders.ledger(readers_known=False), line_at=None, label="", taken_back=frozenset())
     part = part.model_copy(update={"left_out": 12})
 
-    told = [comment_on(each, may_be_twice=False) for each in (whole, part)]
+    told = [comment_on(each) for each in (whole, part)]
 
     assert "older" not in told[0]
     assert "unknown" not in told[0]
