@@ -86,9 +86,12 @@ def test_evidence_that_came_while_it_was_made_has_it_made_anew(scene: Scene, mon
 
 
 def test_what_an_action_needs_and_nobody_has_asked_for_is_collected(record: Store) -> None:
-    """Not what has an answer, nor what is running: a second run of it would tell nothing sooner."""
+    """Not what has an answer, nor what is running: a second run of it would tell nothing sooner. What an earlier
+    proposal asked for by itself may have been cut off with it."""
     story = Story(record.journal).opens().answers("duplicate_rows")
-    story.says(EvidenceRequested(run=EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PE77"), task="ledger", step=None))
+    story.says(EvidenceRequested(run=EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PE77"), task="ledger", step=None), by=ANA)
+    cut_off = EvidenceRequested(run=EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PE78"), task="missing_positions", step=None)
+    story.says(cut_off)
     needed = ("duplicate_rows", "missing_positions", "ledger")
     nobody: Any = None
 

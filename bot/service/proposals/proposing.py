@@ -307,8 +307,13 @@ def to_look_at(
     incident: Incident, tasks: Sequence[str], observer: Observer, diagnostician: Diagnostician
 ) -> Iterator[str]:
     """Those of `tasks` that have no answer and do not run, and extra copies where the job may have brought further ones
-    since: that costs one more look at the world. Raises CouldNotLook."""
-    running = {run.task for run in incident.runs.values() if run.is_running and run.branch is None}
+    since: that costs one more look at the world. What a proposal itself asked for runs no more if that was cut off.
+    Raises CouldNotLook."""
+    running = {
+        run.task
+        for run in incident.runs.values()
+        if run.is_running and run.branch is None and (run.by != WATERLINE or run.step is not None or run.is_first_look)
+    }
     for task in tasks:
         run = incident.latest.get(task)
         known = run.evidence if run is not None else None
