@@ -38,8 +38,6 @@ def health_of(run: JobRun, promised: timedelta | None, now: datetime) -> RunHeal
         completed=run.completed_count,
         failed=run.failed_count,
         failed_in_a_row=len(in_a_row),
-        failed_ids=tuple(c.checkpoint_id for c in failed),
-        interval_ms=run.checkpoint_interval_ms,
         seen_interval_ms=round(seen.total_seconds() * 1000) if seen is not None else None,
         longest_ms=longest,
         problems=(

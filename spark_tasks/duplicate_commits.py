@@ -34,11 +34,9 @@ from bot.observation.listed import at_checkpoints
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.coverage import merged, parts_by_commit, places_in
-from spark_tasks._support.data_files import MAX_FILES, data_added, files_of, orc_times
+from spark_tasks._support.coverage import merged, parts_by_commit, places_by
 from spark_tasks._support.manifest_entries import WHOLE, Entry, asked_of, entries_by_commit
 from spark_tasks._support.manifests import own_manifests
-from spark_tasks._support.reading import renamed
 from spark_tasks._support.source_ranges import (
     Covered,
     Overlap,
@@ -81,8 +79,8 @@ def counted_in_parts(
 ) -> tuple[RepeatedCommit, ...]:
     """`repeated`, those whose rows bounds do not tell with what is read from these: none that has no row there.
 
-    Cost: position columns of these commits, and of those that they repeat; of more than `MAX_FILES` files, `in_parts`
-    stays None.
+    Cost: position columns of these commits, and of those that they repeat. Where these cannot be read, `in_parts` stays
+    None.
     """
     asked = [
         each.again
@@ -101,14 +99,8 @@ def _rows_read(
     """Commit -> rows of it at a position that one of those which it is paired with has too; empty where they are too
     many to be read, or cannot be."""
     commits = [table.by_id[each] for each in sorted({s for pair in pairs for s in pair})]
-    asked = asked_of(table, contract)
-    names = [each.name for each in (asked.source, asked.position) if each is not None]
-    if renamed(table, names) or sum(each.counted("added-data-files") for each in commits) > MAX_FILES:
+    if (rows := places_by(spark, table, contract, commits)) is None:
         return {}
-    files = data_added(files_of(spark, table, contract, commits))
-    if orc_times(table, {file.format for file in files}, names):
-        return {}
-    rows = places_in(spark, table, contract, files)
     told = spark.createDataFrame([(int(again), int(first)) for again, first in pairs], "again bigint, first bigint")
     before = rows.join(F.broadcast(told), on=F.col("snapshot_id") == F.col("first"), how="inner")
     before = before.select("again", F.col("partition").alias("of_first"), F.col("position").alias("at_first"))

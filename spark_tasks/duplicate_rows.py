@@ -22,7 +22,6 @@ from spark_tasks._support.copies import (
     Copies,
     copies_of,
     keys_at,
-    remember_single,
     untold,
     with_key_in,
 )
@@ -158,7 +157,6 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         if total["keys"] == 0 and (added := added_since(ask.observation.table, begin_of(reach), ask.contract.key)):
             raise Inconclusive(*added)
         if total["keys"] == 0:
-            remember_single(ask, reach, copies)
             rows = counted(copies.window_rows, "row")
             return _none(copies.window_rows, f"Each key of {rows} in the window occurs once.", copies.sources)
         return _some(spark, ask, reach, written, copies, grouped.where(_has(copies.keys)), int(total["keyless"] or 0))

@@ -14,7 +14,7 @@ from bot.observation.findings import CopiesOfCommit, ExtraCopiesFinding
 from bot.observation.ids import SnapshotId, short
 from bot.observation.sentences import counted
 from spark_tasks._support.before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
-from spark_tasks._support.copies import changed_at, copies_of, in_range_of, known_single, with_key_in
+from spark_tasks._support.copies import changed_at, copies_of, in_range_of, with_key_in
 from spark_tasks._support.data_files import comparable
 from spark_tasks._support.reading import added_since, column, entries, local_ids, rows_at, whole_schema
 from spark_tasks._support.window import Reach, begin_of, reach_of
@@ -103,8 +103,6 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     reach = reach_of(ask)
     if not reach.main:
         return _none(reach, "No commit in the window, so it brought no copy.", ())
-    if (sources := known_single(ask, reach)) is not None:
-        return _none(reach, "No key of the window lives more than once.", sources)
     written = entries(spark, reach.main).where("status = 1 AND content = 0").select("file_path", "snapshot_id")
     copies = copies_of(spark, ask, reach, written)
     repeated = repeated_keys(copies.frame, copies.keys).drop("copies").persist()

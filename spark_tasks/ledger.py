@@ -25,8 +25,7 @@ from bot.observation.listed import Mark, Writer, marks_of
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.sentences import column_times, counted
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.commit_files import CommitFiles, files_by_commit, moment_of
-from spark_tasks._support.manifest_entries import asked_of
+from spark_tasks._support.commit_files import CommitFiles, files_by_commit
 from spark_tasks._support.window import Reach, line_of, reach_of
 from spark_tasks._support.words import IDS_IN_A_SENTENCE, MAX_ROWS, answers, ids
 
@@ -315,32 +314,22 @@ def _ledger(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> Ledge
     )
 
 
+_COUNTERS = {
+    "added_files": "added-data-files",
+    "added_rows": "added-records",
+    "removed_files": "deleted-data-files",
+    "removed_rows": "deleted-records",
+    "added_delete_files": "added-delete-files",
+    "removed_delete_files": "removed-delete-files",
+}
+"""Field of a row -> key of the summary, which counts; what the manifests say where the writer left it out."""
+
+
 def _row(ask: Ask, commit: Snapshot, files: CommitFiles) -> LedgerRow:
     world = ask.observation
-    event_column = asked_of(world.table, ask.contract).event
-
-    def counter(key: str, in_manifests: int) -> int:
-        """The summary's; what the manifests say where the writer left it out."""
-        return commit.counted(key) if key in commit.summary else in_manifests
-
-    told = {
+    told = {name: value for name, value in files if _COUNTERS.get(name) not in commit.summary}
+    told |= {
         "checkpoint_kind": _kind(world, commit),
-        "attempts": files.attempts,
-        "subtasks": files.subtasks,
-        "added_files": counter("added-data-files", files.added_files),
-        "added_rows": counter("added-records", files.added_rows),
-        "removed_files": counter("deleted-data-files", files.removed_files),
-        "removed_rows": counter("deleted-records", files.removed_rows),
-        "added_delete_files": counter("added-delete-files", files.added_delete_files),
-        "removed_delete_files": counter("removed-delete-files", files.removed_delete_files),
-        "event_from": moment_of(files.event_from, event_column),
-        "event_until": moment_of(files.event_until, event_column),
-        "position_from": files.position_from,
-        "position_until": files.position_until,
-        "ranges": files.ranges,
-        "writers": files.writers,
-        "spec_ids": files.spec_ids,
-        "partitions": files.partitions,
         "code_version": code_version_of(commit, world.jobs)[0],
         "readers": tuple(run for run in world.reads.values if run.snapshot_id == commit.snapshot_id),
     }

@@ -279,4 +279,6 @@ def row_of(table: TableState, snapshot: Snapshot) -> LedgerRow:
         schema_id=snapshot.schema_id,
         sink=Sink.FLINK_UNKNOWN if snapshot.job_id else Sink.OTHER,
         refs=tuple(ref.name for ref in table.refs if ref.snapshot_id == snapshot.snapshot_id),
+        added_delete_files=snapshot.counted("added-delete-files"),
+        removed_delete_files=snapshot.counted("removed-delete-files"),
     )

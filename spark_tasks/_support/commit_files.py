@@ -39,8 +39,8 @@ class CommitFiles(Record):
     """Of the files added; None if it added none, or one with another engine's name."""
     attempts: tuple[int, ...] | None = None
     spec_ids: tuple[int, ...] = ()
-    event_from: int | None = None
-    event_until: int | None = None
+    event_from: datetime | None = None
+    event_until: datetime | None = None
     position_from: int | None = None
     position_until: int | None = None
     ranges: tuple[SourceRange, ...] | None = None
@@ -88,8 +88,8 @@ def _files(
         subtasks=tuple(sorted({each.subtask for each in writers})) if are_flinks else None,
         attempts=tuple(sorted({each.attempt for each in writers})) if are_flinks else None,
         spec_ids=tuple(sorted({each.spec_id for each in added})),
-        event_from=event_from,
-        event_until=event_until,
+        event_from=moment_of(event_from, asked.event),
+        event_until=moment_of(event_until, asked.event),
         position_from=position_from,
         position_until=position_until,
         ranges=ranges if ranges is not None and len(ranges) <= MOST_RANGES else None,

@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
-from threading import Lock
 
-from cachetools import LRUCache
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
@@ -188,28 +186,6 @@ def in_range_of(
         low, high = (F.lit(edges[f"{name}.{end}"]).cast(kind) for end in ("low", "high"))
         rows = rows.where(F.col(name).between(low, high))
     return rows, bounds, int(edges["rows"])
-
-
-_SINGLE: LRUCache[tuple[object, ...], tuple[str, ...]] = LRUCache(64)
-"""Of windows in which no key lives twice, what was read (`Copies.sources`)."""
-_LOCK = Lock()
-
-
-def known_single(ask: Ask, reach: Reach) -> tuple[str, ...] | None:
-    """Where a task has found that no key with a row of the window lives more than once: what it read. None: not
-    known. Neither the window nor what lived at its ends ever changes."""
-    with _LOCK:
-        return _SINGLE.get(_window(ask, reach))
-
-
-def remember_single(ask: Ask, reach: Reach, copies: Copies) -> None:
-    """To be known by other tasks."""
-    with _LOCK:
-        _SINGLE[_window(ask, reach)] = copies.sources
-
-
-def _window(ask: Ask, reach: Reach) -> tuple[object, ...]:
-    return ask.observation.table.uuid, reach.since, reach.until, reach.main[0].snapshot_id, *ask.contract.key
 
 
 def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -> Copies:

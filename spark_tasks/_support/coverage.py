@@ -267,6 +267,20 @@ def places_in(spark: SparkSession, table: TableState, contract: TableContract, f
     return rows.select(F.col(COMMIT).alias("snapshot_id"), of.alias("partition"), position.alias("position"))
 
 
+def places_by(
+    spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
+) -> DataFrame | None:
+    """As of `places_in`, in the files that these commits added. None without any, where they are too many, and where
+    the columns cannot be read by their present names or by Spark."""
+    names = [name for name in (contract.position_partition, contract.position) if name is not None]
+    if renamed(table, names) or sum(commit.counted("added-data-files") for commit in commits) > MAX_FILES:
+        return None
+    files = data_added(files_of(spark, table, contract, commits))
+    if not files or orc_times(table, {file.format for file in files}, names):
+        return None
+    return places_in(spark, table, contract, files)
+
+
 def no_source_partition(table: TableState, contract: TableContract, most: int) -> NotSeen:
     """What is said of a column with more than so many values."""
     return NotSeen(

@@ -28,12 +28,12 @@ from spark_tasks._support.coverage import (
     moment_of,
     partition_of,
     parts_by_commit,
-    places_in,
+    places_by,
     within,
 )
-from spark_tasks._support.data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
+from spark_tasks._support.data_files import COMMIT, data_added, files_of, rows_in
 from spark_tasks._support.event_time import brings_rows, newest_with_rows
-from spark_tasks._support.reading import column, entries, operations, renamed, require_readable, rows_appended, rows_at
+from spark_tasks._support.reading import column, entries, operations, require_readable, rows_appended, rows_at
 from spark_tasks._support.window import Branch, Reach
 from spark_tasks._support.words import shown
 
@@ -109,13 +109,8 @@ def usual_holes(spark: SparkSession, ask: Ask, reach: Reach, is_dense: bool) -> 
     if not is_dense:
         commits = (*commits, *[commit for commit in reach.main if brings_rows(commit)][-_COMMITS:])
     nothing = no_holes()._replace(is_dense=is_dense, is_compacted=is_compacted and not is_dense)
-    names = [name for name in (ask.contract.position_partition, ask.contract.position) if name is not None]
-    if not commits or renamed(table, names) or sum(c.counted("added-data-files") for c in commits) > MAX_FILES:
+    if (places := places_by(spark, table, ask.contract, commits)) is None:
         return nothing
-    files = data_added(files_of(spark, ask.observation.table, ask.contract, commits))
-    if not files or orc_times(table, {file.format for file in files}, names):
-        return nothing
-    places = places_in(spark, table, ask.contract, files)
     before = F.lag("position").over(Window.partitionBy("snapshot_id", "partition").orderBy("position"))
     holes = places.where("position IS NOT NULL").distinct().withColumn("hole", F.col("position") - before - 1)
     try:

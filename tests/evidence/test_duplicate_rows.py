@@ -13,7 +13,6 @@ from bot.observation.contract import CopyRule, TableContract
 from bot.observation.evidence import Answer, Verdict
 from bot.observation.findings import ExtraCopiesFinding
 from bot.observation.ids import SnapshotId, short
-from spark_tasks import extra_copies
 from spark_tasks._support import copies as _copies
 from spark_tasks._support import reading as _reading
 from tests.evidence.conftest import Asks
@@ -439,17 +438,3 @@ def test_a_key_that_was_renamed_after_the_last_commit_is_still_the_key(
     answer = asks("duplicate_rows", orders.ask(before, contract=BY_ID))
 
     assert counts(answer)[1:] == (1, 1)
-
-
-def test_what_one_task_has_ruled_out_another_does_not_read_again(
-    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Copies are looked for once; in another window anew."""
-    before, [_, after] = write(orders, "a1[0:10] | a2[10:20]")
-    assert asks("duplicate_rows", orders.ask(before)).verdict is Verdict.RULED_OUT
-    monkeypatch.setattr(extra_copies, "copies_of", None)
-
-    assert asks("extra_copies", orders.ask(before)).verdict is Verdict.RULED_OUT
-    orders.commits("b", 2, range(15, 20))
-    with pytest.raises(TypeError):
-        asks("extra_copies", orders.ask(after))

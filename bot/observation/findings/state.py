@@ -64,9 +64,6 @@ class RunHealth(Record):
     failed: int
     failed_in_a_row: int
     """Failures since the newest completed one."""
-    failed_ids: tuple[CheckpointId, ...]
-    """As listed, rising."""
-    interval_ms: int | None
     seen_interval_ms: int | None
     """Median time between the listed completed checkpoints."""
     longest_ms: int | None
