@@ -4,6 +4,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.history.source_records import in_words, on_broker
+from bot.observation.contract import TableContract
 from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.observation.findings import PositionGap, ReplayableFinding
 from bot.observation.looked import NotSeen, Seen
@@ -12,7 +13,7 @@ from bot.observation.sentences import counted
 from spark_tasks._support.kafka import held
 from spark_tasks._support.positions import positions_of, several_partitions, unplaced, untold_gaps
 from spark_tasks._support.reading import column, rows_appended, rows_at, whole_schema
-from spark_tasks._support.replay import Named, event_span, named_by, rows_absent, rows_given, summed
+from spark_tasks._support.replay import event_span, rows_absent, rows_given, summed
 from spark_tasks._support.window import Reach, reach_of
 from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, at, cell, require_columns, require_key, shown
 
@@ -126,27 +127,26 @@ def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) ->
 def _told(
     spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe, bounds: ReplayRange, lost: int | None
 ) -> Answer:
-    named = named_by(ask.contract)
-    table = ask.observation.table
+    table, contract = ask.observation.table, ask.contract
     schema, asked, seen = whole_schema(spark, table), bounds, ask.observation.kafka
     there = 0
     if recipe.kafka is not None and isinstance(seen, Seen):
         asked = bounds.model_copy(update={"positions": held(bounds.positions, seen.values)})
         there = sum(each.last - each.first + 1 for each in asked.positions)
     is_gone = bool(bounds.positions) and not asked.positions
-    given = spark.createDataFrame([], schema) if is_gone else rows_given(spark, recipe, asked, named, schema)
+    given = spark.createDataFrame([], schema) if is_gone else rows_given(spark, recipe, asked, contract, schema)
     given = given.persist()
     try:
-        places = [F.count_distinct(F.struct(*_place(named))).alias("places")] if lost is not None else []
-        keys = F.count_distinct(F.struct(*(column(key) for key in named.key))).alias("keys")
+        places = [F.count_distinct(F.struct(*_place(contract))).alias("places")] if lost is not None else []
+        keys = F.count_distinct(F.struct(*(column(key) for key in contract.key))).alias("keys")
         total = given.agg(F.count("*").alias("rows"), keys, *places).first()
-        absent = rows_absent(spark, table, reach.until, named, given)
+        absent = rows_absent(spark, table, reach.until, contract, given)
         rows, digest = summed(absent)
-        since, until = event_span(absent, named)
+        since, until = event_span(absent, contract)
         assert total is not None
     finally:
         given.unpersist()
-    found = rows if _of_every_partition(bounds, named) else int(total["rows"])
+    found = rows if _of_every_partition(bounds, contract) else int(total["rows"])
     placed = min(found, int(total["places"])) if lost is not None else 0
     finding = ReplayableFinding(
         bounds=bounds,
@@ -176,13 +176,13 @@ def _told(
     )
 
 
-def _of_every_partition(bounds: ReplayRange, named: Named) -> bool:
+def _of_every_partition(bounds: ReplayRange, contract: TableContract) -> bool:
     """Where partitions are hidden, the source gives rows of the others as well; those live already."""
-    return named.position_partition is not None and any(each.partition is None for each in bounds.positions)
+    return contract.position_partition is not None and any(each.partition is None for each in bounds.positions)
 
 
-def _place(named: Named) -> list[Column]:
-    columns = (named.position_partition, named.position)
+def _place(contract: TableContract) -> list[Column]:
+    columns = (contract.position_partition, contract.position)
     return [column(each) for each in columns if each is not None]
 
 

@@ -24,7 +24,7 @@ from bot.observation.table import TableState
 from bot.ports import RowReplay
 from spark_tasks._support.kafka import topic_trouble
 from spark_tasks._support.reading import whole_schema
-from spark_tasks._support.replay import Named, rows_absent, rows_given, summed, survey
+from spark_tasks._support.replay import rows_absent, rows_given, summed, survey
 
 _SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 _JDBC = "org.apache.iceberg.jdbc.JdbcCatalog"
@@ -206,14 +206,14 @@ class SparkReplays:
 
 def _rows(spark: SparkSession, table: TableState, change: RowReplay) -> DataFrame:
     replay = change.replay
-    named = Named(
+    contract = TableContract(
         key=replay.key,
         position=replay.position,
         position_partition=replay.position_partition,
         event_time=replay.event_time,
     )
-    given = rows_given(spark, replay.recipe, replay.bounds, named, whole_schema(spark, table))
-    return rows_absent(spark, table, change.expected_head, named, given)
+    given = rows_given(spark, replay.recipe, replay.bounds, contract, whole_schema(spark, table))
+    return rows_absent(spark, table, change.expected_head, contract, given)
 
 
 def _surely_failed(error: Exception) -> bool:

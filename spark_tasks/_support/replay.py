@@ -15,7 +15,6 @@ from pyspark.sql.types import StructType
 from bot.observation.contract import CopyRule, TableContract
 from bot.observation.errors import EvidenceFailed
 from bot.observation.ids import SnapshotId
-from bot.observation.record import Record
 from bot.observation.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.observation.table import TableState
 from spark_tasks._support.data_files import comparable
@@ -28,54 +27,40 @@ _CANNOT = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImpl
 """What a declared function raises for a kind of bounds that it was not written for."""
 
 
-class Named(Record):
-    """The columns that a replay goes by, as the contract named them."""
-
-    key: tuple[str, ...]
-    position: str | None
-    position_partition: str | None
-    event_time: str | None
-
-
-def named_by(contract: TableContract) -> Named:
-    return Named(
-        key=contract.key,
-        position=contract.position,
-        position_partition=contract.position_partition,
-        event_time=contract.event_time,
-    )
-
-
 def rows_given(
-    spark: SparkSession, recipe: ReplayRecipe, bounds: ReplayRange, named: Named, schema: StructType
+    spark: SparkSession, recipe: ReplayRecipe, bounds: ReplayRange, contract: TableContract, schema: StructType
 ) -> DataFrame:
     """Shape: the columns of `schema`; one row per row that the recipe gives within the bounds. Raises EvidenceFailed
     where the recipe cannot be read so."""
-    made = _made(spark, recipe, bounds, named, schema)
+    made = _made(spark, recipe, bounds, contract, schema)
     lacking = [field.name for field in schema.fields if field.name not in made.columns]
     if lacking:
         raise _unfit(recipe, f"columns {', '.join(field.name for field in schema.fields)}", f"no {', '.join(lacking)}")
     rows = made.select(*(column(field.name).cast(field.dataType).alias(field.name) for field in schema.fields))
-    return rows_within(spark, rows, bounds, named)
+    return rows_within(spark, rows, bounds, contract)
 
 
-def rows_within(spark: SparkSession, rows: DataFrame, bounds: ReplayRange, named: Named) -> DataFrame:
+def rows_within(spark: SparkSession, rows: DataFrame, bounds: ReplayRange, contract: TableContract) -> DataFrame:
     """Shape: as `rows`, which have the table's columns; those that lie within the bounds."""
-    return _within_positions(spark, rows, bounds, named) if bounds.positions else _within_times(rows, bounds, named)
+    return (
+        _within_positions(spark, rows, bounds, contract) if bounds.positions else _within_times(rows, bounds, contract)
+    )
 
 
-def rows_absent(spark: SparkSession, table: TableState, at: SnapshotId, named: Named, given: DataFrame) -> DataFrame:
+def rows_absent(
+    spark: SparkSession, table: TableState, at: SnapshotId, contract: TableContract, given: DataFrame
+) -> DataFrame:
     """Shape: as `given`; its rows whose key does not live at that snapshot. Null is a value like any other.
 
     Cost: the key columns of the table's files.
     """
-    return without_keys_of(given, rows_at(spark, table, at), named)
+    return without_keys_of(given, rows_at(spark, table, at), contract)
 
 
-def without_keys_of(rows: DataFrame, others: DataFrame, named: Named) -> DataFrame:
+def without_keys_of(rows: DataFrame, others: DataFrame, contract: TableContract) -> DataFrame:
     """Shape: as `rows`; those whose key none of `others` has. Null is a value like any other."""
-    keys = others.select(*(column(key).alias(f"live_{n}") for n, key in enumerate(named.key)))
-    same = [column(key).eqNullSafe(F.col(f"live_{n}")) for n, key in enumerate(named.key)]
+    keys = others.select(*(column(key).alias(f"live_{n}") for n, key in enumerate(contract.key)))
+    same = [column(key).eqNullSafe(F.col(f"live_{n}")) for n, key in enumerate(contract.key)]
     return rows.join(keys, on=reduce(and_, same), how="left_anti")
 
 
@@ -91,11 +76,11 @@ def summed(rows: DataFrame) -> tuple[int, str]:
     return int(total["rows"]), f"{total['rows']}-{total['xor'] or 0}-{total['sum'] or 0}"
 
 
-def event_span(rows: DataFrame, named: Named) -> tuple[datetime | None, datetime | None]:
+def event_span(rows: DataFrame, contract: TableContract) -> tuple[datetime | None, datetime | None]:
     """(first event, last event) of these rows; None without any. Reads now."""
-    if named.event_time is None:
+    if contract.event_time is None:
         return None, None
-    micros = F.unix_micros(column(named.event_time).cast("timestamp"))
+    micros = F.unix_micros(column(contract.event_time).cast("timestamp"))
     edges = rows.agg(F.min(micros).alias("low"), F.max(micros).alias("high")).first()
     assert edges is not None
     return (None, None) if edges["low"] is None else (at_micros(edges["low"]), at_micros(edges["high"]))
@@ -107,10 +92,10 @@ def _hashed(name: str, value: Column) -> tuple[Column, Column]:
 
 
 def _made(
-    spark: SparkSession, recipe: ReplayRecipe, bounds: ReplayRange, named: Named, schema: StructType
+    spark: SparkSession, recipe: ReplayRecipe, bounds: ReplayRange, contract: TableContract, schema: StructType
 ) -> DataFrame:
     if recipe.kafka is not None:
-        return rows_of_topic(spark, recipe, bounds, (named.position_partition, named.position), schema)
+        return rows_of_topic(spark, recipe, bounds, (contract.position_partition, contract.position), schema)
     if recipe.sql is not None:
         select = recipe.sql.strip().rstrip(";")
         return spark.sql(f"SELECT * FROM (\n{select}\n)")  # noqa: S608 - from the operators' own configuration
@@ -129,23 +114,23 @@ def _made(
     return made
 
 
-def _within_positions(spark: SparkSession, rows: DataFrame, bounds: ReplayRange, named: Named) -> DataFrame:
+def _within_positions(spark: SparkSession, rows: DataFrame, bounds: ReplayRange, contract: TableContract) -> DataFrame:
     """The outermost bounds are plain comparisons, which a source can use; the inner ones are joined."""
-    assert named.position is not None
+    assert contract.position is not None
     ranges = [(each.partition, each.first, each.last) for each in bounds.positions]
     wanted = F.broadcast(spark.createDataFrame(ranges, "in_partition string, from_ bigint, until_ bigint"))
-    place = column(named.position)
+    place = column(contract.position)
     outer = rows.where(place.between(min(each.first for each in bounds.positions), max(r[2] for r in ranges)))
     inside = place.between(F.col("from_"), F.col("until_"))
-    if named.position_partition is not None:
-        of = column(named.position_partition).cast("string")
+    if contract.position_partition is not None:
+        of = column(contract.position_partition).cast("string")
         inside = inside & (F.col("in_partition").isNull() | F.col("in_partition").eqNullSafe(of))
     return outer.join(wanted, on=inside, how="left_semi")
 
 
-def _within_times(rows: DataFrame, bounds: ReplayRange, named: Named) -> DataFrame:
-    assert named.event_time is not None
-    at = column(named.event_time)
+def _within_times(rows: DataFrame, bounds: ReplayRange, contract: TableContract) -> DataFrame:
+    assert contract.event_time is not None
+    at = column(contract.event_time)
     return rows.where((at >= F.lit(bounds.event_from)) & (at < F.lit(bounds.event_until)))
 
 
@@ -172,8 +157,9 @@ def survey(
     """Reads now; writes nothing. Keys of differing rows come hidden where the contract redacts them. Raises
     EvidenceFailed for a recipe that does not fit. Cost: the source within the bounds, up to `most_rows`; then the
     table's columns by which rows are compared."""
-    named = named_by(contract)
-    given = rows_given(spark, recipe, bounds, named, whole_schema(spark, table)).limit(recipe.most_rows + 1).persist()
+    given = (
+        rows_given(spark, recipe, bounds, contract, whole_schema(spark, table)).limit(recipe.most_rows + 1).persist()
+    )
     try:
         rows = given.count()
         if rows == 0 or rows > recipe.most_rows:
@@ -194,20 +180,19 @@ def _compared(
     contract: TableContract,
     copies: CopyRule,
 ) -> SourceSurvey:
-    named = named_by(contract)
-    place = column(named.position).cast("bigint") if named.position is not None else F.lit(None).cast("bigint")
+    place = column(contract.position).cast("bigint") if contract.position is not None else F.lit(None).cast("bigint")
     edges = given.agg(
-        (F.count("*") - F.count_distinct(F.struct(*map(column, named.key)))).alias("repeated"),
+        (F.count("*") - F.count_distinct(F.struct(*map(column, contract.key)))).alias("repeated"),
         F.count_distinct(place).alias("places"),
         F.min(place).alias("first"),
         F.max(place).alias("last"),
     ).first()
     assert edges is not None
-    absent = without_keys_of(given, live, named)
+    absent = without_keys_of(given, live, contract)
     rows, digest = summed(absent)
-    since, until = event_span(absent, named)
-    differing = _differing(given, live, named, copies)
-    keys = differing.select(*map(column, named.key)).orderBy(*map(column, named.key)).limit(KEYS_NAMED).collect()
+    since, until = event_span(absent, contract)
+    differing = _differing(given, live, contract, copies)
+    keys = differing.select(*map(column, contract.key)).orderBy(*map(column, contract.key)).limit(KEYS_NAMED).collect()
     return SourceSurvey(
         given=0,
         places=edges["places"],
@@ -216,39 +201,40 @@ def _compared(
         repeated=edges["repeated"],
         differing=differing.count(),
         differing_keys=tuple(
-            tuple(contract.shown(name, cell(value)) for name, value in zip(named.key, key, strict=True)) for key in keys
+            tuple(contract.shown(name, cell(value)) for name, value in zip(contract.key, key, strict=True))
+            for key in keys
         ),
         absent=rows,
-        unsettled=_unsettled(absent, live, named, recipe).count(),
-        not_given=without_keys_of(rows_within(spark, live, bounds, named), given, named).count(),
+        unsettled=_unsettled(absent, live, contract, recipe).count(),
+        not_given=without_keys_of(rows_within(spark, live, bounds, contract), given, contract).count(),
         event_from=since,
         event_until=until,
         digest=digest,
     )
 
 
-def _differing(given: DataFrame, live: DataFrame, named: Named, copies: CopyRule) -> DataFrame:
+def _differing(given: DataFrame, live: DataFrame, contract: TableContract, copies: CopyRule) -> DataFrame:
     """Shape: as `given`; its rows of whose key a live row has other values. Columns that each writing sets anew are
     passed over."""
     kinds = {field.name: field.dataType for field in given.schema.fields}
-    values = {name: comparable(name, kinds[name]) for name in kinds if name not in (*named.key, *copies.ignore)}
+    values = {name: comparable(name, kinds[name]) for name in kinds if name not in (*contract.key, *copies.ignore)}
     told = live.select(
-        *(column(key).alias(f"live_{n}") for n, key in enumerate(named.key)),
+        *(column(key).alias(f"live_{n}") for n, key in enumerate(contract.key)),
         *(value.alias(f"live_value_{n}") for n, value in enumerate(values.values())),
     )
-    same_key = [column(key).eqNullSafe(F.col(f"live_{n}")) for n, key in enumerate(named.key)]
+    same_key = [column(key).eqNullSafe(F.col(f"live_{n}")) for n, key in enumerate(contract.key)]
     same = [value.eqNullSafe(F.col(f"live_value_{n}")) for n, value in enumerate(values.values())]
     return given.join(told, on=reduce(and_, same_key) & ~reduce(and_, same, F.lit(True)), how="left_semi")
 
 
-def _unsettled(absent: DataFrame, live: DataFrame, named: Named, recipe: ReplayRecipe) -> DataFrame:
+def _unsettled(absent: DataFrame, live: DataFrame, contract: TableContract, recipe: ReplayRecipe) -> DataFrame:
     """Shape: as `absent`; rows that the job may still bring. By position: a row above the newest that the table has
     of its source partition. Else by event time: a row younger than `settled_after` before the newest."""
-    if named.position is not None:
-        of = column(named.position_partition).cast("string") if named.position_partition else F.lit("")
-        value, reaches = column(named.position), column(named.position)
-    elif named.event_time is not None:
-        of, value = F.lit(""), column(named.event_time).cast("timestamp")
+    if contract.position is not None:
+        of = column(contract.position_partition).cast("string") if contract.position_partition else F.lit("")
+        value, reaches = column(contract.position), column(contract.position)
+    elif contract.event_time is not None:
+        of, value = F.lit(""), column(contract.event_time).cast("timestamp")
         reaches = value - F.lit(recipe.settled_after)
     else:
         return absent

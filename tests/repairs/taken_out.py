@@ -6,13 +6,14 @@ from pathlib import Path
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.spark_session import SparkConnection
 from bot.incident.effects import ChangeFiles, DeleteRows, ReplayRows
+from bot.observation.contract import TableContract
 from bot.observation.file_changes import FileList, FileSources, RowsOfFile
 from bot.observation.ids import IncidentId, SnapshotId
 from bot.observation.replay import PositionRange, Replay, ReplayRange
 from bot.observation.table import TableState
 from bot.ports import FileChange, TableChange
 from spark_tasks._support.data_files import whole_schema
-from spark_tasks._support.replay import Named, rows_given, summed
+from spark_tasks._support.replay import rows_given, summed
 from tests.little_flink import by_hand
 from tests.repairs.recipes import declared
 from tests.tables import ORDERS
@@ -41,14 +42,14 @@ def without_rows(folder: Path, again: SnapshotId) -> DeleteRows:
 
 def filling_the_hole(table: TableState, spark_at: str) -> ReplayRows:
     """Positions 30 to 39 made once more, as the Spark at this address makes them now."""
-    named = Named(key=("order_id",), position="source_position", position_partition=None, event_time=None)
+    contract = TableContract(key=("order_id",), position="source_position")
     bounds = ReplayRange(positions=(PositionRange(first=30, last=39),))
     connection = SparkConnection(spark_at)
     spark = connection.session()
-    rows, digest = summed(rows_given(spark, declared(), bounds, named, whole_schema(spark, table)))
+    rows, digest = summed(rows_given(spark, declared(), bounds, contract, whole_schema(spark, table)))
     connection.close()
     replay = Replay(
-        recipe=declared(), bounds=bounds, key=named.key, position=named.position, position_partition=None,
+        recipe=declared(), bounds=bounds, key=contract.key, position=contract.position, position_partition=None,
         event_time=None, rows=rows, digest=digest,
     )  # fmt: skip
     return ReplayRows(table=ORDERS, branch=BRANCH, incident=INCIDENT, why="Replay", replay=replay)
