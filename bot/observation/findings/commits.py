@@ -21,8 +21,7 @@ class RepeatedCommit(Record):
     again: SnapshotId
     how: Literal["same-files", "same-checkpoint", "same-source-range"]
     """`same-files`: the very paths once more. `same-checkpoint`: run, operator and checkpoint id once more.
-    `same-source-range`: the bounds of position overlap, or those of event time, by another run; records of older
-    versions have positions of another run alone."""
+    `same-source-range`: the bounds of position overlap, or, by another run, those of event time."""
     job_id: JobId | None
     """The run of the second commit."""
     checkpoint_id: CheckpointId | None
@@ -32,9 +31,7 @@ class RepeatedCommit(Record):
     """Whether the second says that it was picked (`source-snapshot-id`)."""
     too_many: int | None = Field(default=None, exclude_if=lambda told: told is None)
     """Of `rows` those that are surely too many: of files that older commits had added as well, or all of a checkpoint
-    that came again whole. 0: it may hold other rows, too, and nothing tells which. None: of a source range, or an older
-    version did not say."""
-
+    that came again whole. 0: it may hold other rows, too, and nothing tells which. None: of a source range."""
     in_parts: int | None = Field(default=None, exclude_if=lambda told: told is None)
     """Of `rows` those at positions of earlier commits, where `too_many` does not tell all; None: not known."""
 
@@ -74,5 +71,5 @@ class DuplicateCommitsFinding(Record):
     commits_checked: int
     repeated: tuple[RepeatedCommit, ...]
     ranges: tuple[CommitRanges, ...] | None = Field(default=None, exclude_if=lambda told: told is None)
-    """Each commit that was compared, those from before the window too, oldest first. None: an older version did not
-    tell, the table has no position that may be shown, or there are more than `MOST_COMMIT_RANGES` ranges."""
+    """Each commit that was compared, those from before the window too, oldest first. None: the table has no position
+    that may be shown, or there are more than `MOST_COMMIT_RANGES` ranges."""

@@ -72,8 +72,8 @@ class LeakedManifest(Record):
     missing_files: int = 0
     """Listed files that are no longer on storage."""
     position_from: int | None = None
-    """The lowest source position of its rows, by the bounds of its files. None: not known, as in records of older
-    versions, or where it lists deletes too."""
+    """The lowest source position of its rows, by the bounds of its files. None: not known, or it lists
+    deletes too."""
     position_until: int | None = None
     """The highest one, inclusive."""
     ranges: tuple[SourceRange, ...] | None = Field(default=None, exclude_if=lambda told: told is None)
