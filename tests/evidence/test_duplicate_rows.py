@@ -364,7 +364,6 @@ def test_a_small_table_is_read_at_once_and_tells_the_same(
     ask = orders.ask(before, contract=CONTRACT.model_copy(update={"key": (key,)}))
 
     large = [asks(task, ask) for task in ("duplicate_rows", "extra_copies")]
-    _copies._SINGLE.clear()
     monkeypatch.setattr(_reading, "_FETCHED_ROWS", 100)
     small = [asks(task, ask) for task in ("duplicate_rows", "extra_copies")]
 
