@@ -14,6 +14,7 @@ from bot.observation.ids import SnapshotId
 from bot.observation.ledger import SourceRange
 from bot.observation.looked import NotSeen
 from spark_tasks import duplicate_commits
+from spark_tasks._support import coverage
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import table_of, write
 from tests.merges import MergedTable
@@ -422,7 +423,7 @@ def test_more_rows_than_are_read_are_no_more_than_that(
     orders: OrdersTable, judges: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then all that the commit brought are as many as it can be."""
-    monkeypatch.setattr(duplicate_commits, "MAX_FILES", 1)
+    monkeypatch.setattr(coverage, "MAX_FILES", 1)
     before, _ = write(orders, "a1[0:100:10] | a2[100:200:10] b2[150:400:5]k1000")
 
     answer = judges("duplicate_commits", orders.ask(before))
