@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from bot.observation.errors import EvidenceFailed
 from bot.observation.evidence import Verdict
 from tests.evidence.conftest import Asks
-from tests.evidence.histories import write
 from tests.evidence.test_updates_in_place import ask
 from tests.format_3 import NAME, OrdersOfFormat3
 
@@ -37,7 +36,8 @@ def test_times_that_spark_cannot_tell_are_not_compared(
     """The answer says why, and what can be asked instead; no row is called late, and none called new."""
     if zone == "without":
         has_no_zone(orders)
-    before, _ = write(orders, "a1[0:20] | b1[10:30]")
+    before = orders.commits("a", 1, range(20))
+    orders.commits("b", 1, range(10, 30))
 
     with pytest.raises(EvidenceFailed, match="Spark's own ORC reader cannot tell the times"):
         asks(task, ask(orders, before))
@@ -45,7 +45,8 @@ def test_times_that_spark_cannot_tell_are_not_compared(
 
 def test_what_iceberg_reads_is_told_all_the_same(orders: OrdersOfFormat3, asks: Asks) -> None:
     """Copies are counted also where the window deletes; what it deleted behind its last row is left open."""
-    before, _ = write(orders, "a1[0:20] | b1[10:30]")
+    before = orders.commits("a", 1, range(20))
+    orders.commits("b", 1, range(10, 30))
     orders.deletes(28, 29)
 
     copies, missing = (asks(task, ask(orders, before)) for task in ("duplicate_rows", "missing_positions"))
@@ -58,7 +59,8 @@ def test_what_iceberg_reads_is_told_all_the_same(orders: OrdersOfFormat3, asks: 
 def test_whole_numbers_are_read_where_no_time_has_a_zone(orders: OrdersOfFormat3, asks: Asks) -> None:
     """Only the times are told otherwise."""
     has_no_zone(orders)
-    before, _ = write(orders, "a1[0:20] | a2[20:30]")
+    before = orders.commits("a", 1, range(20))
+    orders.commits("a", 2, range(20, 30))
     orders.deletes(28, 29)
 
     answer = asks("missing_positions", ask(orders, before))

@@ -14,7 +14,6 @@ from bot.observation.evidence import Ask, Observation, Verdict
 from bot.observation.ids import SnapshotId
 from bot.observation.table import Window
 from tests.evidence.conftest import Asks
-from tests.evidence.histories import write
 from tests.format_3 import NAME, OrdersOfFormat3
 from tests.tables import CONTRACT, ORDERS, of_table, unseen
 
@@ -52,7 +51,8 @@ def updates(orders: OrdersOfFormat3) -> None:
 @pytest.mark.parametrize("task", ["replayed_rows", "late_rows"])
 def test_rows_that_were_updated_did_not_come_again(orders: OrdersOfFormat3, asks: Asks, task: str) -> None:
     """As of an update that copies whole files, it is left open whether it brought new rows beside."""
-    before, _ = write(orders, "a1[0:100] | a2[100:150]")
+    before = orders.commits("a", 1, range(100))
+    orders.commits("a", 2, range(100, 150))
     updates(orders)
 
     answer = asks(task, ask(orders, before))
