@@ -243,7 +243,8 @@ def _too_long(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRu
     for after, last in pairwise(bounds):
         starts = max(pieces, 1) if restored and last <= restored[-1] else 1
         unlisted = sum(_failed_unlisted(run, after, last) for run in of_run)
-        if last - after - len(passed_by & set(range(after + 1, last))) > starts * (allowed + 1) + unlisted:
+        passed = sum(after < each < last for each in passed_by)
+        if last - after - passed > starts * (allowed + 1) + unlisted:
             return (
                 f"{_listed_up_to(reached)}, and of checkpoints {after + 1} to {last} it would have committed one even "
                 f"without files (`{PROPERTY}`: {allowed}): commits between may have been lost and expired, or gone as "

@@ -10,7 +10,7 @@ from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches
 from bot.observation.evidence import Verdict
 from bot.observation.flink import CheckpointSettings
-from bot.observation.ids import SnapshotId
+from bot.observation.ids import DRAINED, SnapshotId
 from bot.observation.looked import NotSeen, Seen
 from tests.cases import Tale
 from tests.diagnosis.histories.drawn import Event, Plan, plan_of, played
@@ -149,6 +149,14 @@ def test_wrong_rows_are_never_called_right(wide: bool) -> None:
 
     assert [] == wrong
     assert right > EXAMPLES // 40 or wide
+
+
+def test_what_lies_below_a_drained_commit_is_not_walked_number_by_number() -> None:
+    """Its checkpoint id is the greatest that there is: a set of all below it takes all memory of the machine."""
+    drawn = played(plan_of(1608, with_mistakes=True, has_positions=False))
+    assert any(commit.checkpoint_id == DRAINED for commit in drawn.history.tale.table.snapshots)
+
+    assert "healthy" not in answered(drawn).codes
 
 
 def test_a_run_that_may_lose_rows_in_flight_proves_nothing() -> None:

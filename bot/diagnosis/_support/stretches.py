@@ -86,11 +86,11 @@ def _stretch(
 ) -> Stretch:
     """Of ids that Flink does not list, as many may have failed as it counts and lists no more, and of a sink that may
     be V1 all may have been savepoints, but for those that time shows."""
-    ids = set(range(since + 1, until + 1))
+    ids = range(since + 1, until + 1)
     sink = Sinks(case.observation.jobs.values).of_run(run.job_id, operator)
     may_be_v1 = sink not in (Sink.FLINK_V2, Sink.FLINK_DYNAMIC)
     listed = {c.checkpoint_id: c for each in runs for c in each.checkpoints if c.checkpoint_id in ids}
-    at_most = len(ids - uncounted(runs, Sink.FLINK_V1 if may_be_v1 else sink))
+    at_most = len(ids) - sum(each in ids for each in uncounted(runs, Sink.FLINK_V1 if may_be_v1 else sink))
     restores = sum(r.restored_count - 1 for r in runs if r.restored is not None and r.restored.checkpoint_id >= until)
     doubtful = sum(max(each.failed_count - sum(c.status == "FAILED" for c in each.checkpoints), 0) for each in runs)
     unlisted = len(ids) - len(listed)
