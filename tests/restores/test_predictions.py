@@ -250,8 +250,8 @@ def test_what_it_owes_on_storage_that_cannot_be_listed_leaves_it_open() -> None:
 
 
 def test_a_state_of_another_job_is_wrong() -> None:
-    """Flink lists its run under another name."""
-    tale = Tale().flink_runs("a").commits("a", 1).flink_runs("c")
+    """Flink lists under another name a run that goes on and has committed."""
+    tale = Tale().flink_runs("a").commits("a", 1).flink_runs("c").commits("c", 3)
     other = tale.runs["c"].model_copy(update={"name": "refunds-to-iceberg"})
     tale.runs["c"] = other
 
