@@ -102,7 +102,9 @@ def as_form(orders: OrdersTable, writer: SparkSession, form: str) -> set[Path]:
 def ask(tmp_path: Path, writer: SparkSession) -> Ask:
     """About a commit and the deletion of some of its rows by vectors of two files, in one Puffin file."""
     orders = OrdersOfFormat3(tmp_path, writer)
-    before, _ = write(orders, "a1[0:10] | a2[100:200] a3[200:300]")
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(100, 200))
+    orders.commits("a", 3, range(200, 300))
     orders.deletes(*range(120, 280, 7))
     catalog = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}/lake")
     table = catalog.load_table(ORDERS)
