@@ -213,7 +213,7 @@ def test_what_the_former_table_held_is_not_called_complete(orders: OrdersTable, 
     told = [asks(task, orders.ask(former)) for task in ("replayed_rows", "late_rows", "corrected_rows")]
 
     assert {answer.verdict for answer in (*missing, *told)} == {Verdict.INCONCLUSIVE}
-    assert all("no live row carries a position below 200" in answer.headline for answer in missing)
+    assert all("No live row carries a position below 200" in answer.headline for answer in missing)
     former_or_left = "was of a former table of this name, or of a line that main has left"
     assert all(former_or_left in answer.headline for answer in told)
 
