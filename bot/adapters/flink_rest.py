@@ -302,6 +302,7 @@ class FlinkRest:
         self._poll_s = poll_every.total_seconds()
         self._ended: dict[str, dict[JobId, JobRun]] = {}
         """By the job's name: its runs that have ended, as they were read then."""
+        self._others_ended: dict[JobId, JobRun] = {}
 
     def close(self) -> None:
         self._http.close()
@@ -318,8 +319,12 @@ class FlinkRest:
 
     def runs_of_others(self, job: str, among: Collection[JobId]) -> tuple[JobRun, ...]:
         """See the port."""
-        told = (self.run(job_id) for job_id, name in self._pages.listed() if name != job and job_id in among)
-        return tuple(run for run in told if run is not None)
+        ended = self._others_ended
+        wanted = [job_id for job_id, name in self._pages.listed() if name != job and job_id in among]
+        told = [ended.get(job_id) or self.run(job_id) for job_id in wanted]
+        runs = tuple(run for run in told if run is not None)
+        ended.update((run.job_id, run) for run in runs if run.is_terminal)
+        return runs
 
     def run(self, job_id: JobId) -> JobRun | None:
         """One submission; None if Flink does not know it. Raises CouldNotLook."""

@@ -245,6 +245,9 @@ class Observer:
             runs = jobs.result()
             checkpoints = self._restore_points(setup, state, runs)
             manifests = _typed(leaks.result(), FlinkManifest)
+            undeclared = self._undeclared(setup, state, (runs, others.result()))
+            if isinstance(undeclared, NotSeen):  # whose commits these are, nobody can tell then
+                runs, undeclared = undeclared, Seen[JobRun](source=undeclared.source, values=())
             seen = Observation(
                 table=state,
                 jobs=runs,
@@ -252,7 +255,7 @@ class Observer:
                 reads=reads.result() if reads is not None else _NO_READERS,
                 flink_manifests=manifests,
                 others=others.result(),
-                undeclared=self._undeclared(setup, state, (runs, others.result())),
+                undeclared=undeclared.values,
                 kafka=kafka.result(),
                 unnamed_commits=_typed(unnamed.result(), UnnamedCommit) if unnamed is not None else None,
                 remembered=self._remembered(setup),
@@ -317,14 +320,15 @@ class Observer:
 
     def _undeclared(
         self, setup: TableSetup, state: TableState, known: tuple[Seen[JobRun] | NotSeen | None, ...]
-    ) -> tuple[JobRun, ...]:
-        """Runs with commits that are not `known` and that the job's Flink lists under another name; none where it
-        cannot be asked."""
+    ) -> Seen[JobRun] | NotSeen:
+        """Runs with commits that are not `known` and that the job's Flink lists under another name; none where what is
+        known was not seen."""
         job, named = setup.job, {run.job_id for looked in known if looked is not None for run in looked.values}
         among = {commit.job_id for commit in state.snapshots if commit.job_id is not None} - named
         if job is None or not among or any(isinstance(looked, NotSeen) for looked in known):
-            return ()
-        return _look(f"Flink, job {job}", lambda: self.jobs[job].flink.runs_of_others(job, among)).values
+            return Seen[JobRun](source="Flink", values=())
+        seen = _look(f"Flink, job {job}", lambda: self.jobs[job].flink.runs_of_others(job, among))
+        return _typed(seen, JobRun)
 
     def kafka_of(self, job: str | None) -> Seen[KafkaPartition] | NotSeen | None:
         """What the job's broker holds; None where no broker is configured for it."""

@@ -110,6 +110,9 @@ def test_a_run_on_main_that_flink_lists_under_another_name_is_seen(
     assert (before.undeclared, before.jobs.values, seen.jobs.values) == ((), (), ())
     assert [run.job_id for run in seen.undeclared] == [RUN_21]
 
+    wire.says(f"GET /jobs/{RUN_21}", {"nothing": "that Flink says"})
+    assert isinstance(look_at(catalog, cluster, None).jobs, NotSeen), "whose commits these are was not seen"
+
 
 def test_runs_that_ended_stand_beside_those_that_live(catalog: PyIcebergCatalog, cluster: str, archive: str) -> None:
     """Newest first; where each comes from is marked, and the source names both."""

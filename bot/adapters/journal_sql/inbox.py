@@ -51,7 +51,7 @@ class SqlInbox:
                 self._commit(others if waiting in others else [waiting, *others])
         return bool(waiting.is_new)
 
-    def _commit(self, together: list["_Waiting"]) -> None:
+    def _commit(self, together: list["_Waiting"], tries: int = 3) -> None:
         new: dict[str, _Waiting] = {}
         for each in together:
             new.setdefault(each.delivery.key, each)
@@ -62,7 +62,9 @@ class SqlInbox:
                 if new:
                     connection.execute(insert(INBOX), [_row(each.delivery) for each in new.values()])
         except IntegrityError:  # another process has stored one of these keys at the same moment
-            self._commit(together)
+            if tries == 1:
+                raise
+            self._commit(together, tries - 1)
             return
         for each in together:
             each.is_new = new.get(each.delivery.key) is each

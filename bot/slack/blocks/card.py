@@ -95,8 +95,8 @@ def _closed(incident: Incident) -> list[Block]:
         f"*Closed* by {person(incident.closed_by)}: {mrkdwn(as_sentence(incident.closed_reason or ''))} "
         f"Trusted up to {short(incident.trusted)} ({beside_trusted(incident)})."
     )
-    review = button("Open the review", Click.REVIEW, incident.id, "")
-    return [section(told), *to_do_blocks(incident), actions([_export_button(incident), review])]
+    review = [button("Open the review", Click.REVIEW, incident.id, "")] if incident.review is None else []
+    return [section(told), *to_do_blocks(incident), actions([_export_button(incident), *review])]
 
 
 def _facts(incident: Incident) -> SectionBlock:
@@ -161,7 +161,8 @@ def _step(incident: Incident, step: Step) -> list[Block]:
     view, diagnosis, proposed = incident.current_proposal, incident.diagnosis, ""
     if isinstance(step, ActionStep) and view is not None and view.step == step.id:
         proposed = f"\nProposal: *{view.state.value}*. Its message in this channel has the buttons."
-        if view.state in UNFINISHED | {ProposalState.APPLIED}:
+        is_proven = view.verified is None or view.verified.passed
+        if view.state in UNFINISHED or (view.state is ProposalState.APPLIED and is_proven):
             return [section(f"{title}{proposed}")]
     blocks: list[Block] = [section(f"{title}\n{from_markdown(clipped(step.prose, 1500))}{proposed}")]
     if isinstance(step, ActionStep) and diagnosis is not None:

@@ -224,8 +224,10 @@ def _content(incident: Incident, view: ProposalView) -> list[Block]:
         blocks += sections(f"*What will happen*\n{_steps(view)}")
     if proposal.preview.recorded:
         blocks += sections(_recorded(view))
-    if takes_yes:
-        blocks += [*sections(removed_from_main(proposal.preview)), *sections(_undo(view)), *_yes_at_length(view)]
+    if takes_yes or view.state is ProposalState.HELD:  # whoever may veto reads what is lost, too
+        blocks += [*sections(removed_from_main(proposal.preview)), *sections(_undo(view))]
+    if view.state in UNDECIDED:
+        blocks += _yes_at_length(view)
     if view.state is ProposalState.UNKNOWN:
         blocks.append(section(_not_known(view)))
     return [*blocks, *stamps(view)]
