@@ -15,14 +15,14 @@ Seen = TypeVar("Seen")
 
 
 def until(what: str, probe: Callable[[], Seen | None], timeout_s: float, look_at: str) -> Seen:
-    """The first answer of `probe` that is not None.
+    """The first answer of `probe` that is neither None nor False.
 
     `what` completes "Waited for …"; `look_at` names the log or page to read. Raises: LabError after `timeout_s`.
     """
     deadline = time.monotonic() + timeout_s
     while True:
         seen = probe()
-        if seen is not None:
+        if seen is not None and seen is not False:
             return seen
         if time.monotonic() > deadline:
             raise LabError(
