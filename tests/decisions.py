@@ -4,6 +4,7 @@ from datetime import datetime
 
 from bot.incident.approval import ApprovalPolicy
 from bot.incident.diagnosis import Mode
+from bot.incident.doubt import ACCUSERS
 from bot.incident.effects import Effect, MoveTable, StartJob, StopJob
 from bot.incident.proposal import (
     HeadDescends,
@@ -91,4 +92,5 @@ def rewind(at: datetime, *, readers_known: bool = True) -> Proposal:
         policy=ApprovalPolicy(users=(BEN,)),
         proposed_by=ANA,
         proposed_at=at,
+        mends=ACCUSERS,
     )

@@ -100,7 +100,10 @@ def undoes_the_rewind(story: Story) -> Story:
 def undo_of_the_rewind(at: datetime) -> Proposal:
     """Takes main back to run B's last commit."""
     effect = MoveTable(table=orders.TABLE, to=orders.HEAD, keep_head_as="left-2")
-    return rewind(at).model_copy(update={"id": UNDO, "action": UNDO_ACTION, "effects": (effect,)})
+    made = rewind(at)
+    return made.model_copy(
+        update={"id": UNDO, "action": UNDO_ACTION, "effects": (effect,), "mends": (), "undoes": made.id}
+    )
 
 
 def _carries_out(story: Story, made: Proposal, proof: Verified, moved: WaterlineMoved) -> Story:

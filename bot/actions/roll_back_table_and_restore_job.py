@@ -14,6 +14,8 @@ from bot.history.other_writers import brings_nothing, described_by, keeps_its_ro
 from bot.history.ranking import for_rewind
 from bot.history.restore import RestorePoint
 from bot.incident.action import Action, Plan
+from bot.incident.diagnosis import LastGoodRows
+from bot.incident.doubt import ACCUSERS
 from bot.incident.proposal import Proposal
 from bot.observation.errors import Refused
 from bot.observation.ids import SnapshotId
@@ -27,6 +29,7 @@ ACTION = Action(
     on_request=True,
     drops_others=True,
     proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
+    mends=ACCUSERS,
     moves_waterline="trusted",
 )
 
@@ -48,7 +51,7 @@ def propose(plan: Plan) -> Proposal:
     to = _farthest(plan.case.observation.table, point, plan.match.last_good)
     others = rows_of_others(plan, left_behind(plan.case.observation.table, to), point)
     must_be_chosen(plan, others)
-    return rewound(
+    proposal = rewound(
         plan,
         ACTION,
         to,
@@ -58,6 +61,8 @@ def propose(plan: Plan) -> Proposal:
         others=others,
         passed=for_rewind(plan.case, plan.match.last_good).passed_over(point.path),
     )
+    is_wrong_below = plan.match.last_good_rows is LastGoodRows.WRONG
+    return proposal.model_copy(update={"mends": ()}) if is_wrong_below else proposal
 
 
 def _farthest(table: TableState, point: RestorePoint, last_good: SnapshotId) -> SnapshotId:

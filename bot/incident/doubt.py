@@ -15,7 +15,6 @@ from bot.incident.effects import MoveTable, PublishBranch
 from bot.incident.entries import Body, Diagnosed, EffectEnded, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.incident.incident import Incident
 from bot.incident.notice import WARNS
-from bot.incident.proposal import UNDO
 from bot.observation.evidence import Evidence, Verdict
 from bot.observation.findings import (
     DuplicateFilesFinding,
@@ -23,7 +22,7 @@ from bot.observation.findings import (
     MissingFilesFinding,
     UnreadableFilesFinding,
 )
-from bot.observation.ids import EvidenceId, SnapshotId
+from bot.observation.ids import EvidenceId, ProposalId, SnapshotId
 from bot.observation.table import TableState
 
 OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
@@ -128,14 +127,21 @@ NO_LOOK_COVERS = (
 
 
 def accused(incident: Incident, now: TableState) -> tuple[Evidence, ...]:
-    """As `Case.accused` has it; not what was cited by a repair that moved main, unless that was undone."""
-    repaired = set[EvidenceId]()
+    """As `Case.accused` has it; not what a repair that moved main has mended, unless that was undone."""
+    mended = dict[ProposalId, frozenset[EvidenceId]]()
     for body in (entry.body for entry in incident.entries):
         if isinstance(body, EffectEnded) and body.how == "done" and _moves_main(incident, body):
             made = incident.proposals[body.proposal].proposal
-            repaired = set() if made.action == UNDO else repaired | {*made.evidence}
-    every = (run for run in incident.runs.values() if run.branch is None and run.run not in repaired)
-    return not_covered_since((run.evidence for run in every if run.evidence is not None), now)
+            mended[made.id] = frozenset(each for each in made.evidence if _task(incident, each) in made.mends)
+            if made.undoes is not None:
+                mended.pop(made.undoes, None)
+    left = (run for run in incident.runs.values() if not any(run.run in each for each in mended.values()))
+    return not_covered_since((run.evidence for run in left if run.branch is None and run.evidence is not None), now)
+
+
+def _task(incident: Incident, evidence: EvidenceId) -> str | None:
+    run = incident.runs.get(evidence)
+    return run.task if run is not None else None
 
 
 def _is_of_the_past(evidence: Evidence) -> bool:

@@ -271,6 +271,10 @@ class Proposal(Record):
     """The actions behind it, nearest first: what it publishes or undoes, and what that published or undid. Their
     policies decide about it where it has none of its own."""
 
+    mends: tuple[str, ...] = ()
+    """Evidence tasks whose findings, of those in `evidence`, it takes off main."""
+    undoes: ProposalId | None = None
+
     @property
     def rehearses_on(self) -> str | None:
         """The branch on which it repairs and is proven, main untouched; None for any other proposal."""

@@ -20,7 +20,7 @@ from bot.evidence import Collector, find_tasks
 from bot.incident.action import MovesWaterline
 from bot.incident.doubt import ACCUSERS, accusations, accused
 from bot.incident.effects import DropBranch, PublishBranch, StartJob
-from bot.incident.entries import Check, EvidenceRecorded, EvidenceRequested, Verified
+from bot.incident.entries import Check, EvidenceRecorded, EvidenceRequested, ProposalMade, Verified
 from bot.incident.hidden_values import kept
 from bot.observation.contract import HIDDEN, TableContract
 from bot.observation.evidence import Answer, Ask, Evidence, Progress, Task, Verdict, no_more_found
@@ -52,6 +52,7 @@ from bot.service.proposals.verifying import (
     proofs_on_main,
 )
 from tests import orders_table as orders
+from tests.decisions import rewind
 from tests.execution.test_lowering import OLDER
 from tests.incidents import Story
 from tests.little_flink import by_hand
@@ -578,10 +579,30 @@ def repaired(story: Story) -> Story:
     return story.proposes().approves().rewinds()
 
 
+def deduplicated(story: Story) -> Story:
+    """A repair that cites the answer too, and mends doubled rows alone, was carried out."""
+    made = rewind(story.now).model_copy(update={"action": "deduplicate_rows", "mends": ("duplicate_rows",)})
+    return story.says(ProposalMade(step=None, proposal=made), by=ANA).approves().rewinds()
+
+
+def test_a_repair_of_another_fault_excuses_nothing_that_it_does_not_mend(story: Story) -> None:
+    """Rows were doubled and missing; the doubled ones were taken out, and the commits with the gap have expired."""
+    now, whole = orders.table_state(), Window(since=None, until=orders.HEAD)
+    story.answers("missing_positions", window=whole, oldest=SnapshotId(999))
+
+    deduplicated(story).answers(
+        "missing_positions", verdict=Verdict.RULED_OUT, window=whole, oldest=now.chain[-1].snapshot_id
+    )
+
+    assert [each.task for each in accused(story.incident, now)] == ["missing_positions"]
+    assert nothing_left(story.incident, now) is not None
+
+
 @pytest.mark.parametrize(
     ("then", "stays"),
     [
         pytest.param(lambda story: story, True, id="nobody repairs it"),
+        pytest.param(deduplicated, False, id="doubled rows were taken out"),
         pytest.param(repaired, False, id="a repair was proposed on it"),
         pytest.param(lambda story: undoes_the_rewind(repaired(story)), True, id="and is undone"),
     ],
