@@ -3,8 +3,9 @@
 import os
 import ssl
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
+import httpcore
 import httpx
 import stamina
 
@@ -17,8 +18,8 @@ LARGEST = 256 * 1024 * 1024
 AGAIN = frozenset({429, 502, 503, 504})
 """Of a read that may be answered in a moment: too much to do, a proxy, a server that is just starting."""
 LIMIT_S = 120.0
-"""Of one answer, from its first line to the end of its body: httpx limits each read only, and a server may send a byte
-now and then for ever."""
+"""Of one answer, from the end of the request to the end of its body: httpx limits each read only, and a server may send
+a byte now and then for ever."""
 
 
 class Logins(httpx.Auth):
@@ -33,24 +34,16 @@ class Logins(httpx.Auth):
         self._logins = [(httpx.URL(login.at), login, _trust(login)) for login in logins]
         self._environment = environment
 
-    def client(self, base_url: str = "", *, timeout: float | httpx.Timeout) -> httpx.Client:
-        """Follows no redirect, and takes no proxy from the environment."""
+    def client(
+        self, base_url: str = "", *, timeout: float | httpx.Timeout, whole_s: float | None = None
+    ) -> httpx.Client:
+        """Follows no redirect, and takes no proxy from the environment. `timeout` is that of one read, `whole_s` that
+        of one answer; None: LIMIT_S."""
+        mounts = {login.at: Bounded(trust, login.proxy, whole_s=whole_s) for _, login, trust in self._logins}
+        transport = Bounded(httpx.create_ssl_context(), whole_s=whole_s)
         return httpx.Client(
-            base_url=base_url,
-            timeout=timeout,
-            auth=self,
-            trust_env=False,
-            transport=_Bounded(verify=httpx.create_ssl_context()),
-            mounts={login.at: _Bounded(verify=trust, proxy=login.proxy) for _, login, trust in self._logins},
+            base_url=base_url, timeout=timeout, auth=self, trust_env=False, transport=transport, mounts=mounts
         )
-
-    def async_client(self, *, timeout: httpx.Timeout) -> httpx.AsyncClient:
-        """The same, without a bound of the body: whoever uses it reads none."""
-        mounts = {
-            login.at: httpx.AsyncHTTPTransport(verify=trust, proxy=login.proxy) for _, login, trust in self._logins
-        }
-        verify = httpx.create_ssl_context()
-        return httpx.AsyncClient(timeout=timeout, auth=self, trust_env=False, verify=verify, mounts=mounts)
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Adds who we are, unless the request says it already. Raises httpx.ConnectError where that cannot be read."""
@@ -112,7 +105,14 @@ def why_unreachable(error: Exception, otherwise: str) -> str:
     return otherwise
 
 
-class _Bounded(httpx.HTTPTransport):
+class Bounded(httpx.HTTPTransport):
+    """With a limit of one answer's time and of its body's size."""
+
+    def __init__(self, trust: ssl.SSLContext, proxy: str | None = None, *, whole_s: float | None = None) -> None:
+        super().__init__(verify=trust, proxy=proxy)
+        self._pool._network_backend = _Backend(LIMIT_S if whole_s is None else whole_s)
+        """httpx has no parameter for it."""
+
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         answer = super().handle_request(request)
         assert isinstance(answer.stream, httpx.SyncByteStream)
@@ -120,10 +120,54 @@ class _Bounded(httpx.HTTPTransport):
         return answer
 
 
+class _Backend(httpcore.SyncBackend):
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
+        return _Stream(stream, self._limit_s)
+
+
+class _Stream(httpcore.NetworkStream):
+    """What is read after the last byte that was sent, one answer of HTTP/1.1, must come within the limit."""
+
+    def __init__(self, inner: httpcore.NetworkStream, limit_s: float) -> None:
+        self._inner, self._limit_s = inner, limit_s
+        self._ends = time.monotonic() + limit_s
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, timeout)
+        self._ends = time.monotonic() + self._limit_s
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise httpcore.ReadTimeout(f"not whole after {self._limit_s:g} s")
+        return self._inner.read(max_bytes, left if timeout is None else min(left, timeout))
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, timeout), self._limit_s)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def get_extra_info(self, info: str) -> object:
+        return self._inner.get_extra_info(info)
+
+
 class _Body(httpx.SyncByteStream):
     def __init__(self, inner: httpx.SyncByteStream, request: httpx.Request) -> None:
         self._inner, self._request = inner, request
-        self._ends = time.monotonic() + LIMIT_S
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
@@ -131,8 +175,6 @@ class _Body(httpx.SyncByteStream):
             size += len(part)
             if size > LARGEST:
                 raise httpx.ReadError(f"more than {LARGEST // 2**20} MiB", request=self._request)
-            if time.monotonic() > self._ends:
-                raise httpx.ReadTimeout(f"not whole after {LIMIT_S:g} s", request=self._request)
             yield part
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from bot.adapters.flink_http import LATER, NOT_SENT
-from bot.adapters.http import Busy, read_again
+from bot.adapters.http import Bounded, Busy, read_again
 from bot.observation.errors import BadConfiguration, CommitRefused, CouldNotLook, NotThere, OutcomeUnknown
 
 US = "waterline"
@@ -246,8 +246,9 @@ class KubernetesResource:
         self._login = login
         self._path = path
         self.name = name
+        limits = httpx.Timeout(limit_s, connect=5.0)
         self._http = httpx.Client(
-            base_url=login.server, verify=login.trust, timeout=httpx.Timeout(limit_s, connect=5.0), trust_env=False
+            base_url=login.server, transport=Bounded(login.trust), timeout=limits, trust_env=False
         )
 
     def close(self) -> None:

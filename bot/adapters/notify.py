@@ -4,7 +4,6 @@
 the HMAC-SHA256 over `id.timestamp.body`, once for each secret. Redirects are not followed.
 """
 
-import asyncio
 import base64
 import binascii
 import hashlib
@@ -213,8 +212,8 @@ class Webhook:
         limit_s: float = 15.0,
         logins: Logins | None = None,
     ) -> None:
-        """`addresses`: name of a webhook, as the record has it -> URL. `limit_s`: of one try from its first byte to the
-        status line, however slowly the receiver answers."""
+        """`addresses`: name of a webhook, as the record has it -> URL. `limit_s`: until the status line and the headers
+        are there, however slowly the receiver writes them."""
         self._secrets = secrets
         self._logins = logins or Logins()
         self._addresses = addresses or {}
@@ -233,13 +232,18 @@ class Webhook:
             "webhook-timestamp": stamp,
             "webhook-signature": " ".join(signature(secret, outgoing.key, stamp, body) for secret in self._secrets),
         }
+        limits = httpx.Timeout(self._limit_s, connect=5.0)
         try:
-            status = asyncio.run(self._status(url, body, headers))
+            with (
+                self._logins.client(timeout=limits, whole_s=self._limit_s) as http,
+                http.stream("POST", url, content=body, headers=headers) as answer,
+            ):
+                status = answer.status_code
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise NotDelivered(f"The address at {host} is not a URL: {type(error).__name__}.") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise NotDelivered(f"{host} cannot be reached: {type(error).__name__}: {error}.") from error
-        except TimeoutError as error:
+        except httpx.TimeoutException as error:
             raise NotDelivered(f"{host} did not answer within {self._limit_s:g} s.", may_be_there=True) from error
         except httpx.HTTPError as error:
             raise NotDelivered(f"{host} did not answer: {type(error).__name__}.", may_be_there=True) from error
@@ -247,17 +251,6 @@ class Webhook:
             is_final = 400 <= status < 500 and status not in _AGAIN
             raise NotDelivered(f"{host} answered HTTP {status}.", is_final=is_final)
         return DeliveryResult(detail=f"{host} answered HTTP {status}.")
-
-    async def _status(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
-        """The status code. Raises TimeoutError when the whole try takes longer than the limit: httpx limits each read
-        only, and a receiver may send a byte now and then for ever."""
-        limits = httpx.Timeout(self._limit_s, connect=5.0)
-        async with (
-            asyncio.timeout(self._limit_s),
-            self._logins.async_client(timeout=limits) as http,
-            http.stream("POST", url, content=body, headers=headers) as answer,
-        ):
-            return answer.status_code
 
     def _url(self, address: Address) -> str:
         known = self._addresses.get(address.to)

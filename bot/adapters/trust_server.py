@@ -7,6 +7,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import ValidationError
 
+from bot.adapters.http import Logins
 from bot.history.prediction import RestoreCheck
 from bot.incident.trust import Trust
 from bot.observation.errors import CouldNotLook, UnknownTable
@@ -44,7 +45,8 @@ def _asked(
     address = f"{url.rstrip('/')}/v1/tables/{quote(table, safe='')}/{what}"
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        answer = httpx.get(address, params=query, headers=headers, timeout=_LIMIT_S)
+        with Logins().client(timeout=_LIMIT_S, whole_s=_LIMIT_S) as http:
+            answer = http.get(address, params=query, headers=headers)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise _no_answer(url, f"found {type(error).__name__}: {error}".rstrip(": "), doubt) from error
     if answer.status_code == httpx.codes.NOT_FOUND and "problem+json" in answer.headers.get("content-type", ""):

@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -127,7 +127,8 @@ def hook() -> Iterator[Hook]:
 
 @contextmanager
 def dripping(begins: bytes, *, is_first: bool = False) -> Iterator[str]:
-    """A receiver whose answer begins so, and then has one byte more every 50 ms for as long as anybody listens.
+    """A receiver whose answer begins so, and then has one byte more every 50 ms, for as long as anybody listens or for
+    ten seconds.
     `is_first`: it speaks before it is asked, as a mail server does."""
 
     def drip() -> None:
@@ -136,11 +137,11 @@ def dripping(begins: bytes, *, is_first: bool = False) -> Iterator[str]:
             if not is_first:
                 connection.recv(65536)
             connection.sendall(begins)
-            while not ended.wait(0.05):
-                try:
+            with suppress(OSError):
+                for _ in range(200):
                     connection.sendall(b"a")
-                except OSError:
-                    return
+                    if ended.wait(0.05):
+                        return
 
     ended = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
