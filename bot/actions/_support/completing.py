@@ -150,7 +150,7 @@ def _faults(action: Action) -> Iterator[tuple[str, str, str]]:
         )
     proofs = {task for task, _ in action.proofs}
     starts = {task for task, _ in action.proofs_of_start}
-    named = {"needs": action.needs, "proofs": proofs, "proofs_of_start": starts}
+    named = {"needs": action.needs, "proofs": proofs, "proofs_of_start": starts, "mends": action.mends}
     for where, tasks in named.items():
         if unknown := sorted({*tasks} - {*TASKS}):
             yield (
