@@ -35,11 +35,15 @@ def test_a_commit_that_the_catalog_passed_over_is_found_with_its_files(tmp_path:
 
     assert catalog.unnamed_commits(state)[0].unreadable == 1
 
-    below_the_log = unnamed_in(state, {f"00003-{UUID(int=0)}.metadata.json"}, properties)
+    newer = {f"00003-{UUID(int=0)}.metadata.json"}
+    below_the_log = unnamed_in(state, newer, properties)
+    expired = unnamed_in(state.model_copy(update={"snapshots": state.snapshots[-1:]}), newer, properties)
     Path(found.path.removeprefix("file://")).write_text("{")
 
-    assert not below_the_log
-    assert "1 metadata file" in str(unread_in(below_the_log))
+    assert [each.commit for each in below_the_log] == [found.commit]
+    assert not expired
+    assert unread_in(below_the_log) is unread_in(expired) is None
+    assert "1 metadata file" in str(unread_in(unnamed_in(state, newer, properties)))
     assert not (damaged := catalog.unnamed_commits(state))
     assert "1 metadata file" in str(unread_in(damaged))
     catalog.close()

@@ -156,14 +156,15 @@ def newest_readable(lost: str, properties: Mapping[str, str]) -> tuple[TableMeta
 
 def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[str, str]) -> tuple[UnnamedCommit, ...]:
     """See `PyIcebergCatalog.unnamed_commits`. `named`: the current metadata file, and those of its log. Below the log
-    nothing names a file; where a commit was overwritten there, two have one number."""
+    nothing names a file; where a commit was overwritten there, two have one number. Of those whose newest commit lies
+    below all that is listed nobody can tell, nor does anything speak of these."""
     names = {each.rsplit("/", 1)[-1] for each in named}
     numbers = [int(found["number"]) for name in names if (found := _METADATA.fullmatch(name))]
     folder, lowest = table.metadata_location.rpartition("/")[0], min(numbers, default=0)
     listed = sorted(_listed(folder, properties), reverse=True)
-    beside = [each for each in listed if each[0] >= lowest and each[2] not in names]
-    below = Counter(number for number, _, _ in listed if number < lowest)
-    commits, unread = list[UnnamedCommit](), len(beside[_TRIED:]) + sum(files - 1 for files in below.values())
+    files_of = Counter(number for number, _, _ in listed)
+    beside = [each for each in listed if each[2] not in names and (each[0] >= lowest or files_of[each[0]] > 1)]
+    commits, unread = list[UnnamedCommit](), len(beside[_TRIED:])
     for _, _, name in beside[:_TRIED]:
         path = f"{folder}/{name}"
         metadata = _read(path, properties)
@@ -171,7 +172,7 @@ def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[st
         if metadata is None or str(metadata.table_uuid) != table.uuid or metadata.current_snapshot_id in table.by_id:
             continue
         state = table_state(table.name, metadata, path, table.read_at)
-        if state.head is not None:
+        if state.head is not None and not _is_below(state.by_id[state.head], table):
             files = FilesOfTable(load_file_io(dict(properties), path), metadata, MAIN_BRANCH)
             brought = files.named(FileSources(added_by=(state.head,))).files.values()
             gone = files.unreadable(brought)
@@ -182,6 +183,11 @@ def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[st
         return tuple(commits)
     were = "file that no metadata names was" if unread == 1 else "files that no metadata names were"
     return Part.of(commits, f"{unread} metadata {were} not read in {folder}")
+
+
+def _is_below(commit: Snapshot, table: TableState) -> bool:
+    oldest = table.chain[-1] if table.chain else None
+    return oldest is not None and oldest.has_commit_below and commit.committed_at < oldest.committed_at
 
 
 def _listed(folder: str, properties: Mapping[str, str]) -> Iterator[tuple[int, datetime, str]]:
