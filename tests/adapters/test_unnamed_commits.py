@@ -8,6 +8,7 @@ from sqlalchemy import create_engine, text
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg.catalog import PyIcebergCatalog, unnamed_in
 from bot.observation.looked import unread_in
+from bot.observation.table import TableState
 from tests.tables import ORDERS, OrdersTable, lake_in
 
 
@@ -37,7 +38,7 @@ def test_a_commit_that_the_catalog_passed_over_is_found_with_its_files(tmp_path:
 
     newer = {f"00003-{UUID(int=0)}.metadata.json"}
     below_the_log = unnamed_in(state, newer, properties)
-    expired = unnamed_in(state.model_copy(update={"snapshots": state.snapshots[-1:]}), newer, properties)
+    expired = unnamed_in(TableState(**{**dict(state), "snapshots": state.snapshots[-1:]}), newer, properties)
     Path(found.path.removeprefix("file://")).write_text("{")
 
     assert [each.commit for each in below_the_log] == [found.commit]
