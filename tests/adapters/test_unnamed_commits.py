@@ -8,14 +8,13 @@ from sqlalchemy import create_engine, text
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg.catalog import PyIcebergCatalog, unnamed_in
 from bot.observation.looked import unread_in
-from bot.observation.table import TableState
 from tests.tables import ORDERS, OrdersTable, lake_in
 
 
 def test_a_commit_that_the_catalog_passed_over_is_found_with_its_files(tmp_path: Path) -> None:
     """The pointer is set back by hand, and the job commits on: two files have one number, and one is in no log."""
     table = OrdersTable(tmp_path)
-    table.commits("a", 1, range(10))
+    first = table.commits("a", 1, range(10))
     lost = table.commits("a", 2, range(10, 20))
     properties = lake_in(tmp_path)
     with create_engine(properties["uri"]).begin() as database:
@@ -38,7 +37,9 @@ def test_a_commit_that_the_catalog_passed_over_is_found_with_its_files(tmp_path:
 
     newer = {f"00003-{UUID(int=0)}.metadata.json"}
     below_the_log = unnamed_in(state, newer, properties)
-    expired = unnamed_in(TableState(**{**dict(state), "snapshots": state.snapshots[-1:]}), newer, properties)
+    table.expires(first)
+    later = catalog.load(ORDERS)
+    expired = unnamed_in(later, {later.metadata_location}, properties)
     Path(found.path.removeprefix("file://")).write_text("{")
 
     assert [each.commit for each in below_the_log] == [found.commit]
