@@ -141,6 +141,7 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
         "spark": spark,
         "lineage": {"events": str(lab.lineage_path)},
         "slack": {"mode": "socket", "base_url": api_url, "min_message_interval": 0.1},
+        "web": {"port": 0, "pages": False},
     }
     if watch:
         content["watch"] = {"poll_interval": 5, "notify": {"users": [ana]}}

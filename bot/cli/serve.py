@@ -31,7 +31,6 @@ from bot.web.serving import Address, address_of, not_ready
 if TYPE_CHECKING:
     from bot.bootstrap import Built
     from bot.bootstrap.outside import Outside
-    from bot.service.trust import TrustService
 
 _SETTLE_EVERY_S = 20.0
 _DUE_EVERY_S = 5.0
@@ -79,7 +78,8 @@ def _serve(config: Path, warm: bool, logs: Logs) -> None:
         from bot.bootstrap.tracing import send_spans
 
         send_spans(stack)
-        name, built = stack.enter_context(running(settings, secrets, stopping))
+        address = stack.enter_context(closing(address_of(settings.web)))
+        name, built = stack.enter_context(running(settings, secrets, stopping, address=address))
         if warm:
             threading.Thread(target=_warm, args=(built,), daemon=True).start()
         structlog.get_logger(__name__).info(f"Waterline is here as @{name} ({settings.slack.mode}).")
@@ -105,20 +105,19 @@ def running(
     secrets: SlackSecrets,
     stopping: threading.Event,
     *,
+    address: Address | None = None,
     outside: Callable[[Settings, Clock, ExitStack], "Outside"] | None = None,
     clock: Clock | None = None,
 ) -> Iterator[tuple[str, "Built"]]:
-    """The whole bot, by the name that it has in Slack, until the block ends. `outside`: other ports than the settings'.
+    """The whole bot, by the name that it has in Slack, until the block ends. `address`: where pages and probes answer.
 
-    `clock`: another than the machine's. Raises BadConfiguration."""
+    `outside`: other ports than the settings'. `clock`: another than the machine's. Raises BadConfiguration."""
     assert secrets.slack_bot_token is not None
+    if address is not None:
+        address.shows(not_ready("Waterline is starting."))
     client = WebClient(token=secrets.slack_bot_token.get_secret_value(), base_url=settings.slack.base_url)
     name = check_identity(client, lambda what: f"Check {what}. `waterline doctor` checks everything.")
     with ExitStack() as stack:
-        address: Address | None = None
-        if settings.web is not None:
-            address = stack.enter_context(closing(address_of(settings.web)))
-            address.shows(not_ready("Waterline is starting."))
         standing_by = stack.enter_context(ExitStack())
         door, store = _opened(settings, secrets, client, stack, stopping, clock, address, standing_by)
 
@@ -151,30 +150,38 @@ def running(
         built.timers.every("settle", _SETTLE_EVERY_S, built.services.reconciler.settle_all)
         if built.services.watch is not None:
             built.services.watch.start(built.timers)
-        door.shows(_probes(built.services.trust, door))
-        stack.callback(door.shows, not_ready("Waterline is ending."))
-        if settings.web is not None and address is not None:
-            from bot.cli.web import pages_of
-            from bot.service.alerts import AlertService
-            from bot.service.restoring import RestoreService
-            from bot.slack.directory import NamesInSlack
-            from bot.web.probes import OfBot
-
-            names = NamesInSlack(WebClient(client.token, base_url=client.base_url, timeout=_NAMES_WITHIN_S))
-            services = built.services
-            alerts = (
-                AlertService(services.sightings, services.observer.tables, services.watch)
-                if services.sightings is not None
-                else None
-            )
-            restores = RestoreService(services.observer, services.clock)
-            checks = {"slack": door.trouble}
-            bot = OfBot(_numbers(door, store, built.timers), [door.took])
-            address.shows(pages_of(settings.web, services.trust, restores, names.of, alerts, checks, bot))
+        if address is not None:
+            address.shows(_served(settings, client, built, door, store))
             stack.callback(address.shows, not_ready("Waterline is ending."))
-            structlog.get_logger(__name__).info(f"Pages, API and MCP server: {address.url}")
+            served = "Pages, API and MCP server" if settings.web.pages else "Probes"
+            structlog.get_logger(__name__).info(f"{served}: {address.url}")
         standing_by.close()
         yield name, built
+
+
+def _served(settings: Settings, client: WebClient, built: "Built", door: SlackGateway, store: Store) -> Starlette:
+    """Pages and probes of the bot that works."""
+    services, checks = built.services, {"slack": door.trouble}
+    if not settings.web.pages:
+        from bot.web.probes import health
+
+        return Starlette(routes=health(services.trust, checks))
+
+    from bot.cli.web import pages_of
+    from bot.service.alerts import AlertService
+    from bot.service.restoring import RestoreService
+    from bot.slack.directory import NamesInSlack
+    from bot.web.probes import OfBot
+
+    names = NamesInSlack(WebClient(client.token, base_url=client.base_url, timeout=_NAMES_WITHIN_S))
+    alerts = (
+        AlertService(services.sightings, services.observer.tables, services.watch)
+        if services.sightings is not None
+        else None
+    )
+    restores = RestoreService(services.observer, services.clock)
+    bot = OfBot(_numbers(door, store, built.timers), [door.took])
+    return pages_of(settings.web, services.trust, restores, names.of, alerts, checks, bot)
 
 
 def _opened(
@@ -196,19 +203,15 @@ def _opened(
     is_http = settings.slack.mode == "http"
     door = SlackGateway(client, store.inbox, store.outbox, store.clock, signing_secret=secret if is_http else None)
     stack.callback(door.close)
-    door.shows(not_ready("Waterline is starting."))
 
     def stands_by() -> None:
         structlog.get_logger(__name__).info("standing by: another replica works on the record")
         if is_http:
-            from bot.cli.trust import trust_service
-
             door.listen(settings.slack.host, settings.slack.port)
-            door.shows(_probes(standing_by.enter_context(trust_service(settings)), door))
-        if settings.web is not None and address is not None:
-            from bot.cli.web import read_only_pages
+        if address is not None:
+            from bot.cli.web import read_only
 
-            address.shows(standing_by.enter_context(read_only_pages(settings, settings.web)))
+            address.shows(standing_by.enter_context(read_only(settings)))
 
     if not store.presence.take_over(stopping.wait, stands_by):  # a second bot on the same record takes nothing
         raise typer.Exit
@@ -218,13 +221,6 @@ def _opened(
         assert secrets.slack_app_token is not None
         door.connect(secrets.slack_app_token.get_secret_value(), settings.slack.base_url)
     return door, store
-
-
-def _probes(trusts: "TrustService", door: SlackGateway) -> Starlette:
-    """What answers beside Slack's requests: the port is that of a proxy, so nothing of any table."""
-    from bot.web.probes import health
-
-    return Starlette(routes=health(trusts, {"slack": door.trouble}))
 
 
 def _numbers(door: SlackGateway, store: Store, timers: Timers) -> dict[str, Callable[[], float]]:

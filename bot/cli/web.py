@@ -19,7 +19,7 @@ from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
 from bot.web.app import web_app
 from bot.web.pages import Names
-from bot.web.probes import NOT_OF_BOT, Check, OfBot
+from bot.web.probes import NOT_OF_BOT, Check, OfBot, health
 from bot.web.serving import address_of
 
 app = typer.Typer(add_completion=False)
@@ -33,18 +33,22 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
     """
     settings = Settings.load(config)
     stopping = asked_to_stop()
-    web_settings = settings.web or WebSettings()
-    with closing(address_of(web_settings)) as address, read_only_pages(settings, web_settings) as pages:
+    settings = settings.model_copy(update={"web": settings.web.model_copy(update={"pages": True})})
+    with closing(address_of(settings.web)) as address, read_only(settings) as pages:
         address.shows(pages)
         Console(stderr=True).print(f"Pages, API and MCP server: {address.url}", highlight=False)
         stopping.wait()
 
 
 @contextmanager
-def read_only_pages(settings: Settings, web_settings: WebSettings) -> Iterator[Starlette]:
-    """Pages of a process that does not work on the record."""
-    with trust_service(settings) as trusts, restore_service(settings) as restores:
-        yield pages_of(web_settings, trusts, restores, lambda _users: {})
+def read_only(settings: Settings) -> Iterator[Starlette]:
+    """Pages and probes of a process that does not work on the record."""
+    with trust_service(settings) as trusts:
+        if not settings.web.pages:
+            yield Starlette(routes=health(trusts, {}))
+            return
+        with restore_service(settings) as restores:
+            yield pages_of(settings.web, trusts, restores, lambda _users: {})
 
 
 def pages_of(

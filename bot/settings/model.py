@@ -259,12 +259,17 @@ class WatchSettings(Record):
 
 
 class WebSettings(Record):
-    """Pages, API and MCP server: all of them only read."""
+    """Probes, pages, API and MCP server: all of them only read."""
 
+    pages: bool = Field(
+        default=True,
+        description="`false`: only the probes `/livez` and `/readyz`, which need no token.",
+        examples=[True],
+    )
     host: str = Field(
         default="127.0.0.1",
-        description="Address that listens; `0.0.0.0` if a proxy connects from another host. Any address but "
-        "loopback needs a token or an identity header.",
+        description="Address that listens; `0.0.0.0` if somebody connects from another host. Pages on any "
+        "address but loopback need a token or an identity header.",
         examples=["127.0.0.1"],
     )
     port: int = Field(default=8370, ge=0, le=65535, description="Port that listens; 0: a free one.", examples=[8370])
@@ -317,8 +322,9 @@ class Settings(Record):
     watch: WatchSettings | None = Field(
         default=None, description="The watch over tables without an incident. Without this section there is none."
     )
-    web: WebSettings | None = Field(
-        default=None, description="Pages, API and MCP server. Without this section, `waterline serve` serves none."
+    web: WebSettings = Field(
+        default=WebSettings(pages=False),
+        description="Probes, pages, API and MCP server. Without this section, `waterline serve` has the probes alone.",
     )
 
     @classmethod
@@ -360,11 +366,11 @@ class Settings(Record):
 
 def refuse_open_house(web: WebSettings, token: SecretStr | None) -> None:
     """Raises BadConfiguration when anybody in the network could read, and for a proxy that is no address."""
-    if not (web.is_loopback or token is not None or web.identity_header is not None):
+    if web.pages and not (web.is_loopback or token is not None or web.identity_header is not None):
         raise BadConfiguration(
             f"The pages are not served: anybody who reaches {web.host}:{web.port} could read them.",
             "Expected WATERLINE_WEB_TOKEN in the environment, or `web.identity_header`; found neither.",
-            "Set one of them, or set `web.host` to 127.0.0.1.",
+            "Set one of them, set `web.host` to 127.0.0.1, or set `web.pages` to false.",
         )
     for proxy in web.proxies:
         try:

@@ -15,8 +15,6 @@ import uvicorn
 from prometheus_client import Histogram
 from slack_bolt import App
 from slack_sdk import WebClient
-from starlette.applications import Starlette
-from starlette.types import ASGIApp
 
 from bot.ports import Clock, Inbox, Outbox
 from bot.slack.app import build_app
@@ -52,7 +50,6 @@ class SlackGateway:
         self._socket: AcknowledgingSocket | None = None
         self._server: uvicorn.Server | None = None
         self._serving: threading.Thread | None = None
-        self._probes: ASGIApp = Starlette()
         self.took = acknowledgement_times()
         self.forms = FormOpener(client, outbox, clock)
         self.app: App = build_app(
@@ -85,14 +82,10 @@ class SlackGateway:
         """Take signed requests at this address, in a thread of its own. Safe to repeat."""
         if self._server is not None:
             return
-        config = uvicorn.Config(http_app(self.app, lambda: self._probes, self.took), host, port, log_level="warning")
+        config = uvicorn.Config(http_app(self.app, self.took), host, port, log_level="warning")
         self._server = uvicorn.Server(config)
         self._serving = threading.Thread(target=self._server.run, daemon=True)
         self._serving.start()
-
-    def shows(self, probes: ASGIApp) -> None:
-        """From now on this one answers at that address, beside Slack's requests."""
-        self._probes = probes
 
     def trouble(self) -> str | None:
         """Why nothing comes from Slack now, a sentence; None: nothing hinders it. A quiet socket is a good one: that it

@@ -1,10 +1,8 @@
-"""Slack over HTTP: signed requests at `/slack/events`, and probes beside them.
+"""Slack over HTTP: signed requests at `/slack/events`.
 
 Bolt verifies the signature and that it is at most five minutes old; what it would stumble over is turned away before
 it, and a request that is sent again within that time is the same delivery in the inbox.
 """
-
-from collections.abc import Callable
 
 import structlog
 from prometheus_client import Histogram
@@ -13,8 +11,8 @@ from slack_bolt.adapter.starlette import SlackRequestHandler
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Mount, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import Message
 
 log = structlog.get_logger(__name__)
 
@@ -23,9 +21,8 @@ _LARGEST = 1024 * 1024
 _UNSIGNED = "This address accepts only requests signed by Slack.\n"
 
 
-def http_app(app: App, probes: Callable[[], ASGIApp], took: Histogram) -> Starlette:
-    """An ASGI app for commands, interactivity and events, all at one address. `probes`: what answers now at every other
-    one. `took`: how long each delivery took."""
+def http_app(app: App, took: Histogram) -> Starlette:
+    """An ASGI app for commands, interactivity and events, all at one address. `took` times each delivery."""
     handler = SlackRequestHandler(app)
 
     async def events(request: Request) -> Response:
@@ -41,10 +38,7 @@ def http_app(app: App, probes: Callable[[], ASGIApp], took: Histogram) -> Starle
             log.warning("a request was refused: stale, or not signed with slack_signing_secret")
         return answer
 
-    async def others(scope: Scope, receive: Receive, send: Send) -> None:
-        await probes()(scope, receive, send)
-
-    return Starlette(routes=[Route("/slack/events", events, methods=["POST"]), Mount("/", others)])
+    return Starlette(routes=[Route("/slack/events", events, methods=["POST"])])
 
 
 def _is_number(stamp: str) -> bool:

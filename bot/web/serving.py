@@ -97,7 +97,7 @@ def _listening(host: str, port: int) -> socket.socket:
         bound.bind(address)
     except OSError as error:
         raise BadConfiguration(
-            f"The pages cannot be served on {host}:{port}.",
+            f"Pages and probes cannot be served on {host}:{port}.",
             f"Expected a free port of this machine; found: {error}.",
             "Stop what uses this port, or set another `web.host` or `web.port`.",
         ) from error

@@ -102,7 +102,7 @@ def test_the_configuration_that_the_pod_gets_is_a_good_one(tmp_path: Path, value
 
     read = Settings.load(tmp_path / "waterline.yaml")
 
-    assert read.web is not None
+    assert read.web.pages
     assert not read.web.is_loopback
     assert (read.web.port, str(read.home)) == (8370, "/var/lib/waterline")
 

@@ -171,6 +171,7 @@ def configuration(folder: Path, api_url: str) -> dict[str, object]:
             }
         },
         "slack": {"mode": "socket", "base_url": api_url, "min_message_interval": 0},
+        "web": {"port": 0, "pages": False},
     }  # fmt: skip
 
 

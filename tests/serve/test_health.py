@@ -39,11 +39,6 @@ class Served:
             return answer.status_code, answer.json()
         return 0, {}
 
-    def status_beside_slack(self) -> tuple[int, dict[str, str]]:
-        """Readiness at the port of Slack's requests."""
-        answer = httpx.get(self.slack.replace("/slack/events", "/readyz"), timeout=20, trust_env=False)
-        return answer.status_code, answer.json()
-
     def status(self, path: str) -> int:
         return httpx.get(f"{self.pages}{path}", timeout=20, trust_env=False).status_code
 
@@ -55,11 +50,11 @@ class Served:
 
 @contextmanager
 def serving(
-    folder: Path, slack: Workspace, lake: Lake, mode: str, *, record: str | None = None, web: bool = True
+    folder: Path, slack: Workspace, lake: Lake, mode: str, *, record: str | None = None, pages: bool = True
 ) -> Iterator[Served]:
-    """A bot, with its pages unless `web` is False, until the block ends or it has ended."""
+    """A bot, with its pages unless `pages` is False, until the block ends or it has ended."""
     folder.mkdir(exist_ok=True)
-    pages, http = unused_address(), unused_address()
+    web, http = unused_address(), unused_address()
     port = int(http.rpartition(":")[2])
     content = {
         "home": "home",
@@ -68,7 +63,7 @@ def serving(
             "sales.orders": {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
         },
         "slack": {"mode": mode, "base_url": slack.api_url, "port": port, "min_message_interval": 0},
-        **({"web": {"port": int(pages.rpartition(":")[2])}} if web else {}),
+        "web": {"port": int(web.rpartition(":")[2]), "pages": pages},
         **({"journal": {"url": record}} if record else {}),
     }
     with (folder / "waterline.yaml").open("w") as file:
@@ -85,7 +80,7 @@ def serving(
             command, env={**os.environ, **secrets, "PYTHONPATH": os.getcwd()}, stdout=output, stderr=output
         )
         try:
-            yield Served(process, pages if web else http, f"{http}/slack/events", log)
+            yield Served(process, web, f"{http}/slack/events", log)
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -100,19 +95,21 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
     made.close()
 
 
-@pytest.mark.parametrize(("mode", "web"), [("socket", True), ("http", True), ("http", False)])
-def test_it_lives_before_it_is_ready_and_ends_in_good_order(tmp_path: Path, lake: Lake, mode: str, web: bool) -> None:
-    """In either mode; readiness names Slack beside record and catalog. Without pages, Slack's port has the probes."""
-    with Workspace().serve() as slack, serving(tmp_path / "bot", slack, lake, mode, web=web) as bot:
+@pytest.mark.parametrize(("mode", "pages"), [("socket", True), ("socket", False), ("http", True), ("http", False)])
+def test_it_lives_before_it_is_ready_and_ends_in_good_order(tmp_path: Path, lake: Lake, mode: str, pages: bool) -> None:
+    """In either mode, with pages or without; readiness names Slack beside record and catalog."""
+    with Workspace().serve() as slack, serving(tmp_path / "bot", slack, lake, mode, pages=pages) as bot:
         eventually(lambda: bot.ready()[0] != 0, timeout_s=60)
         first = bot.ready()
         lives = bot.status("/livez")
         eventually(lambda: bot.ready()[0] == 200, timeout_s=60)
         last = bot.ready()
+        found = bot.status("/tables/sales.orders"), bot.status("/metrics")
         code = bot.end()
 
     assert (first, lives) == ((503, {"process": "Waterline is starting."}), 200)
     assert last == (200, {**OK, "slack": "ok"})
+    assert found == ((200, 200) if pages else (404, 404))
     assert code == 0
     assert "Traceback" not in bot.log.read_text()
 
@@ -128,7 +125,6 @@ def test_a_replica_stands_by_ready_with_pages_and_takes_over(tmp_path: Path, lak
         with serving(tmp_path / "two", slack, lake, "http", record=record) as two:
             eventually(lambda: two.ready() == (200, OK), timeout_s=60)
             pages = two.status("/tables/sales.orders"), two.status("/livez"), two.status("/metrics")
-            beside_slack = two.status_beside_slack()
             slack.deliver_to(two.slack)
             ana = slack.person("ana")
             outcome = ana.types("/waterline help").outcome
@@ -140,7 +136,6 @@ def test_a_replica_stands_by_ready_with_pages_and_takes_over(tmp_path: Path, lak
             code = two.end()
 
     assert pages == (200, 200, 200)
-    assert beside_slack == (200, {**OK, "slack": "ok"})
     assert (outcome, killed, code) == ("acked", -signal.SIGKILL, 0)
     assert "open an incident on a table" in answer
     assert after

@@ -41,6 +41,7 @@ def serving(
         "catalog": {"name": "lake", "properties": catalog},
         "tables": {"sales.orders": table},
         "slack": {"mode": mode, "base_url": slack.api_url, "port": port, "min_message_interval": 0},
+        "web": {"port": 0, "pages": False},
         **({"actions": [own]} if own else {}),
     }
     config = folder / "waterline.yaml"

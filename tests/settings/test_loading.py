@@ -184,6 +184,15 @@ EXAMPLE = Path(__file__).parents[2] / "deploy" / "waterline.example.yaml"
 SETTINGS = list(settings_of(Settings))
 
 
+def test_pages_are_served_where_they_are_asked_for_and_probes_everywhere(file: Path) -> None:
+    """A bot without the section `web` can be probed, too."""
+    without = Settings.load(file).web
+    file.write_text(GOOD + "web: {port: 8371}\n", encoding="utf-8")
+
+    assert (without.pages, without.is_loopback, without.port) == (False, True, 8370)
+    assert Settings.load(file).web.pages
+
+
 def test_the_example_file_loads() -> None:
     """What people copy is well formed, and durations and both ways of starting arrive as written."""
     settings = Settings.load(EXAMPLE)

@@ -12,15 +12,11 @@ from typing import Any
 import pytest
 from slack_bolt import BoltRequest
 from slack_sdk import WebClient
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.ports import Post
 from bot.slack.gateway import SlackGateway
-from bot.slack.http import http_app
-from bot.web.serving import not_ready
 from bot.workspace import Workspace
 from tests.slack.people import eventually
 
@@ -101,18 +97,6 @@ def test_what_people_say_is_not_kept(door: SlackGateway, store: Store) -> None:
     """Also where the app is subscribed to more than the manifest asks for."""
     assert answered(door, SAID) == 200
     assert stored(store) == 0
-
-
-def test_probes_answer_beside_slacks_requests(door: SlackGateway) -> None:
-    """Those that are there now; what is not a probe is not there, and Slack's address is theirs alone."""
-    probes = Starlette()
-    with TestClient(http_app(door.app, lambda: probes, door.took)) as client:
-        before = client.get("/readyz").status_code
-        probes = not_ready("Waterline is starting.")
-        asked = [client.get(path).status_code for path in ("/livez", "/readyz", "/health", "/slack/events")]
-
-    assert before == 404
-    assert asked == [200, 503, 404, 404]
 
 
 def test_a_closed_door_takes_no_requests(door: SlackGateway) -> None:

@@ -114,6 +114,7 @@ def test_an_open_house_does_not_start(host: str) -> None:
 
     refuse_open_house(WebSettings(host=host), SecretStr(TOKEN))
     refuse_open_house(WebSettings(host=host, identity_header="X-User"), None)
+    refuse_open_house(WebSettings(host=host, pages=False), None)  # probes name no table
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
