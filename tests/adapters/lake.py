@@ -1,10 +1,9 @@
 """The lake as other engines see and change it: a second, independent PyIceberg catalog."""
 
-import json
 from pathlib import Path
 
 import pyarrow as pa
-from pyiceberg.catalog import load_catalog
+from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField, StringType
@@ -15,24 +14,23 @@ ORDERS = TableName("sales.orders")
 _ROWS = pa.schema([pa.field("order_id", pa.string(), nullable=False), pa.field("position", pa.int64())])
 
 
-class Lake:
-    """One SQLite file and one warehouse folder."""
+class OrdersOfAnother:
+    """A new table of orders in this catalog, as another engine commits to it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "catalog.db"
-        self.properties = {"type": "sql", "uri": f"sqlite:///{self.file}", "warehouse": (folder / "warehouse").as_uri()}
-        self.catalog = load_catalog("lake", **self.properties)
-        self.catalog.create_namespace("sales")
+    def __init__(self, catalog: Catalog, name: TableName) -> None:
+        self.catalog = catalog
+        self.name = name
+        catalog.create_namespace(name.rpartition(".")[0])
         schema = Schema(
             NestedField(1, "order_id", StringType(), required=True),
             NestedField(2, "position", LongType(), required=False),
         )
-        self.catalog.create_table(ORDERS, schema=schema, properties={"owner": "ana"})
+        catalog.create_table(name, schema=schema, properties={"owner": "ana"})
 
     @property
     def table(self) -> Table:
         """Loaded anew."""
-        return self.catalog.load_table(ORDERS)
+        return self.catalog.load_table(self.name)
 
     @property
     def heads(self) -> list[SnapshotId]:
@@ -52,8 +50,11 @@ class Lake:
         """Gives the connections back."""
         self.catalog.close()
 
-    def becomes_format_3(self) -> None:
-        """Another engine upgrades the table: PyIceberg cannot, so the newest metadata file is written anew."""
-        path = Path(self.table.metadata_location.removeprefix("file://"))
-        upgraded = json.loads(path.read_text()) | {"format-version": 3, "next-row-id": 0}
-        path.write_text(json.dumps(upgraded))
+
+class Lake(OrdersOfAnother):
+    """One SQLite file and one warehouse folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "catalog.db"
+        self.properties = {"type": "sql", "uri": f"sqlite:///{self.file}", "warehouse": (folder / "warehouse").as_uri()}
+        super().__init__(load_catalog("lake", **self.properties), ORDERS)

@@ -1,6 +1,6 @@
 """A commit is one compare-and-swap: applied, refused or unknown, and never over one that was not foreseen.
 
-The table's part of a rewind.
+What holds on every kind of catalog alike is tried in `tests/catalogs/test_every_catalog.py`.
 """
 
 import json
@@ -41,44 +41,6 @@ def rewind(table: TableState, to: SnapshotId) -> TableChange:
     )
 
 
-def test_a_rewind_moves_tags_and_marks_in_one_commit(lake: Lake, catalog: PyIcebergCatalog) -> None:
-    """Head, tags and property change together: one new metadata file, whose state is handed back."""
-    before = catalog.load(ORDERS)
-    good, _, bad = lake.heads
-
-    after = catalog.commit(ORDERS, rewind(before, good))
-
-    assert after.head == good
-    assert {ref.name: ref.snapshot_id for ref in after.refs} == {"main": good, "incident-1": bad, "waterline": good}
-    assert after.properties["waterline.status"] == "under-review"
-    assert after == catalog.load(ORDERS)
-    assert [entry.metadata_file for entry in lake.table.metadata.metadata_log][-1] == before.metadata_location
-    assert [s.snapshot_id for s in after.rolled_back] == lake.heads[1:]
-
-
-def test_a_table_of_format_3_is_changed_alike(lake: Lake, catalog: PyIcebergCatalog) -> None:
-    """PyIceberg 0.12 itself writes no such metadata into a SQL catalog."""
-    lake.becomes_format_3()
-    table = catalog.load(ORDERS)
-
-    after = catalog.commit(ORDERS, rewind(table, lake.heads[0]))
-
-    assert (3, lake.heads[0]) == (after.format_version, after.head)
-    assert catalog.load(ORDERS) == after.model_copy(update={"read_at": catalog.load(ORDERS).read_at})
-
-
-def test_a_table_of_format_3_that_somebody_committed_to_is_not_changed(lake: Lake, catalog: PyIcebergCatalog) -> None:
-    """The comparison is the same in every format."""
-    lake.becomes_format_3()
-    table = catalog.load(ORDERS)
-    catalog.commit(ORDERS, rewind(table, lake.heads[0]))
-
-    with pytest.raises(CommitRefused, match=f"expected id {table.head}, found {lake.heads[0]}"):
-        catalog.commit(ORDERS, rewind(table, lake.heads[1]))
-
-    assert catalog.load(ORDERS).head == lake.heads[0]
-
-
 REFUSED: Mapping[str, tuple[Callable[[TableState, SnapshotId], TableChange], str]] = {
     "the same name with another uuid is another table": (
         lambda table, good: rewind(table.model_copy(update={"uuid": "00000000-0000-4000-8000-000000000000"}), good),
@@ -108,18 +70,6 @@ def test_what_was_not_foreseen_refuses_the_change_whole(
         catalog.commit(ORDERS, change(before, lake.heads[0]))
 
     assert catalog.load(ORDERS).metadata_location == before.metadata_location
-
-
-def test_a_commit_after_approval_refuses_the_rewind(lake: Lake, catalog: PyIcebergCatalog) -> None:
-    """It is named, and stays."""
-    approved = catalog.load(ORDERS)
-    unforeseen = lake.append(99)
-
-    with pytest.raises(CommitRefused, match=f"expected id {approved.head}, found {unforeseen}"):
-        catalog.commit(ORDERS, rewind(approved, lake.heads[0]))
-
-    assert catalog.load(ORDERS).head == unforeseen
-    assert [ref.name for ref in catalog.load(ORDERS).refs] == ["main"]
 
 
 def test_the_same_change_twice_changes_nothing_more(lake: Lake, catalog: PyIcebergCatalog) -> None:
@@ -173,18 +123,6 @@ def test_a_tag_that_stands_already_is_given_an_age_and_keeps_its_own(lake: Lake,
     assert {refs[name].snapshot_id for name in tags} == {lake.heads[0]}
 
 
-def test_tags_may_be_set_whatever_the_head_is(lake: Lake, catalog: PyIcebergCatalog) -> None:
-    """A change of tags and properties alone may leave the head open, while the writer goes on."""
-    table = catalog.load(ORDERS)
-    lake.append(99)
-    change = TableChange(expected_uuid=table.uuid, expected_head=None, set_tags={"waterline": lake.heads[0]})
-
-    after = catalog.commit(ORDERS, change)
-
-    assert after.ref("waterline") == lake.heads[0]
-    assert after.head == lake.heads[-1]
-
-
 def test_moving_main_keeps_its_retention(lake: Lake, catalog: PyIcebergCatalog) -> None:
     """How long snapshots of main are kept is the owner's decision; a rewind must not forget it."""
     lake.table.manage_snapshots().set_current_snapshot(snapshot_id=lake.heads[-1]).commit()
@@ -198,31 +136,20 @@ def test_moving_main_keeps_its_retention(lake: Lake, catalog: PyIcebergCatalog) 
     assert (main.max_snapshot_age_ms, main.min_snapshots_to_keep) == (86_400_000, 7)
 
 
-def test_properties_and_tags_are_removed(lake: Lake, catalog: PyIcebergCatalog) -> None:
-    """Lifting the review takes its marks away."""
-    marked = catalog.commit(ORDERS, rewind(catalog.load(ORDERS), lake.heads[0]))
-    change = TableChange(
-        expected_uuid=marked.uuid,
-        expected_head=marked.head,
-        remove_refs=("incident-1",),
-        remove_properties=("waterline.status",),
-    )
-
-    after = catalog.commit(ORDERS, change)
-
-    assert [ref.name for ref in after.refs] == ["main", "waterline"]
-    assert "waterline.status" not in after.properties
-
-
 TABLE = "/v1/namespaces/sales/tables/orders"
+
+
+def loaded_of(lake: Lake) -> dict[str, Any]:
+    """What a REST catalog answers when the table is loaded as it is now."""
+    location = lake.table.metadata_location
+    metadata = json.loads(Path(location.removeprefix("file://")).read_text(encoding="utf-8"))
+    return {"metadata-location": location, "metadata": metadata, "config": {}}
 
 
 @pytest.fixture
 def loaded(lake: Lake) -> dict[str, Any]:
-    """What a REST catalog answers when the table is loaded."""
-    location = lake.table.metadata_location
-    metadata = json.loads(Path(location.removeprefix("file://")).read_text(encoding="utf-8"))
-    return {"metadata-location": location, "metadata": metadata, "config": {}}
+    """The same of its three commits."""
+    return loaded_of(lake)
 
 
 @pytest.fixture
@@ -423,7 +350,6 @@ def test_a_catalog_that_stays_locked_changes_nothing_and_may_be_asked_again(lake
 
 
 BRANCH = "recovery-wl-1"
-REST_TABLE = "/v1/namespaces/sales/tables/orders"
 
 
 @contextmanager
@@ -500,19 +426,15 @@ def test_a_change_of_files_leaves_nothing_behind(lake: Lake, catalog: PyIcebergC
 
 
 def test_a_rest_catalog_takes_the_time_by_itself_but_of_a_snapshot(
-    lake: Lake, wire: Wire, clock: StandingClock
+    lake: Lake, wire: Wire, rest: PyIcebergCatalog
 ) -> None:
     """A move of main bears the server's time; a snapshot bears ours, and is not sent."""
     with ahead(100):
         head = lake.append(7)
         lake.table.manage_snapshots().create_branch(head, BRANCH).commit()
-    location = lake.table.metadata_location
-    metadata = json.loads(Path(location.removeprefix("file://")).read_text(encoding="utf-8"))
-    wire.says("GET /v1/config", {"defaults": {}, "overrides": {}})
-    loaded = {"metadata-location": location, "metadata": metadata, "config": {}}
-    wire.says(f"GET {REST_TABLE}", loaded)
-    wire.says(f"POST {REST_TABLE}", loaded)
-    rest = PyIcebergCatalog("lake", {"type": "rest", "uri": wire.url}, clock)
+    loaded = loaded_of(lake)
+    wire.says(f"GET {TABLE}", loaded)
+    wire.says(f"POST {TABLE}", loaded)
 
     rest.commit(ORDERS, rewind(rest.load(ORDERS), lake.heads[0]))
     assert len(wire.sent("POST")) == 1
@@ -520,4 +442,3 @@ def test_a_rest_catalog_takes_the_time_by_itself_but_of_a_snapshot(
         rest.change_files(ORDERS, drops_the_newest(rest, BRANCH, head))
 
     assert len(wire.sent("POST")) == 1
-    rest.close()

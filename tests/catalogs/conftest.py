@@ -12,7 +12,7 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from tests.adapters.conftest import StandingClock
 from tests.catalogs.hive_metastore import Metastore, hive_metastore
 from tests.catalogs.losing_proxy import LosingProxy, losing_proxy
-from tests.catalogs.orders import Orders, orders_in
+from tests.catalogs.orders import Orders
 from tests.catalogs.rest_server import RestServer, rest_server
 
 KINDS = ("sql", "rest", "hive", "glue")
@@ -72,7 +72,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def orders(kind: str, properties: Mapping[str, str]) -> Iterator[Orders]:
     """`salesN.orders` with three commits."""
-    made = orders_in(kind, f"sales{next(_NUMBERS)}", properties)
+    made = Orders(kind, f"sales{next(_NUMBERS)}", properties)
     yield made
     made.close()
 

@@ -12,7 +12,7 @@ from bot.adapters.table_files import FolderOfTable
 from bot.observation.errors import CouldNotLook, OutcomeUnknown
 from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
 from tests.catalogs.conftest import glue_properties
-from tests.catalogs.orders import Orders, orders_in, own_manifests
+from tests.catalogs.orders import Orders, own_manifests
 from tests.catalogs.test_every_catalog import rewind
 
 AILMENTS = ("denied", pytest.param("throttled", marks=pytest.mark.slow))
@@ -36,7 +36,7 @@ def orders(s3: AilingS3, tmp_path: Path) -> Iterator[Orders]:
     """`sales.orders` of a SQL catalog with its files in that S3; the catalog itself stays well."""
     of_storage = {key: value for key, value in glue_properties(s3.address).items() if key.startswith("s3.")}
     place = {"type": "sql", "uri": f"sqlite:///{tmp_path / 'catalog.db'}", "warehouse": f"s3://lake/{tmp_path.name}"}
-    made = orders_in("sql", "sales", {**place, **of_storage})
+    made = Orders("sql", "sales", {**place, **of_storage})
     yield made
     s3.well()
     made.close()

@@ -22,7 +22,7 @@ from bot.workspace import Workspace
 from tests.adapters.serving import served, unused_address
 from tests.adapters.test_logins import certificate
 from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
-from tests.catalogs.orders import orders_in
+from tests.catalogs.orders import Orders
 
 COULD_NOT_TELL = 2
 SOON_S = 60.0
@@ -53,7 +53,7 @@ def lake(storage: AilingS3, tmp_path: Path) -> Iterator[dict[str, str]]:
     """`sales.orders` with its files there."""
     place = {"type": "sql", "uri": f"sqlite:///{tmp_path / 'catalog.db'}", "warehouse": f"s3://lake/{tmp_path.name}"}
     properties = {**place, "s3.endpoint": storage.address, "s3.region": "us-east-1", **keys("of-the-catalog")}
-    made = orders_in("sql", "sales", properties)
+    made = Orders("sql", "sales", properties)
     yield properties
     storage.admitted = None
     made.close()

@@ -37,7 +37,11 @@ def rewind(table: TableState, to: SnapshotId, tag: str = "incident-1") -> TableC
     )
 
 
-@pytest.mark.parametrize("kind", [pytest.param("sql", marks=pytest.mark.smoke), "rest", "hive", "glue"])
+SMOKE = pytest.mark.parametrize("kind", [pytest.param("sql", marks=pytest.mark.smoke), "rest", "hive", "glue"])
+"""`make test` tries it on SQLite each time."""
+
+
+@SMOKE
 def test_a_table_is_read_with_its_history_tags_and_properties(orders: Orders) -> None:
     """The same state whatever serves it: snapshots with their Flink summary, refs, head moves, properties."""
     first, second, third = orders.heads
@@ -68,6 +72,7 @@ def test_the_pointer_and_what_expired_are_told(orders: Orders) -> None:
     assert gone not in table.by_id
 
 
+@SMOKE
 def test_a_rewind_moves_head_tag_and_mark_in_one_commit(orders: Orders) -> None:
     """One compare-and-swap; the other engine sees all of it; a second time it is refused."""
     before = orders.ours.load(orders.name)
@@ -79,10 +84,13 @@ def test_a_rewind_moves_head_tag_and_mark_in_one_commit(orders: Orders) -> None:
     assert {name: ref.snapshot_id for name, ref in orders.table.refs().items()} == {"main": good, "incident-1": bad}
     assert orders.table.properties["waterline.status"] == "under-review"
     assert after == orders.ours.load(orders.name)
+    assert orders.table.metadata.metadata_log[-1].metadata_file == before.metadata_location
+    assert [s.snapshot_id for s in after.rolled_back] == orders.heads[1:]
     with pytest.raises(CommitRefused, match=rf"expected id {bad}(, found| !=) {good}"):
         orders.ours.commit(orders.name, rewind(before, good, "incident-2"))
 
 
+@SMOKE
 def test_a_commit_that_was_not_foreseen_is_never_lost(orders: Orders) -> None:
     """A head that moved after the approval refuses the change whole: no tag, no property, no move."""
     approved = orders.ours.load(orders.name)
@@ -121,6 +129,7 @@ def test_of_two_rewinds_at_once_one_is_refused(orders: Orders) -> None:
     assert len([ref for ref in orders.table.refs() if ref.startswith("incident-")]) == 1
 
 
+@SMOKE
 def test_tags_and_properties_come_and_go_beside_a_writer(orders: Orders) -> None:
     """The trust mark names no head: the writer goes on, and its commits stay."""
     before = orders.ours.load(orders.name)
@@ -132,7 +141,7 @@ def test_tags_and_properties_come_and_go_beside_a_writer(orders: Orders) -> None
     )
     newest = orders.append(7)
 
-    orders.ours.commit(orders.name, marked)
+    assert orders.ours.commit(orders.name, marked).ref("waterline") == orders.heads[0]
     after = orders.ours.commit(
         orders.name,
         TableChange(
@@ -311,7 +320,7 @@ def becomes_format_3(orders: Orders) -> None:
     """Another engine upgrades the table."""
     table = orders.table
     if orders.kind == "rest":
-        orders.theirs.commit_table(table, (), (UpgradeFormatVersionUpdate(format_version=3),))
+        orders.catalog.commit_table(table, (), (UpgradeFormatVersionUpdate(format_version=3),))
         return
     with table.io.new_input(table.metadata_location).open() as stream:
         upgraded = json.loads(stream.read()) | {"format-version": 3, "next-row-id": 0}
@@ -319,6 +328,7 @@ def becomes_format_3(orders: Orders) -> None:
         stream.write(json.dumps(upgraded).encode())
 
 
+@SMOKE
 def test_main_goes_back_and_forth(orders: Orders) -> None:
     """With tags and properties, compared with the head that was approved."""
     good, _, head = orders.heads

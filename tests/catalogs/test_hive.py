@@ -94,17 +94,17 @@ def test_a_rewind_is_what_java_reads_next(orders: Orders, metastore: Metastore) 
 
 def test_a_lock_that_a_dead_writer_left_is_waited_for_and_named(orders: Orders) -> None:
     """Nothing is changed meanwhile; with the lock gone the same change goes through."""
-    assert isinstance(orders.theirs, HiveCatalog)
+    assert isinstance(orders.catalog, HiveCatalog)
     namespace, _, table = orders.name.rpartition(".")
-    with orders.theirs._client as client:
-        held = client.lock(orders.theirs._create_lock_request(namespace, table))
+    with orders.catalog._client as client:
+        held = client.lock(orders.catalog._create_lock_request(namespace, table))
     change = rewind(orders.ours.load(orders.name), orders.heads[0])
 
     with ours_with({**orders.properties, **IMPATIENT}) as impatient:
         with pytest.raises(CouldNotLook, match=r"somebody else holds its lock.*hive\.txn\.timeout"):
             impatient.commit(orders.name, change)
         left = impatient.load(orders.name)
-        with orders.theirs._client as client:
+        with orders.catalog._client as client:
             client.unlock(UnlockRequest(lockid=held.lockid))
         after = impatient.commit(orders.name, change)
 

@@ -15,7 +15,7 @@ from bot.observation.evidence import Answer, Ask, Observation, Verdict
 from bot.observation.looked import NotSeen
 from bot.observation.table import Window
 from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
-from tests.catalogs.orders import Orders, orders_in
+from tests.catalogs.orders import Orders
 
 pytestmark = pytest.mark.slow
 TASKS = find_tasks(spark_tasks)
@@ -50,7 +50,7 @@ def orders(storage: AilingS3, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("catalog")
     place = {"type": "sql", "uri": f"sqlite:///{folder / 'catalog.db'}", "warehouse": "s3://lake/spark"}
     there = {"s3.endpoint": storage.address, "s3.region": "us-east-1", **keys("of-the-catalog")}
-    made = orders_in("sql", "sales", {**place, **there})
+    made = Orders("sql", "sales", {**place, **there})
     made.append(6)
     yield made
     made.close()

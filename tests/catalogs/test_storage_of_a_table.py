@@ -16,7 +16,7 @@ from tests.adapters.conftest import StandingClock
 from tests.adapters.flink_wire import Wire, flink_wire
 from tests.adapters.serving import unused_address
 from tests.catalogs.conftest import glue_properties
-from tests.catalogs.orders import Orders, orders_in, own_manifests
+from tests.catalogs.orders import Orders, own_manifests
 
 NAME = f"{'a' * 32}-{'b' * 32}-00000-0-7-00001.avro"
 S3_ONLY = "s3."
@@ -34,7 +34,7 @@ def in_s3(aws: str, tmp_path: Path) -> Iterator[Orders]:
     """`sales.orders` of a SQL catalog whose properties say where its S3 is, with a Flink manifest in its folder."""
     of_storage = {key: value for key, value in glue_properties(aws).items() if key.startswith(S3_ONLY)}
     place = {"type": "sql", "uri": f"sqlite:///{tmp_path / 'catalog.db'}", "warehouse": f"s3://lake/{tmp_path.name}"}
-    made = orders_in("sql", "sales", {**place, **of_storage})
+    made = Orders("sql", "sales", {**place, **of_storage})
     location = made.table.location().removeprefix("s3://")
     files = arrow.S3FileSystem(
         access_key="any", secret_key="any", region="us-east-1", endpoint_override=aws, allow_bucket_creation=False
