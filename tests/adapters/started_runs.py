@@ -1,8 +1,9 @@
 """Ways to start a job on a Flink that is told what to answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,14 @@ def by_jar(wire: Wire, closing: ExitStack, passing_time: PassingTime) -> FlinkRe
     return starting(wire, closing, jar)
 
 
-def fails(wire: Wire, operation: str, reason: str) -> None:
+Answers = Mapping[str, Sequence[Any]]
+"""Request -> what is answered to it, one after another."""
+
+
+def failed(operation: str, reason: str) -> Answers:
     """The gateway ran this statement, in vain."""
-    wire.says(f"GET {SESSION}/operations/{operation}/status", {"status": "ERROR"})
-    wire.says(f"GET {SESSION}/operations/{operation}/result/0", (500, {"errors": ["Internal", reason]}))
+    asked = f"GET {SESSION}/operations/{operation}"
+    return {
+        f"{asked}/status": [{"status": "ERROR"}],
+        f"{asked}/result/0": [(500, {"errors": ["Internal", reason]})],
+    }

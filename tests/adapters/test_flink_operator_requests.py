@@ -3,7 +3,7 @@
 import json
 import lzma
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +17,7 @@ from bot.adapters.flink_operator_resource import FlinkResource, Kind, resource_o
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import digest_of
 from bot.adapters.kubernetes import Login, flink_resource
-from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.observation.ids import JobId
 from bot.service.observing import with_named
 from tests.adapters.flink_wire import RUN_21, PassingTime, Wire
@@ -129,75 +129,93 @@ def test_a_start_that_would_claim_its_restore_point_is_refused_before_the_stop(
     assert operator.obstacle(JOB) is None
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 422])
-def test_a_change_that_the_api_server_refuses_is_a_no(wire: Wire, operator: FlinkOperator, status: int) -> None:
-    """No right, no such field: asking again would change nothing."""
+@pytest.mark.parametrize(
+    ("status", "means", "said"),
+    [(code, CommitRefused, rf"refused to change.*HTTP {code}: It may not be\.") for code in (400, 403, 404, 422)]
+    + [(code, CouldNotLook, "It may not be") for code in (401, 429)],
+)
+def test_a_change_that_the_api_server_refuses_is_a_no_or_waited_for(
+    wire: Wire, operator: FlinkOperator, status: int, means: type[WaterlineError], said: str
+) -> None:
+    """No right, no such field: asking again would change nothing. A token that is being replaced, a server that has too
+    much to do: later it may."""
     wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS))
     wire.says(CHANGE, (status, {"message": "It may not be."}))
 
-    with pytest.raises(CommitRefused, match=rf"refused to change.*HTTP {status}: It may not be\."):
+    with pytest.raises(means, match=said):
         operator.stop(JOB, RUN_21)
 
 
-@pytest.mark.parametrize("status", [401, 429])
-def test_a_change_that_may_be_taken_later_is_waited_for(wire: Wire, operator: FlinkOperator, status: int) -> None:
-    """A token that is being replaced, a server that has too much to do."""
-    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS))
-    wire.says(CHANGE, (status, {"message": "Not now."}))
-
-    with pytest.raises(CouldNotLook, match="Not now"):
-        operator.stop(JOB, RUN_21)
-
-
-@pytest.mark.parametrize(
-    "drains",
-    [
-        {"kubernetes.operator.job.drain-on-savepoint-deletion": "true"},
-        {"kubernetes": {"operator": {"job": {"drain-on-savepoint-deletion": True}}}},
-    ],
-    ids=["flat", "nested"],
-)
-def test_a_stop_that_would_drain_is_a_no(wire: Wire, operator: FlinkOperator, drains: dict[str, object]) -> None:
-    """No job goes on from a drained savepoint (F5). Nobody changes that setting within the hour by accident."""
-    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS, **drains))
-
-    with pytest.raises(CommitRefused, match="that would drain it"):
-        operator.stop(JOB, RUN_21)
-
-    assert wire.sent("PATCH") == []
+HA, NEEDS_STATE, KEEPS = "high-availability.type", {"needs_state": True}, {"keeps_checkpoints": True}
+DRAINS = "drain-on-savepoint-deletion"
+AGE = "kubernetes.operator.job.upgrade.last-state.max.allowed.checkpoint.age"
+GOES = "that would delete the checkpoint to start from"
+NOES: Mapping[str, tuple[dict[str, Any], dict[str, bool], str]] = {
+    "no job goes on from a drained savepoint (F5)": (
+        resource(**SAVEPOINTS, **{f"kubernetes.operator.job.{DRAINS}": "true"}), {}, "that would drain it",
+    ),
+    "the same setting, nested": (
+        resource(**SAVEPOINTS, kubernetes={"operator": {"job": {DRAINS: True}}}), {}, "that would drain it",
+    ),
+    "suspended by its last state it would leave an older one than the table has": (
+        resource(), NEEDS_STATE, r"that would leave no savepoint.*savepoint-dir.*The run continues",
+    ),
+    "without high availability the operator takes a savepoint whatever is asked for": (
+        resource(mode="savepoint"), KEEPS, GOES,
+    ),
+    "none is no high availability": (resource(mode="savepoint", **{HA: "NONE"}), KEEPS, GOES),
+    "with an old checkpoint it takes one, too": (
+        resource(mode="savepoint", **{"high-availability": "kubernetes", AGE: "1 h"}), KEEPS, GOES,
+    ),
+}  # fmt: skip
 
 
-def test_a_run_whose_state_is_needed_goes_on_where_no_savepoint_can_be_taken(
-    wire: Wire, operator: FlinkOperator
+@pytest.mark.parametrize(("seen", "needs", "said"), NOES.values(), ids=NOES)
+def test_a_stop_that_would_lose_something_is_a_no(
+    wire: Wire, operator: FlinkOperator, seen: dict[str, Any], needs: dict[str, bool], said: str
 ) -> None:
-    """Suspended by its last state it would leave an older one than the table has; nothing was asked for."""
-    wire.says(f"GET {RESOURCE}", resource())
+    """Nothing is asked for, and the run goes on."""
+    wire.says(f"GET {RESOURCE}", seen)
 
-    with pytest.raises(CommitRefused, match=r"that would leave no savepoint.*savepoint-dir.*The run continues"):
-        operator.stop(JOB, RUN_21, needs_state=True)
+    with pytest.raises(CommitRefused, match=said):
+        operator.stop(JOB, RUN_21, **needs)
+
+    assert wire.sent("PATCH") == []
+
+
+def test_a_start_under_a_pinned_id_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """The job stands still: whoever proposed it hears at once what to change."""
+    wire.says(f"GET {RESOURCE}", resource("FAILED", **{"$internal.pipeline.job-id": RUN_21}))
+
+    with pytest.raises(CommitRefused, match="its job id is pinned"):
+        operator.start(JOB, PATH, OURS)
 
     assert wire.sent("PATCH") == []
 
 
 @pytest.mark.parametrize(
-    ("seen", "needs_state", "mode"),
+    ("seen", "needs", "mode"),
     [
-        (resource(), False, "last-state"),
-        (resource("RECONCILING"), True, "last-state"),
-        (resource(mode="savepoint"), True, "savepoint"),
-        (resource(**SAVEPOINTS), True, "savepoint"),
+        (resource(), {}, "last-state"),
+        (resource("RECONCILING"), NEEDS_STATE, "last-state"),
+        (resource(mode="savepoint"), NEEDS_STATE, "savepoint"),
+        (resource(**SAVEPOINTS), NEEDS_STATE, "savepoint"),
+        (resource(mode="savepoint", **{HA: "kubernetes"}), KEEPS, "last-state"),
     ],
-    ids=["nobody needs it", "it is being recovered", "people upgrade by savepoint", "it has a folder"],
-)
+    ids=[
+        "nobody needs it", "it is being recovered", "people upgrade by savepoint", "it has a folder",
+        "Flink deletes what it retains of a run that ends with one",
+    ],
+)  # fmt: skip
 def test_a_run_is_suspended_by_what_it_can_leave(
-    wire: Wire, operator: FlinkOperator, seen: dict[str, Any], needs_state: bool, mode: str
+    wire: Wire, operator: FlinkOperator, seen: dict[str, Any], needs: dict[str, bool], mode: str
 ) -> None:
     """A savepoint where it runs and has a place for one; else what its newest checkpoint is known by, which stays."""
     wire.says(f"GET {RESOURCE}", seen)
     wire.says(CHANGE, seen)
 
     with pytest.raises(OutcomeUnknown):  # no operator is here to carry it out
-        operator.stop(JOB, RUN_21, needs_state=needs_state)
+        operator.stop(JOB, RUN_21, **needs)
 
     [(_, change)] = wire.sent("PATCH")
     assert change["spec"]["job"] == {"state": "suspended", "upgradeMode": mode}
@@ -223,16 +241,6 @@ def test_a_start_leaves_the_upgrade_mode_as_a_stop_has_set_it(mode: str) -> None
     } == change
 
 
-def test_a_start_under_a_pinned_id_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
-    """The job stands still: whoever proposed it hears at once what to change."""
-    wire.says(f"GET {RESOURCE}", resource("FAILED", **{"$internal.pipeline.job-id": RUN_21}))
-
-    with pytest.raises(CommitRefused, match="its job id is pinned"):
-        operator.start(JOB, PATH, OURS)
-
-    assert wire.sent("PATCH") == []
-
-
 @pytest.mark.parametrize(
     ("asked", "run", "is_asked"),
     [("suspended", RUN_21, True), ("suspended", None, True), ("suspended", OURS, False), ("running", RUN_21, False)],
@@ -256,44 +264,6 @@ def test_flink_is_not_asked_after_the_stop_of_a_deployment(wire: Wire, operator:
     """The operator asked for it under an id of its own, and the cluster ends with the job."""
     assert operator.stop_at_work(RUN_21) is None
     assert [] == wire.sent("GET")
-
-
-def test_a_run_whose_checkpoint_is_started_from_is_suspended_without_a_savepoint(
-    wire: Wire, operator: FlinkOperator
-) -> None:
-    """Flink deletes what it retains of a run that ends with one."""
-    available = {"high-availability.type": "kubernetes"}
-    wire.says(f"GET {RESOURCE}", resource(mode="savepoint", **available))
-    wire.says(CHANGE, resource(mode="savepoint", **available))
-
-    with pytest.raises(OutcomeUnknown):  # no operator is here to carry it out
-        operator.stop(JOB, RUN_21, keeps_checkpoints=True)
-
-    [(_, change)] = wire.sent("PATCH")
-    assert change["spec"]["job"] == {"state": "suspended", "upgradeMode": "last-state"}
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"high-availability.type": "NONE"},
-        {
-            "high-availability": "kubernetes",
-            "kubernetes.operator.job.upgrade.last-state.max.allowed.checkpoint.age": "1 h",
-        },
-    ],
-)
-def test_a_run_of_which_the_operator_would_take_a_savepoint_all_the_same_goes_on(
-    wire: Wire, operator: FlinkOperator, settings: dict[str, str]
-) -> None:
-    """Without high availability, or with an old checkpoint, it does so whatever is asked for."""
-    wire.says(f"GET {RESOURCE}", resource(mode="savepoint", **settings))
-
-    with pytest.raises(CommitRefused, match="that would delete the checkpoint to start from"):
-        operator.stop(JOB, RUN_21, keeps_checkpoints=True)
-
-    assert wire.sent("PATCH") == []
 
 
 def read(**settings: object) -> FlinkResource:

@@ -1,7 +1,7 @@
 """Starts, restarts and savepoints by the Flink Kubernetes operator, as its resource tells of them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,6 @@ from bot.incident.effects import StartJob
 from bot.incident.entries import EffectStarted
 from bot.observation.errors import CommitRefused, CouldNotLook, Superseded
 from bot.observation.ids import CheckpointId, ProposalId
-from bot.ports import Stopped
 from tests.adapters.flink_wire import F21, RUN_21, PassingTime, Wire, tell_run
 from tests.adapters.stopped_runs import DETAIL, NOT_ASKED, TRIGGER, detail
 from tests.adapters.test_flink_operator_requests import (
@@ -94,8 +93,9 @@ def test_a_start_is_done_once_the_operator_has_carried_out_its_nonce(wire: Wire,
     assert [] == wire.sent("PATCH")
 
 
+RESTART = "kubernetes.operator.job.restart.failed"
 SESSION_JOB = RESOURCE.replace("flinkdeployments", "flinksessionjobs")
-RESTARTS = {"kubernetes.operator.job.restart.failed": "true"}
+RESTARTS = {RESTART: "true"}
 
 
 def upgrades() -> dict[str, Any]:
@@ -217,59 +217,42 @@ def test_a_start_of_the_operators_own_is_an_obstacle_of_both_kinds(
 BEFORE = "s3://flink-state/savepoints/savepoint-0"
 
 
-def stopped(wire: Wire, operator: FlinkOperator, before: dict[str, Any], after: dict[str, Any]) -> Stopped:
-    """What is said of a suspension by which `jobStatus` went from `before` to `after`."""
+LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
+LEFT: Mapping[str, tuple[str | None, str | None, str | None, str]] = {
+    "a savepoint": (None, PATH, PATH, f"suspended by the operator with savepoint {PATH}"),
+    "a savepoint, whatever an earlier stop has left": (BEFORE, PATH, PATH, f"with savepoint {PATH}"),
+    "nothing: a run went on after the earlier savepoint": (BEFORE, None, None, "without a savepoint"),
+    "nothing, and the earlier one is shown still": (BEFORE, BEFORE, None, "without a savepoint"),
+    "its newest checkpoint, by a suspension by last state that cancels the run": (
+        LAST_STATE, "s3://flink-state/checkpoints/5457e3/chk-12/", None,
+        "without a savepoint; its retained checkpoint s3://",
+    ),
+    "the operator's word for whatever high availability knows, which is no path": (
+        None, LAST_STATE, None, "without a savepoint; its retained checkpoints stay",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "savepoint", "said"), LEFT.values(), ids=LEFT)
+def test_what_a_stop_leaves_is_told(
+    wire: Wire, operator: FlinkOperator, before: str | None, after: str | None, savepoint: str | None, said: str
+) -> None:
+    """By how `upgradeSavepointPath` goes from `before` to `after`."""
     runs, rests = resource(**SAVEPOINTS), resource("FINISHED", **SAVEPOINTS)
-    runs["status"]["jobStatus"] |= before
-    rests["status"]["jobStatus"] |= after
+    for seen, path in ((runs, before), (rests, after)):
+        seen["status"]["jobStatus"] |= {} if path is None else {"upgradeSavepointPath": path}
     rests["status"]["lifecycleState"] = "SUSPENDED"
     rests["spec"]["job"]["state"] = "suspended"
     wire.says(f"GET {RESOURCE}", runs, runs, rests)
     wire.says(CHANGE, rests)
-    return operator.stop(JOB, RUN_21)
 
+    told = operator.stop(JOB, RUN_21)
 
-@pytest.mark.parametrize("before", [{}, {"upgradeSavepointPath": BEFORE}])
-def test_the_savepoint_of_a_stop_is_told(wire: Wire, operator: FlinkOperator, before: dict[str, Any]) -> None:
-    """Whatever an earlier stop has left."""
-    told = stopped(wire, operator, before, {"upgradeSavepointPath": PATH})
-
-    assert PATH == told.savepoint
-    assert f"suspended by the operator with savepoint {PATH}" in told.sentence
-
-
-@pytest.mark.parametrize("after", [{}, {"upgradeSavepointPath": BEFORE}])
-def test_a_savepoint_that_the_stop_did_not_take_is_not_told_as_its_own(
-    wire: Wire, operator: FlinkOperator, after: dict[str, Any]
-) -> None:
-    """A run went on after it: what it wrote since would have no state that goes with it."""
-    told = stopped(wire, operator, {"upgradeSavepointPath": BEFORE}, after)
-
-    assert told.savepoint is None
-    assert "without a savepoint" in told.sentence
-
-
-def test_a_checkpoint_that_is_left_is_no_savepoint(wire: Wire, operator: FlinkOperator) -> None:
-    """A suspension by last state that cancels the run leaves its newest checkpoint there."""
-    checkpoint = "s3://flink-state/checkpoints/5457e3/chk-12/"
-    told = stopped(
-        wire, operator, {"upgradeSavepointPath": "KUBERNETES_OPERATOR_LAST_STATE"}, {"upgradeSavepointPath": checkpoint}
-    )
-
-    assert told.savepoint is None
-    assert "without a savepoint; its retained checkpoint s3://" in told.sentence
-
-
-def test_the_operators_word_for_the_last_state_is_no_path(wire: Wire, operator: FlinkOperator) -> None:
-    """It means whatever high availability knows."""
-    told = stopped(wire, operator, {}, {"upgradeSavepointPath": "KUBERNETES_OPERATOR_LAST_STATE"})
-
-    assert told.savepoint is None
-    assert "without a savepoint; its retained checkpoints stay" in told.sentence
+    assert savepoint == told.savepoint
+    assert said in told.sentence
 
 
 CLUSTER = f"GET {RESOURCE.replace('orders', 'session')}"
-FLINK_OPERATOR_SESSIONS_RESTARTS = "kubernetes.operator.job.restart.failed"
 NESTED = {"kubernetes": {"operator": {"job": {"restart": {"failed": True}}}}}
 CLAIMS = "execution.state-recovery.claim-mode"
 
@@ -287,7 +270,7 @@ def cluster(**settings: object) -> dict[str, Any]:
     return {"metadata": metadata, "spec": {"flinkConfiguration": settings}}
 
 
-@pytest.mark.parametrize("settings", [{FLINK_OPERATOR_SESSIONS_RESTARTS: "true"}, NESTED], ids=["flat", "nested"])
+@pytest.mark.parametrize("settings", [{RESTART: "true"}, NESTED], ids=["flat", "nested"])
 def test_a_restart_by_the_cluster_is_one(wire: Wire, session_job: FlinkOperator, settings: dict[str, object]) -> None:
     """Nothing is called stopped that starts by itself, and nothing is begun beside it."""
     wire.says(f"GET {SESSION_JOB}", asked("FAILED"))
@@ -298,14 +281,14 @@ def test_a_restart_by_the_cluster_is_one(wire: Wire, session_job: FlinkOperator,
         session_job.stop(JOB, RUN_21)
 
     assert told is not None
-    assert f"`{FLINK_OPERATOR_SESSIONS_RESTARTS}: true` in the flinkConfiguration of FlinkDeployment session" in told
+    assert f"`{RESTART}: true` in the flinkConfiguration of FlinkDeployment session" in told
     assert [] == wire.sent("PATCH")
 
 
 def test_what_the_job_sets_itself_counts_more(wire: Wire, session_job: FlinkOperator) -> None:
     """The operator puts its settings over the cluster's."""
-    wire.says(f"GET {SESSION_JOB}", asked("FAILED", **{FLINK_OPERATOR_SESSIONS_RESTARTS: "false", CLAIMS: "NO_CLAIM"}))
-    wire.says(CLUSTER, cluster(**{FLINK_OPERATOR_SESSIONS_RESTARTS: "true", CLAIMS: "CLAIM"}))
+    wire.says(f"GET {SESSION_JOB}", asked("FAILED", **{RESTART: "false", CLAIMS: "NO_CLAIM"}))
+    wire.says(CLUSTER, cluster(**{RESTART: "true", CLAIMS: "CLAIM"}))
 
     assert session_job.obstacle(JOB) is None
     assert session_job.stop(JOB, RUN_21).sentence.endswith("nothing was done.")

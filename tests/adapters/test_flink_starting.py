@@ -1,16 +1,15 @@
 """A job is started from one point of state, under one id, at most once."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 
 from bot.adapters.flink_operator_resource import resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart, SqlGatewayStart, Starter, digest_of
-from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from tests.adapters.flink_wire import F21, RUN_21, WAITED_IN_VAIN, Wire, body
 from tests.adapters.serving import unused_address
 from tests.adapters.started_runs import (
@@ -23,10 +22,11 @@ from tests.adapters.started_runs import (
     RUN_JAR,
     SESSION,
     UNKNOWN,
+    Answers,
     by_gateway,
     by_jar,
     closing,
-    fails,
+    failed,
     starting,
     statements_at,
 )
@@ -103,7 +103,8 @@ def test_an_id_that_was_submitted_already_is_started(wire: Wire, by_jar: FlinkRe
 def test_a_failure_before_the_insert_started_nothing(wire: Wire, by_gateway: FlinkRest) -> None:
     """The INSERT is not sent after a statement that failed."""
     wire.says(DETAIL, UNKNOWN)
-    fails(wire, "o1", "Caused by: java.net.ConnectException: catalog down")
+    for asked, told in failed("o1", "Caused by: java.net.ConnectException: catalog down").items():
+        wire.says(asked, *told)
 
     with pytest.raises(CouldNotLook, match="catalog down"):
         by_gateway.start(JOB, PATH, RUN_21)
@@ -112,76 +113,94 @@ def test_a_failure_before_the_insert_started_nothing(wire: Wire, by_gateway: Fli
     assert len(wire.sent("DELETE")) == 1
 
 
-def test_a_session_that_the_gateway_refuses_started_nothing(wire: Wire, by_gateway: FlinkRest) -> None:
-    """A property that it does not take: it would not take it in an hour either."""
-    wire.says(DETAIL, UNKNOWN)
-    wire.says(
-        "POST /v1/sessions", (400, {"errors": ["Cannot parse value 'soon' for key 'execution.checkpointing.…'."]})
-    )
-
-    with pytest.raises(CommitRefused, match=r"refused POST sessions.*Cannot parse value 'soon'"):
-        by_gateway.start(JOB, PATH, RUN_21)
-
-
-def test_an_insert_that_flink_refuses_started_nothing(wire: Wire, by_gateway: FlinkRest) -> None:
-    """The gateway's own words are handed on."""
-    wire.says(DETAIL, UNKNOWN)
-    fails(wire, "o2", "Caused by: java.io.FileNotFoundException: Cannot find checkpoint or savepoint")
-
-    with pytest.raises(CommitRefused, match="Cannot find checkpoint or savepoint"):
-        by_gateway.start(JOB, PATH, RUN_21)
-
-
-def test_an_insert_that_failed_because_a_catalog_timed_out_started_nothing(wire: Wire, by_gateway: FlinkRest) -> None:
-    """Not Flink waited for itself in vain, so nothing of the submission goes on."""
-    wire.says(DETAIL, UNKNOWN)
-    fails(wire, "o2", "Caused by: java.net.SocketTimeoutException: Read timed out")
-
-    with pytest.raises(CommitRefused, match="SocketTimeoutException: Read timed out"):
-        by_gateway.start(JOB, PATH, RUN_21)
-
-
 def test_a_failure_after_which_the_run_lives_is_a_start(wire: Wire, by_gateway: FlinkRest) -> None:
     """The id was chosen before: Flink itself says whether the submission arrived."""
     wire.says(DETAIL, UNKNOWN, body(F21, "job"))
-    fails(wire, "o2", WAITED_IN_VAIN)
+    for asked, told in failed("o2", WAITED_IN_VAIN).items():
+        wire.says(asked, *told)
 
     by_gateway.start(JOB, PATH, RUN_21)
 
     assert len(wire.sent("DELETE")) == 1
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [
-        {f"GET {SESSION}/operations/o2/status": ({"status": "RUNNING"},)},
-        {
-            f"GET {SESSION}/operations/o2/status": ({"status": "ERROR"},),
-            f"GET {SESSION}/operations/o2/result/0": ((500, {"errors": [WAITED_IN_VAIN]}),),
-        },
-        {f"GET {SESSION}/operations/o2/status": ((500, "boom"),)},
-        {f"GET {SESSION}/operations/o2/result/0": ((504, "gateway timeout"),)},
-    ],
-    ids=["the statement hangs", "it timed out inside Flink", "the gateway broke", "a proxy gave up"],
+def status(operation: str) -> str:
+    """The request that asks after a statement."""
+    return f"GET {SESSION}/operations/{operation}/status"
+
+
+NOT_NOW, NOW = "not now", {"operationHandle": "o1"}
+SESSIONS, STATEMENTS, RESULT = (
+    "POST /v1/sessions",
+    f"POST {SESSION}/statements",
+    f"GET {SESSION}/operations/o2/result/0",
 )
-def test_a_submission_that_may_have_arrived_is_unknown(
-    wire: Wire, by_gateway: FlinkRest, trouble: dict[str, tuple[Any, ...]]
+TROUBLES: Mapping[str, tuple[str, Answers, type[WaterlineError], str]] = {
+    **{
+        f"no session is opened now, {code}: nothing was submitted, and it may mend": (
+            "by_gateway", {SESSIONS: [(code, NOT_NOW)]}, CouldNotLook, f"no session was opened.*HTTP {code}",
+        )
+        for code in (401, 408, 429, 500, 503)
+    },
+    "a property that the gateway does not take: it would not in an hour either": (
+        "by_gateway", {SESSIONS: [(400, {"errors": ["Cannot parse value 'soon' for key 'execution.…'."]})]},
+        CommitRefused, "refused POST sessions.*Cannot parse value 'soon'",
+    ),
+    **{
+        f"a statement before the INSERT is not taken now, {code}": (
+            "by_gateway", {STATEMENTS: [(code, NOT_NOW)]}, CouldNotLook, f"HTTP {code}",
+        )
+        for code in (401, 408, 429, 500, 503)
+    },
+    "a statement is wrong in itself": (
+        "by_gateway", failed("o1", "Caused by: org.apache.flink.table.api.ValidationException: Could not find a factory"),
+        CommitRefused, "Could not find a factory",
+    ),
+    "Flink refuses the INSERT: the gateway's own words are handed on": (
+        "by_gateway", failed("o2", "Caused by: java.io.FileNotFoundException: Cannot find checkpoint or savepoint"),
+        CommitRefused, "Cannot find checkpoint or savepoint",
+    ),
+    "a catalog timed out: not Flink waited for itself in vain, so nothing of the submission goes on": (
+        "by_gateway", failed("o2", "Caused by: java.net.SocketTimeoutException: Read timed out"), CommitRefused,
+        "SocketTimeoutException: Read timed out",
+    ),
+    **{
+        f"the INSERT broke the gateway, {code}: only a 4xx of its own says that it was not submitted": (
+            "by_gateway", {STATEMENTS: [NOW, (code, "broken")]}, means, f"HTTP {code}",
+        )
+        for code, means in {400: CommitRefused, 408: OutcomeUnknown, 500: OutcomeUnknown, 503: OutcomeUnknown}.items()
+    },
+    "the INSERT hangs": ("by_gateway", {status("o2"): [{"status": "RUNNING"}]}, OutcomeUnknown, "."),
+    "the INSERT timed out inside Flink": ("by_gateway", failed("o2", WAITED_IN_VAIN), OutcomeUnknown, "."),
+    "the gateway broke": ("by_gateway", {status("o2"): [(500, "boom")]}, OutcomeUnknown, "."),
+    "a proxy gave up": ("by_gateway", {RESULT: [(504, "gateway timeout")]}, OutcomeUnknown, "."),
+    "the gateway was started anew, and has forgotten the INSERT": (
+        "by_gateway", {status("o2"): [UNKNOWN], RESULT: [UNKNOWN]}, OutcomeUnknown, ".",
+    ),
+    **{
+        f"a jar is not taken, {code}: Flink says 400 of whatever failed": (
+            "by_jar", {RUN_JAR: [(code, {"errors": ["Could not execute application."]})]}, means, f"HTTP {code}",
+        )
+        for code, means in {
+            400: CommitRefused, 401: CouldNotLook, 408: OutcomeUnknown, 429: CouldNotLook, 500: OutcomeUnknown,
+        }.items()
+    },
+    "a jar was taken, and the run never shows": ("by_jar", {}, OutcomeUnknown, "no run under that id"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("way", "answers", "means", "said"), TROUBLES.values(), ids=TROUBLES)
+def test_a_start_that_fails_is_a_no_or_may_be_tried_again_or_may_have_arrived(
+    wire: Wire, request: pytest.FixtureRequest, way: str, answers: Answers, means: type[WaterlineError], said: str
 ) -> None:
     """After the INSERT was sent, silence is not a no: a second submission could be a second writer."""
+    adapter: FlinkRest = request.getfixturevalue(way)
     wire.says(DETAIL, UNKNOWN)
-    for request, answers in trouble.items():
-        wire.says(request, *answers)
+    for asked, told in answers.items():
+        wire.says(asked, *told)
 
-    with pytest.raises(OutcomeUnknown):
-        by_gateway.start(JOB, PATH, RUN_21)
-
-
-def test_a_run_that_never_shows_is_unknown(wire: Wire, by_jar: FlinkRest) -> None:
-    """Accepted, and not on Flink's list: somebody has to look."""
-    wire.says(DETAIL, UNKNOWN)
-
-    with pytest.raises(OutcomeUnknown, match="no run under that id"):
-        by_jar.start(JOB, PATH, RUN_21)
+    with pytest.raises(means, match=said):
+        adapter.start(JOB, PATH, RUN_21)
 
 
 def test_a_gateway_that_is_down_started_nothing(wire: Wire, closing: ExitStack) -> None:
