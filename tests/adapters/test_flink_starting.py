@@ -153,8 +153,8 @@ TROUBLES: Mapping[str, tuple[str, Answers, type[WaterlineError], str]] = {
         for code in (401, 408, 429, 500, 503)
     },
     "a statement is wrong in itself": (
-        "by_gateway", failed("o1", "Caused by: org.apache.flink.table.api.ValidationException: Could not find a factory"),
-        CommitRefused, "Could not find a factory",
+        "by_gateway", failed("o1", "Caused by: org.apache.flink.table.api.ValidationException: There is no factory"),
+        CommitRefused, "There is no factory",
     ),
     "Flink refuses the INSERT: the gateway's own words are handed on": (
         "by_gateway", failed("o2", "Caused by: java.io.FileNotFoundException: Cannot find checkpoint or savepoint"),
