@@ -119,6 +119,11 @@ class World:
         self.await_first_reads()
         return job
 
+    def stopped_after(self, commits: int, form: SavepointFormat = "CANONICAL") -> tuple[str, Savepoint]:
+        """The job as of `job_after`, and the savepoint with which it was stopped then."""
+        job = self.job_after(commits)
+        return job, self.stop(job, form=form)
+
     def newest_checkpoint(self, job_id: str) -> int:
         """Of the job's commits; 0 where there is none."""
         return max((link.checkpoint_id or 0 for link in self.commits_of(job_id)), default=0)
@@ -167,7 +172,7 @@ class World:
         and is stopped again.
         """
         for _ in range(5):
-            self.await_commits(job_id, 1, after=self.newest_checkpoint(job_id))
+            self.await_more_commits(job_id, 1)
             time.sleep(1)
             savepoint = self.stop(job_id, drain)
             last = self.commits_of(job_id)[-1]
@@ -213,6 +218,10 @@ class World:
 
         page = f"{self.state.flink_url}/#/job/{job_id}"
         return until(f"{count} commits of job {job_id}", enough, timeout_s, page)
+
+    def await_more_commits(self, job_id: str, count: int) -> list[Link]:
+        """The job's commits above those that it has made by now, once there are `count`."""
+        return self.await_commits(job_id, count, after=self.newest_checkpoint(job_id))
 
     def await_checkpoints(self, job_id: str, above: int, count: int) -> list[int]:
         """Ids of completed checkpoints above `above`, newest first, once there are `count`."""

@@ -33,10 +33,7 @@ COMMITS = 6
 
 @story("The TaskManager is killed; the job recovers by itself, exactly once.")
 def task_manager_killed(world: World) -> None:
-    """A TaskManager dies and another takes its place; Flink recovers by itself and nothing is wrong.
-
-    Ends with the job committing again under the same id.
-    """
+    """Ends with the job committing again under the same id."""
     job = world.running_job()
     before = world.await_commits(job, 3)[-1]
     world.await_first_reads()
@@ -60,9 +57,7 @@ def _restarted_with(world: World, properties: dict[str, str]) -> str:
 
 @story("The TaskManager is killed, and Flink waits five minutes before it restarts the job: it is recovering.")
 def restarting_slowly(world: World) -> None:
-    """A job that waits five minutes before each restart loses its TaskManager: it is found recovering.
-
-    With the lab's own delay of a second the job is back before a bot has started to look.
+    """With the lab's own delay of a second the job is back before a bot has started to look.
 
     Ends while Flink waits to restart the job, for five minutes.
     """
@@ -76,10 +71,6 @@ def restarting_slowly(world: World) -> None:
 
 @story("The job fails for good: no snapshot is added, and the table is fine.")
 def job_failed(world: World) -> None:
-    """The job fails and does not come back; the table is as the last commit left it.
-
-    Ends with the job FAILED.
-    """
     job = _restarted_with(world, {"restart-strategy.type": "none"})
     killed = world.machines.kill_taskmanager()
     world.note(f"Run {job[:8]}, which does not restart, lost its TaskManager (process {killed})")
@@ -90,10 +81,7 @@ def job_failed(world: World) -> None:
 
 @story("The TaskManager hangs for six seconds: checkpoints fail, later ones bring their rows.")
 def checkpoints_failed(world: World) -> None:
-    """The TaskManager hangs for some seconds, and checkpoints expire; the next ones carry their files.
-
-    Ends with commits after the failed checkpoints.
-    """
+    """Ends with commits after the failed checkpoints."""
     job = _restarted_with(world, PATIENT)
     world.machines.freeze_taskmanager(HANGS_S)
     page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
@@ -104,15 +92,12 @@ def checkpoints_failed(world: World) -> None:
 
 @story("A TaskManager dies with a file half written: the next attempt writes its rows, the file stays.", "small")
 def attempt_left_a_file(world: World) -> None:
-    """A TaskManager dies while its writer has a file open; the next attempt writes the rows again.
-
-    Of the two ways to a second attempt (speculative execution of a batch job, and a failover) this is the one that a
+    """Of the two ways to a second attempt (speculative execution of a batch job, and a failover) this is the one that a
     streaming job takes.
 
     Ends with commits by the second attempt.
     """
-    first = world.job_after(2)
-    good = world.stop(first)
+    _first, good = world.stopped_after(2)
     for name, value in SMALL_GROUPS.items():
         world.hands.set_property(name, value)
     job = world.start_job(from_path=good.path, properties=SLOW)
@@ -139,10 +124,8 @@ def _half_written(world: World) -> Path | None:
 
 @story("The message that a checkpoint is complete is lost: the sink commits nothing (needs --wire, constructed).")
 def notification_lost(world: World) -> None:
-    """Checkpoints complete, and nobody tells the sink: their files wait in Flink manifests, nothing is lost yet.
-
-    Constructed: a wire of the lab drops the JobManager's notifications on their way. Flink, the sink and the
-    manifests are real; nothing else is touched.
+    """A wire of the lab drops the JobManager's notifications on their way. Flink, the sink and the manifests are real;
+    nothing else is touched.
 
     Ends with completed checkpoints whose files wait.
     """
@@ -156,12 +139,8 @@ def notification_lost(world: World) -> None:
 
 @story("New rows arrive, but their event time does not advance: no fault of the job or the table.", "small")
 def event_time_stands_still(world: World) -> None:
-    """The job goes on, and the events that it is given carry a time that no longer moves: a producer's clock is stuck.
-
-    Ends with commits whose events are no newer.
-    """
-    first = world.job_after(3)
-    good = world.stop(first)
+    """A producer's clock is stuck. Ends with commits whose events are no newer."""
+    first, good = world.stopped_after(3)
     last = prove(world.table).highest
     second = world.start_job(
         from_path=good.path,
@@ -173,9 +152,7 @@ def event_time_stands_still(world: World) -> None:
 
 @story("One of two writers hangs while an unaligned checkpoint expires: the V1 sink loses the other's files.", "small")
 def late_files_replace_others(world: World) -> None:
-    """One of two writers hangs, and an unaligned checkpoint expires of which the committer has one writer's files.
-
-    The V1 committer keeps one manifest for each checkpoint. It wrote one with the files of the writer that did not
+    """The V1 committer keeps one manifest for each checkpoint. It wrote one with the files of the writer that did not
     hang, and writes another with those of the one that did in place of it: nothing names the first files then (seen
     with Flink 2.1 and Iceberg 1.12). Needs a lab with two TaskManagers and parallelism 2.
 

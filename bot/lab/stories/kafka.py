@@ -21,12 +21,6 @@ COMPACTED = {
 }
 
 
-def _stopped(world: World, commits: int = 4) -> tuple[str, Savepoint]:
-    """The job after some commits and its consumers' first reads, stopped with a savepoint."""
-    first = world.job_after(commits)
-    return first, world.stop(first)
-
-
 def _goes_on(world: World, first: str, good: Savepoint, second: str, how: str) -> None:
     world.note(f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; run B ({second[:8]}) {how}")
     commits = world.await_commits(second, 3)
@@ -34,7 +28,7 @@ def _goes_on(world: World, first: str, good: Savepoint, second: str, how: str) -
 
 
 def _fresh_start(world: World, startup_mode: str) -> None:
-    first, good = _stopped(world)
+    first, good = world.stopped_after(4)
     time.sleep(AWAY_S)
     second = world.start_job(source_options={"scan.startup.mode": startup_mode})
     _goes_on(world, first, good, second, f"was started without state, at {startup_mode}")
@@ -42,29 +36,20 @@ def _fresh_start(world: World, startup_mode: str) -> None:
 
 @story("The job starts without state at the topic's end: what came meanwhile is never read.", "kafka")
 def started_at_the_latest_offsets(world: World) -> None:
-    """The job is deployed anew without its state, and its source begins with what comes next.
-
-    Ends with the new run committing above the hole.
-    """
+    """Ends with the new run committing above the hole."""
     _fresh_start(world, "latest-offset")
 
 
 @story("The job starts without state at the offsets that its group committed to the broker.", "kafka")
 def started_at_the_group_offsets(world: World) -> None:
-    """The job is deployed anew without its state, and goes on where the broker says that it was.
-
-    Ends with the new run committing.
-    """
+    """Ends with the new run committing."""
     _fresh_start(world, "group-offsets")
 
 
 @story("Retention deletes what the job has not read, while it is stopped: lost for good.", "kafka")
 def retention_passed(world: World) -> None:
-    """The job is away, and the broker deletes records above the savepoint's offsets; the source begins where it can.
-
-    Ends with the new run committing above the hole.
-    """
-    first, good = _stopped(world)
+    """The source begins where it can. Ends with the new run committing above the hole."""
+    first, good = world.stopped_after(4)
     time.sleep(AWAY_S)
     starts = world.topic().delete_below_the_end()
     world.note(f"The broker deleted all records below {starts}")
@@ -74,52 +59,41 @@ def retention_passed(world: World) -> None:
 
 @story("The job is stopped with a savepoint and goes on from it with parallelism 3 instead of 2.", "kafka")
 def rescaled_from_two_to_three(world: World) -> None:
-    """Source and sink get a third subtask, and partitions move between subtasks; nothing is wrong.
-
-    Ends with the second run committing.
-    """
-    first, good = _stopped(world)
+    """Partitions move between subtasks; nothing is wrong. Ends with the second run committing."""
+    first, good = world.stopped_after(4)
     second = world.start_job(from_path=good.path, properties={"parallelism.default": "3"})
     _goes_on(world, first, good, second, "goes on from it with parallelism 3")
 
 
 @story("A partition gets no more records, and the job is restarted as planned; nothing is wrong.", "kafka")
 def idle_partition(world: World) -> None:
-    """One of three partitions is silent, before and after a planned restart.
-
-    Ends with the second run committing.
-    """
+    """Ends with the second run committing."""
     world.produces(Producing(partitions=(0, 1)))
-    first, good = _stopped(world)
+    first, good = world.stopped_after(4)
     second = world.start_job(from_path=good.path)
     _goes_on(world, first, good, second, "goes on from it; partition 2 is silent")
 
 
 @story("A partition is added to the topic while the job runs: the source finds it.", "kafka")
 def partition_added(world: World) -> None:
-    """The topic gets a fourth partition; the source looks for new ones each three seconds, and nothing is wrong.
-
-    Ends with rows of the new partition.
-    """
+    """The source looks for new ones each three seconds. Ends with rows of the new partition."""
     job = world.job_after(4)
     added = world.topic().add_partition()
     world.note(f"Partition {added} was added")
     until("rows of the new partition", lambda: added in world.partitions() or None, 60, "the job's page in Flink")
-    newest = world.newest_checkpoint(job)
-    world.await_commits(job, 2, after=newest)
+    world.await_more_commits(job, 2)
 
 
 @story("The topic is deleted and made anew while the job is stopped: offsets begin at 0 again.", "kafka")
 def topic_made_anew(world: World) -> None:
-    """Everything was read; then the topic is replaced by one of the same name. The source finds its offsets nowhere,
-    and begins with the new topic's first records: none is lost, none is there twice, and offsets come again.
+    """Everything was read before. The source finds its offsets nowhere, and begins with the new topic's first records:
+    none is lost, none is there twice, and offsets come again.
 
     Ends with the new run committing.
     """
     world.produces(Producing(is_paused=True))
     first = world.running_job()
-    newest = world.newest_checkpoint(first)
-    world.await_commits(first, 4, after=newest)
+    world.await_more_commits(first, 4)
     world.await_first_reads()
     good = world.stop(first)
     topic = world.topic()
@@ -132,13 +106,11 @@ def topic_made_anew(world: World) -> None:
 
 @story("The source gets another uid, its state is left behind, the sink's stays: everything is read again.", "kafka")
 def source_uid_changed(world: World) -> None:
-    """The source gets a parallelism of its own, and by it another uid; Flink is told to leave unclaimed state behind.
-
-    The sink goes on as if nothing were, and the source begins with the first record: all rows are there twice.
+    """A parallelism of its own gives the source another uid; Flink is told to leave unclaimed state behind.
 
     Ends with the new run committing.
     """
-    first, good = _stopped(world)
+    first, good = world.stopped_after(4)
     second = world.start_job(
         from_path=good.path,
         source_options={"scan.parallelism": "1"},
@@ -154,37 +126,34 @@ def aborted_transactions(world: World) -> None:
     Ends with the second run committing.
     """
     world.produces(Producing(in_transactions=True))
-    first, good = _stopped(world, commits=8)
+    first, good = world.stopped_after(8)
     second = world.start_job(from_path=good.path)
     _goes_on(world, first, good, second, "goes on from it")
 
 
 @story("Records that are no JSON are skipped on purpose; the job is restarted as planned.", "kafka")
 def records_skipped_on_purpose(world: World) -> None:
-    """The job is told to skip what it cannot parse: holes, and nothing is wrong.
-
-    Ends with the second run committing.
-    """
+    """Holes, and nothing is wrong. Ends with the second run committing."""
     skips = {"json.ignore-parse-errors": "true"}
     started = world.running_job()
     world.await_commits(started, 2)
     before = world.stop(started)
     world.produces(Producing(garbage_every=20))
     world.start_job(from_path=before.path, source_options=skips)
-    first, good = _stopped(world, commits=5)
+    first, good = world.stopped_after(5)
     second = world.start_job(from_path=good.path, source_options=skips)
     _goes_on(world, first, good, second, "goes on from it")
 
 
 @story("The topic is compacted while the job is stopped: what newer records replaced is never read.", "kafka")
 def topic_compacted(world: World) -> None:
-    """The broker keeps the newest record of each key. What it dropped before the job read it are holes, not losses.
+    """What the broker dropped before the job read it are holes, not losses.
 
     Ends with the second run committing.
     """
     world.topic().configure(COMPACTED)
     world.produces(Producing(keys=12))
-    first, good = _stopped(world, commits=6)
+    first, good = world.stopped_after(6)
     time.sleep(4 * AWAY_S)
     second = world.start_job(from_path=good.path)
     _goes_on(world, first, good, second, "goes on from it, and the topic was compacted meanwhile")
@@ -192,7 +161,7 @@ def topic_compacted(world: World) -> None:
 
 @story("A second job, which reads another topic, writes the same table.", "kafka")
 def second_job_of_another_topic(world: World) -> None:
-    """Both are meant to write there; partitions and offsets of the two topics are the same numbers. Nothing is wrong.
+    """Partitions and offsets of the two topics are the same numbers. Nothing is wrong.
 
     Ends with commits of both between each other's.
     """
@@ -206,17 +175,14 @@ def second_job_of_another_topic(world: World) -> None:
     world.note(f"A second job ({second[:8]}) reads the topic {SECOND_TOPIC} into the table of run A ({first[:8]})")
     for _ in range(4):
         returns.write(60)
-        newest = world.newest_checkpoint(second)
-        world.await_commits(second, 1, after=newest)
-    newest = world.newest_checkpoint(first)
-    world.await_commits(first, 2, after=newest)
+        world.await_more_commits(second, 1)
+    world.await_more_commits(first, 2)
     world.note("Both commit")
 
 
 @story("Somebody sets the catalog's pointer back behind the running job: commits are gone.", "kafka")
 def pointer_set_back(world: World) -> None:
-    """The table is dropped from the catalog and registered anew with an older metadata file, as after a restored
-    backup. The metadata does not tell: no snapshot of the lost commits is in it.
+    """As after a restored backup. The metadata does not tell: no snapshot of the lost commits is in it.
 
     Ends with the job committing above the older metadata.
     """

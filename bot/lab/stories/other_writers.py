@@ -15,10 +15,7 @@ _CLEANED_S = 0.5
 
 @story("A column is added under the running job: the job leaves it empty.")
 def column_added(world: World) -> None:
-    """A column is added while the job runs; the job goes on writing the schema that it started with.
-
-    Ends with commits after the change.
-    """
+    """Ends with commits after the change."""
     job = world.job_after(3)
     newest = world.newest_checkpoint(job)
     world.hands.sql("ALTER TABLE {table} ADD COLUMN channel STRING")
@@ -28,45 +25,34 @@ def column_added(world: World) -> None:
 
 @story("Spark compacts the table in between the job's commits; nothing is wrong.")
 def compacted_by_spark(world: World) -> None:
-    """Maintenance compacts the table between two commits of the job; the rows are the same.
-
-    Ends with the job committing above the compaction.
-    """
+    """Ends with the job committing above the compaction."""
     job = world.job_after(4)
     world.hands.compacts()
-    newest = world.newest_checkpoint(job)
     world.note("Spark compacted the table")
-    world.await_commits(job, 2, after=newest)
+    world.await_more_commits(job, 2)
 
 
 @story("A Spark job deletes rows in between the job's commits: a hole that Flink did not make.", "small")
 def deleted_by_spark(world: World) -> None:
-    """Another team's Spark job deletes rows between two commits of the job.
-
-    Ends with the job committing above the delete.
-    """
+    """Ends with the job committing above the delete."""
     job = world.running_job()
     world.await_commits(job, 4)
     world.await_first_reads()
     world.hands.sql("DELETE FROM {table} WHERE source_position BETWEEN 5 AND 14")
     chain = world.table.history()
-    newest = world.newest_checkpoint(job)
     world.note("A Spark job deleted positions 5 to 14")
-    world.await_commits(job, 2, after=newest)
+    world.await_more_commits(job, 2)
     world.note(f"Run A ({job[:8]}) commits above it; the table has had {len(chain)} heads")
 
 
 @story("The last commit before a restart is there twice, with the same files (constructed).")
 def committed_twice(world: World) -> None:
-    """A commit was applied while its answer was lost, and came again: its files are in the table twice.
-
-    Constructed: the second commit is made by hand, with the same files and the same Flink properties, while the job is
-    stopped. No catalog of this lab loses answers.
+    """As where a commit was applied while its answer was lost. Made by hand, with the same files and the same Flink
+    properties, while the job is stopped: no catalog of this lab loses answers.
 
     Ends with the next run committing above the repeated commit.
     """
-    first = world.job_after(3)
-    good = world.stop(first)
+    first, good = world.stopped_after(3)
     once = next(link for link in reversed(world.commits_of(first)) if link.added_rows > 0)
     world.hands.commit_again(once.snapshot_id)
     world.note(
@@ -79,10 +65,8 @@ def committed_twice(world: World) -> None:
 
 @story("Another writer commits, all older snapshots are expired, and the restored job fails in a loop.", "small")
 def last_commit_expired(world: World) -> None:
-    """Maintenance expires the job's last commit while the job is stopped; the restored job fails in a loop.
-
-    The sink no longer finds a commit of its own among the ancestors, takes the restored checkpoint for uncommitted and
-    looks for its Flink manifest, which was deleted when it was committed.
+    """The sink no longer finds a commit of its own among the ancestors, takes the restored checkpoint for uncommitted
+    and looks for its Flink manifest, which was deleted when it was committed.
 
     Ends with the restored job in its restart loop.
     """
@@ -103,16 +87,11 @@ def last_commit_expired(world: World) -> None:
 
 @story("After a planned restart the table is rolled back under the running job: a hole.")
 def rolled_back_while_running(world: World) -> None:
-    """Someone rolls the table back while the job that writes it runs.
-
-    The job does not look back: it appends its next checkpoint to the older snapshot, and the rows between are gone.
+    """The job does not look back: it appends its next checkpoint to the older snapshot, and the rows between are gone.
 
     Ends with the job appending above the hole; the planned savepoint pairs with the snapshot rolled back to.
-
-
     """
-    first = world.job_after(4)
-    good = world.stop(first)
+    first, good = world.stopped_after(4)
     paired = world.commits_of(first)[-1]
     second = world.start_job(from_path=good.path)
     world.note(
@@ -129,10 +108,8 @@ def rolled_back_while_running(world: World) -> None:
 
 @story("The table is rolled back during a failover: the job looks for a deleted Flink manifest, in a loop.")
 def rolled_back_then_failed_over(world: World) -> None:
-    """The table is rolled back while the job recovers from the loss of its TaskManager.
-
-    The checkpoint that Flink restores still names a Flink manifest that was deleted when it was committed; with the
-    commit gone from main, the sink wants to commit it again and does not find it. The job fails again and again.
+    """The checkpoint that Flink restores still names a Flink manifest that was deleted when it was committed; with the
+    commit gone from main, the sink wants to commit it again and does not find it.
 
     Ends with the job in its restart loop.
     """
@@ -168,10 +145,7 @@ def rolled_back_then_failed_over(world: World) -> None:
 
 @story("A data file of a committed snapshot disappears from storage: readers fail, the job does not notice.")
 def data_file_removed(world: World) -> None:
-    """A clean-up deletes a data file that a commit refers to; the job goes on, and readers fail.
-
-    Ends with the job committing on.
-    """
+    """Ends with the job committing on."""
     job = world.job_after(4)
     commits = world.commits_of(job)
     hurt = next(link for link in reversed(commits[:-1]) if link.added_rows > 0)
@@ -182,12 +156,8 @@ def data_file_removed(world: World) -> None:
 
 @story("The table's current metadata file disappears while the job is stopped: the table cannot be opened.")
 def metadata_file_removed(world: World) -> None:
-    """A clean-up deletes the metadata file that the catalog points at; nobody can open the table.
-
-    Ends with the job stopped and its restart refused.
-    """
-    job = world.job_after(3)
-    good = world.stop(job)
+    """Ends with the job stopped and its restart refused."""
+    job, good = world.stopped_after(3)
     world.hands.remove_metadata_file()
     world.note(
         f"Run A ({job[:8]}) was stopped with savepoint {good.checkpoint_id}; a clean-up deleted the current metadata"

@@ -8,8 +8,7 @@ ZEROS = "0" * 32
 
 
 def _goes_on(world: World, form: SavepointFormat = "CANONICAL") -> None:
-    first = world.job_after(3)
-    good = world.stop(first, form=form)
+    first, good = world.stopped_after(3, form)
     second = world.start_job(from_path=good.path)
     kind = "native savepoint" if form == "NATIVE" else "savepoint"
     world.note(
@@ -22,28 +21,17 @@ def _goes_on(world: World, form: SavepointFormat = "CANONICAL") -> None:
 
 @story("The job is stopped with a savepoint and goes on from it, exactly once.")
 def planned_restart(world: World) -> None:
-    """The job is stopped with a savepoint and started from it, as before an upgrade; nothing is wrong.
-
-    Ends with the second run committing on top of the first.
-    """
     _goes_on(world)
 
 
 @story("The job is stopped with a savepoint in native format and goes on from it, exactly once.")
 def planned_restart_native(world: World) -> None:
-    """The job is stopped with a savepoint in the state backend's own format and started from it; nothing is wrong.
-
-    Ends with the second run committing on top of the first.
-    """
     _goes_on(world, "NATIVE")
 
 
 @story("The job is cancelled and goes on from its last retained checkpoint, exactly once.")
 def restarted_from_last_checkpoint(world: World) -> None:
-    """The job is cancelled and started from its last retained checkpoint; nothing is wrong.
-
-    Ends with the second run committing on top of the first.
-    """
+    """Ends with the second run committing on top of the first."""
     first = world.job_after(4)
     world.flink.cancel(first)
     last = world.flink.completed(first)[0]
@@ -54,15 +42,12 @@ def restarted_from_last_checkpoint(world: World) -> None:
 
 @story("The job is stopped with a savepoint and goes on from it with two writers (V2 sink).", "small")
 def rescaled(world: World) -> None:
-    """The job is stopped with a savepoint and goes on with two writers instead of one; nothing is wrong.
-
-    The source keeps its one subtask: with two, its second would begin in the middle of the positions. Only the V2 sink
-    has uids of its own here; the V1 sink's are made from the graph, and another graph does not find its state.
+    """The source keeps its one subtask: with two, its second would begin in the middle of the positions. Only the V2
+    sink has uids of its own here; the V1 sink's are made from the graph, and another graph does not find its state.
 
     Ends with two subtasks writing.
     """
-    first = world.job_after(3)
-    good = world.stop(first)
+    first, good = world.stopped_after(3)
     second = world.start_job(from_path=good.path, sink_options={"write-parallelism": "2"})
     world.note(
         f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; run B ({second[:8]}) goes on from it "
@@ -73,9 +58,8 @@ def rescaled(world: World) -> None:
 
 @story("Two runs of the job, one after the other, both have the job id 000…0.")
 def job_id_of_zeros(world: World) -> None:
-    """Two runs have the same made-up job id, as an application cluster without a fixed id gives it to each.
-
-    The second goes on from the first one's savepoint, so nothing is wrong but the name.
+    """As an application cluster without a fixed id gives it to each. The second goes on from the first one's savepoint,
+    so nothing is wrong but the name.
 
     Ends with the second run committing.
     """

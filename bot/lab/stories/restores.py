@@ -14,10 +14,7 @@ SKIPPED = 50
 
 @story("The job is cancelled and started without any state: everything is written a second time.")
 def started_from_nothing(world: World) -> None:
-    """The job is deployed anew without its state, under a new job id; the source begins with its first position.
-
-    Ends with the new run committing.
-    """
+    """Under a new job id. Ends with the new run committing."""
     first = world.job_after(4)
     world.flink.cancel(first)
     second = world.start_job()
@@ -28,15 +25,12 @@ def started_from_nothing(world: World) -> None:
 
 @story("The job starts without state under its old job id: the V2 sink drops its commits.")
 def restarted_empty_same_job_id(world: World) -> None:
-    """The job starts without a savepoint, under the job id that it had before.
-
-    V2 sink: its committer finds the old maximum of this job id on the table and drops every commit below it. V1 sink:
-    it commits at once, and the source has begun with its first position: duplicates.
+    """V2 sink: its committer finds the old maximum of this job id on the table and drops every commit below it. V1
+    sink: it commits at once, and the source has begun with its first position: duplicates.
 
     Ends with three completed checkpoints of the new start.
     """
-    job = world.job_after(6)
-    good = world.stop(job)
+    job, good = world.stopped_after(6)
     world.machines.restart_jobmanager()
     world.clear_checkpoints(job)
     world.start_job(job_id=job)
@@ -51,10 +45,7 @@ def restarted_empty_same_job_id(world: World) -> None:
 
 @story("The job starts without state at the source's newest position: what came meanwhile is never read.", "small")
 def source_began_too_late(world: World) -> None:
-    """The job is deployed anew without its state, and its source begins at the newest position.
-
-    Ends with the new run committing above the hole.
-    """
+    """Ends with the new run committing above the hole."""
     first = world.job_after(4)
     world.stop(first)
     last = prove(world.table).highest
@@ -76,9 +67,7 @@ ICEBERGS_DEFAULT = "10"
 
 @story("The job is stopped well, then restored from the savepoint before the last one.")
 def restored_from_older_savepoint(world: World) -> None:
-    """Someone restores the job from an older savepoint by mistake.
-
-    V2 sink: the new run commits its replay at once, and the table has duplicates. V1 sink: the new run stays
+    """V2 sink: the new run commits its replay at once, and the table has duplicates. V1 sink: the new run stays
     silent until its checkpoint id passes the old maximum, then commits everything under that id.
 
     Ends with the wrong run going on, and the good stop-savepoint still there.
@@ -121,10 +110,7 @@ def restored_by_mistake(world: World, meanwhile: Callable[[], None]) -> None:
 
 @story("The job is restored from an older savepoint; Spark compacts before, and then the copies with the rest.")
 def restored_between_compactions(world: World) -> None:
-    """Someone restores the job from an older savepoint, and maintenance compacts the table before and after it.
-
-    Ends with no file live that either run wrote below the newest commits.
-    """
+    """Ends with no file live that either run wrote below the newest commits."""
     restored_by_mistake(world, meanwhile=world.hands.compacts)
     world.hands.compacts()
     world.note("Spark compacted the table again, copies and all")
@@ -139,10 +125,7 @@ def _cancelled(world: World) -> tuple[str, list[int]]:
 
 @story("The job is cancelled and goes on from an older retained checkpoint: rows are there twice.")
 def restored_from_older_checkpoint(world: World) -> None:
-    """The job is cancelled and started from a retained checkpoint that is not its last: what came since is read again.
-
-    Ends with the second run committing rows again.
-    """
+    """Ends with the second run committing rows again."""
     first, retained = _cancelled(world)
     older = retained[BACK]
     second = world.start_job(from_path=world.checkpoint_path(first, older))
@@ -155,9 +138,7 @@ def restored_from_older_checkpoint(world: World) -> None:
 
 @story("The job is restored from an older savepoint under its old job id: its commits are withheld.")
 def restored_older_same_job_id(world: World) -> None:
-    """The job is restored from an older savepoint under the job id that it had before.
-
-    Either sink finds the old maximum of this job id on the table: nothing is committed until the ids have passed it.
+    """Either sink finds the old maximum of this job id on the table: nothing is committed until the ids have passed it.
 
     Ends with checkpoints that completed and were not committed.
     """
@@ -179,9 +160,7 @@ def restored_older_same_job_id(world: World) -> None:
 
 @story("The job goes back three checkpoints under its old job id: the next ones fail, their folders exist.")
 def checkpoint_folder_taken(world: World) -> None:
-    """The job is restored from an older retained checkpoint under its old job id, above the folders of later ones.
-
-    Each checkpoint whose folder is there already fails, and the ids go on until one is free.
+    """Each checkpoint whose folder is there already fails, and the ids go on until one is free.
 
     Ends with the first checkpoint that completed.
     """
@@ -200,17 +179,14 @@ def checkpoint_folder_taken(world: World) -> None:
 
 @story("The V2 sink gets another uid, its state is left behind: the savepoint's files are never committed.")
 def restored_under_another_uid(world: World) -> None:
-    """The job is cancelled with a savepoint and restored with another uid for its sink, state left behind.
-
-    The savepoint holds the files of its own checkpoint, which were never committed. The sink of the new uid does not
+    """The savepoint holds the files of its own checkpoint, which were never committed. The sink of the new uid does not
     know them, and the source does not go back: their rows are in a leaked Flink manifest and nowhere else.
 
     Ends with the new run committing above the hole.
     """
     first = world.job_after(3)
     for _ in range(ATTEMPTS):
-        newest = world.newest_checkpoint(first)
-        world.await_commits(first, 1, after=newest)
+        world.await_more_commits(first, 1)
         time.sleep(ROWS_WITHIN_S)
         savepoint = world.savepoint(first, then_cancel=True)
         leaked = world.hands.flink_manifests(first, savepoint.checkpoint_id)
@@ -239,9 +215,7 @@ def restored_under_another_uid(world: World) -> None:
 
 @story("The job is stopped with --drain and restored: the V1 sink never commits again.")
 def restored_after_drain(world: World) -> None:
-    """The job is drained when it is stopped, and restored from that savepoint.
-
-    V1 sink: the last commit carries the highest checkpoint id there is, and no later one is ever committed.
+    """V1 sink: the last commit carries the highest checkpoint id there is, and no later one is ever committed.
 
     The lab's table usually gets a snapshot for each empty checkpoint, and the drained job's empty last one would
     hide the fault under a usual id; so Iceberg's own default comes back first.
@@ -269,10 +243,7 @@ def restored_after_drain(world: World) -> None:
 
 @story("A second job starts from a savepoint of the running one, and both write the table.")
 def forked_from_a_savepoint(world: World) -> None:
-    """A second job is started from a savepoint of the first, and both write the table.
-
-    Ends with commits of both between each other's.
-    """
+    """Ends with commits of both between each other's."""
     first = world.job_after(3)
     shared = world.savepoint(first)
     second = world.start_job(from_path=shared.path)
@@ -283,6 +254,5 @@ def forked_from_a_savepoint(world: World) -> None:
         run_b=second,
     )
     world.await_commits(second, 2)
-    newest = world.newest_checkpoint(first)
-    world.await_commits(first, 2, after=newest)
+    world.await_more_commits(first, 2)
     world.note("Both commit")

@@ -12,9 +12,8 @@ HANGS_S = 6.5
 
 @story("An upsert table gets a partition field of its key: older rows of a key are no longer replaced.", "small")
 def upsert_partitioning_changed(world: World) -> None:
-    """A table that is written by key gets another partitioning; the deletes that the job writes stay in the new one.
-
-    An equality delete applies to files of its own partition, and a row that was written before lies in none of these.
+    """An equality delete applies to files of its own partition, and a row that was written before lies in none of
+    these.
 
     Ends with commits under the new partitioning.
     """
@@ -38,11 +37,9 @@ def upsert_partitioning_changed(world: World) -> None:
     "One of two writers hangs while a checkpoint expires: the next commit holds rows of a key twice (upsert).", "small"
 )
 def upsert_writer_stuck(world: World) -> None:
-    """One of two writers of an upsert table hangs, a checkpoint expires, and its other writer has already handed in.
-
-    The V2 sink puts what that writer handed in then and at the next checkpoint into one commit. An equality delete
-    never reaches rows of its own commit, so both rows of a key live (seen with Iceberg 1.11; the V1 sink keeps them
-    apart). They live until a later commit has the key again, so keys come here for two seconds and never after.
+    """The V2 sink puts what the other writer handed in then and at the next checkpoint into one commit. An equality
+    delete never reaches rows of its own commit, so both rows of a key live (seen with Iceberg 1.11; the V1 sink keeps
+    them apart). They live until a later commit has the key again, so keys come here for two seconds and never after.
 
     Ends with commits after the failed checkpoint.
     """
