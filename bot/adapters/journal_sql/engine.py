@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Engine, Table, and_, create_engine, event, insert, text, update
+from sqlalchemy import Connection, Engine, Executable, Select, Table, and_, create_engine, event, insert, text, update
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, PendingRollbackError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as NoneFree
@@ -76,6 +76,19 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """
     with _TURNS.get(engine) or nullcontext(), translated(engine, "written"), engine.begin() as connection:
         yield connection
+
+
+def write(engine: Engine, *statements: Executable) -> None:
+    """All in one transaction."""
+    with writing(engine) as connection:
+        for each in statements:
+            connection.execute(each)
+
+
+def scalar(engine: Engine, wanted: Select[Any]) -> Any:
+    """The first column of the first row; None where there is none."""
+    with reading(engine) as connection:
+        return connection.scalar(wanted)
 
 
 @contextmanager

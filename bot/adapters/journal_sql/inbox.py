@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Engine, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from bot.adapters.journal_sql.engine import reading, writing
+from bot.adapters.journal_sql.engine import scalar, write, writing
 from bot.adapters.journal_sql.journal import TIED_TO
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.schema import INBOX
@@ -71,8 +71,7 @@ class SqlInbox:
 
     def waits_since(self) -> datetime | None:
         waiting = select(func.min(INBOX.c.received_at)).where(INBOX.c.state != "done")
-        with reading(self._engine) as connection:
-            oldest: datetime | None = connection.scalar(waiting)
+        oldest: datetime | None = scalar(self._engine, waiting)
         return oldest
 
     def claim(self, now: datetime) -> Delivery | None:
@@ -124,12 +123,10 @@ class SqlInbox:
         """It could not be worked on to its end: somebody does it later. `was_tried`: it counts as an attempt. What
         was claimed anew meanwhile stays with that claim."""
         tries = INBOX.c.attempts if was_tried else INBOX.c.attempts - 1
-        with writing(self._engine) as connection:
-            connection.execute(
-                update(INBOX)
-                .where(INBOX.c.key == delivery.key, INBOX.c.state == "taken", INBOX.c.worker == delivery.claim)
-                .values(state="waiting", taken_at=None, worker=None, attempts=tries)
-            )
+        ours = update(INBOX).where(
+            INBOX.c.key == delivery.key, INBOX.c.state == "taken", INBOX.c.worker == delivery.claim
+        )
+        write(self._engine, ours.values(state="waiting", taken_at=None, worker=None, attempts=tries))
         self._presence.hands.lets_go(delivery.claim)
 
     def done(self, delivery: Delivery, problem: str | None = None) -> None:
@@ -140,8 +137,7 @@ class SqlInbox:
         values = {"state": "done", "problem": problem and self._masking.text(problem)}
         if problem is None:
             values["payload"] = ""
-        with writing(self._engine) as connection:
-            connection.execute(update(INBOX).where(INBOX.c.key == delivery.key, ours).values(values))
+        write(self._engine, update(INBOX).where(INBOX.c.key == delivery.key, ours).values(values))
         self._presence.hands.lets_go(delivery.claim)
 
 

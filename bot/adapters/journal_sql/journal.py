@@ -108,7 +108,6 @@ class SqlJournal:
     def append(
         self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
     ) -> tuple[Entry, ...]:
-        """Add entries after `after_seq`, all or none."""
         number, bodies = _number(incident), [self._masked(body) for body in bodies]
         try:
             with writing(self._engine) as connection:
@@ -167,12 +166,10 @@ class SqlJournal:
         )
 
     def entries(self, incident: IncidentId, after_seq: int = 0) -> tuple[Entry, ...]:
-        """The entries of one incident after `after_seq`, by rising seq."""
         with reading(self._engine) as connection:
             return tuple(_entry(line) for line in _lines(connection, incident, after_seq))
 
     def lines(self, incident: IncidentId) -> tuple[Line, ...]:
-        """The entries of one incident as they are stored, by rising seq."""
         with reading(self._engine) as connection:
             return tuple(_lines(connection, incident))
 
@@ -183,7 +180,6 @@ class SqlJournal:
             return tuple(IncidentId(f"wl-{number}") for number in numbers)
 
     def ends(self) -> dict[IncidentId, int]:
-        """The seq of each incident's last entry, oldest incident first."""
         with reading(self._engine) as connection:
             rows = connection.execute(select(INCIDENTS.c.number, INCIDENTS.c.last_seq).order_by(INCIDENTS.c.number))
             return {IncidentId(f"wl-{row.number}"): row.last_seq for row in rows}

@@ -16,7 +16,7 @@ import structlog
 from sqlalchemy import Column, ColumnElement, Connection, Engine, select, text, true, union, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.adapters.journal_sql.engine import off_by, reading, translated, writing
+from bot.adapters.journal_sql.engine import off_by, reading, translated, write
 from bot.adapters.journal_sql.schema import INBOX, OUTBOX
 from bot.observation.errors import BadConfiguration, CouldNotKeep
 from bot.ports import Clock
@@ -40,17 +40,13 @@ def give_back(engine: Engine, claims: Collection[str] | None) -> None:
     A delivery is then worked on anew, unless it has written into the journal. A post may have arrived: who sends it
     next sees by its tries that it was on its way, and looks for it first.
     """
-    with writing(engine) as connection:
-        connection.execute(
-            update(INBOX)
-            .where(INBOX.c.state == "taken", _is_of(INBOX.c.worker, claims))
-            .values(state="waiting", taken_at=None, worker=None)
-        )
-        connection.execute(
-            update(OUTBOX)
-            .where(OUTBOX.c.state == "sending", _is_of(OUTBOX.c.worker, claims))
-            .values(state="queued", due_at=None, worker=None, problem="interrupted")
-        )
+    taken = update(INBOX).where(INBOX.c.state == "taken", _is_of(INBOX.c.worker, claims))
+    sending = update(OUTBOX).where(OUTBOX.c.state == "sending", _is_of(OUTBOX.c.worker, claims))
+    write(
+        engine,
+        taken.values(state="waiting", taken_at=None, worker=None),
+        sending.values(state="queued", due_at=None, worker=None, problem="interrupted"),
+    )
 
 
 def _is_of(column: Column[str], claims: Collection[str] | None) -> ColumnElement[bool]:

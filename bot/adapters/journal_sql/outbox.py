@@ -21,16 +21,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from bot.adapters.journal_sql.engine import put_row, reading, writing
+from bot.adapters.journal_sql.engine import put_row, reading, scalar, write, writing
 from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.schema import OUTBOX, PAUSES, Moment
 from bot.observation.ids import IncidentId, UserId
 from bot.observation.masking import Masking
 from bot.ports import LONGEST_WAIT, Clock, Post
 
-_FIELDS = (
-    "key", "channel", "thread_of", "text", "ts", "wanted", "shown", "state", "tries", "problem",
-)  # fmt: skip
+_FIELDS = ("key", "channel", "thread_of", "text", "ts", "wanted", "shown", "state", "tries", "problem")
 _IS_OVER = OUTBOX.c.state.in_(["sent", "failed"])
 _WITHOUT_THE_LAST = case((OUTBOX.c.tries > 0, OUTBOX.c.tries - 1), else_=0)
 """A try that was refused left nothing behind; those before it may have."""
@@ -49,13 +47,11 @@ class SqlOutbox:
         """Of each post that is being sent here, by its key."""
 
     def put(self, post: Post) -> bool:
-        """Add a message; False if its key exists (then nothing changes)."""
         row = {name: getattr(post, name) for name in _FIELDS}
         row["text"] = post.text and self._masking.text(post.text)
         row |= {"incident": post.incident, "recipient": post.user, "queued_at": self._clock.now()}
         try:
-            with writing(self._engine) as connection:
-                connection.execute(insert(OUTBOX).values(row))
+            write(self._engine, insert(OUTBOX).values(row))
         except IntegrityError:
             return False
         return True
@@ -64,18 +60,15 @@ class SqlOutbox:
         """One more revision is wanted. Ephemeral posts and those that never came to Slack stay as they are: it updates
         neither. One that stands there is updated though the last revision was refused: this one may not be."""
         is_failed = OUTBOX.c.state == "failed"
-        with writing(self._engine) as connection:
-            connection.execute(
-                update(OUTBOX)
-                .where(OUTBOX.c.key == key, OUTBOX.c.recipient.is_(None), or_(~is_failed, OUTBOX.c.ts.is_not(None)))
-                .values(
-                    wanted=OUTBOX.c.wanted + 1,
-                    state=case((_IS_OVER, "queued"), else_=OUTBOX.c.state),
-                    queued_at=case((_IS_OVER, self._now()), else_=OUTBOX.c.queued_at),
-                    tries=case((is_failed, _WITHOUT_THE_LAST), else_=OUTBOX.c.tries),
-                    due_at=case((is_failed, null()), else_=OUTBOX.c.due_at),
-                )
-            )
+        is_shown = and_(OUTBOX.c.recipient.is_(None), or_(~is_failed, OUTBOX.c.ts.is_not(None)))
+        touched = {
+            "wanted": OUTBOX.c.wanted + 1,
+            "state": case((_IS_OVER, "queued"), else_=OUTBOX.c.state),
+            "queued_at": case((_IS_OVER, self._now()), else_=OUTBOX.c.queued_at),
+            "tries": case((is_failed, _WITHOUT_THE_LAST), else_=OUTBOX.c.tries),
+            "due_at": case((is_failed, null()), else_=OUTBOX.c.due_at),
+        }
+        write(self._engine, update(OUTBOX).where(OUTBOX.c.key == key, is_shown).values(touched))
 
     def claim(self, now: datetime) -> Post | None:
         """The next post that wants sending, in the order of being put.
@@ -128,20 +121,17 @@ class SqlOutbox:
         """
         if pause_until is not None and (post := self.find(key)) and post.user is None:
             self._pause(post.channel, pause_until)
-        with writing(self._engine) as connection:
-            connection.execute(
-                update(OUTBOX)
-                .where(OUTBOX.c.key == key, OUTBOX.c.shown < revision)
-                .values(
-                    shown=revision,
-                    ts=OUTBOX.c.ts if ts is None else ts,
-                    state=case((OUTBOX.c.wanted > revision, "queued"), else_="sent"),
-                    queued_at=case((OUTBOX.c.wanted > revision, self._now()), else_=OUTBOX.c.queued_at),
-                    due_at=None,
-                    tries=0,
-                    problem=None,
-                )
-            )
+        is_wanted = OUTBOX.c.wanted > revision
+        shown = {
+            "shown": revision,
+            "ts": OUTBOX.c.ts if ts is None else ts,
+            "state": case((is_wanted, "queued"), else_="sent"),
+            "queued_at": case((is_wanted, self._now()), else_=OUTBOX.c.queued_at),
+            "due_at": None,
+            "tries": 0,
+            "problem": None,
+        }
+        write(self._engine, update(OUTBOX).where(OUTBOX.c.key == key, OUTBOX.c.shown < revision).values(shown))
         self._let_go(key)
 
     def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
@@ -149,48 +139,35 @@ class SqlOutbox:
         replica is sending by now is left to it."""
         if whole_channel and (post := self.find(key)):
             self._pause(post.channel, until)
-        with writing(self._engine) as connection:
-            connection.execute(
-                update(OUTBOX)
-                .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending", OUTBOX.c.worker == self._claims.get(key, ""))
-                .values(state="queued", due_at=until, problem=self._masking.text(problem))
-            )
+        ours = and_(OUTBOX.c.state == "sending", OUTBOX.c.worker == self._claims.get(key, ""))
+        queued = {"state": "queued", "due_at": until, "problem": self._masking.text(problem)}
+        write(self._engine, update(OUTBOX).where(OUTBOX.c.key == key, ours).values(queued))
         self._let_go(key)
 
     def failed(self, key: str, revision: int, problem: str) -> None:
         """Slack does not accept this revision; kept with its problem, and queued if it is wanted again by now."""
         is_wanted = OUTBOX.c.wanted > revision
         ours = or_(OUTBOX.c.state != "sending", OUTBOX.c.worker == self._claims.get(key, ""))
-        with writing(self._engine) as connection:
-            connection.execute(
-                update(OUTBOX)
-                .where(OUTBOX.c.key == key, ours)
-                .values(
-                    state=case((is_wanted, "queued"), else_="failed"),
-                    tries=case((is_wanted, _WITHOUT_THE_LAST), else_=OUTBOX.c.tries),
-                    problem=self._masking.text(problem),
-                )
-            )
+        refused = {
+            "state": case((is_wanted, "queued"), else_="failed"),
+            "tries": case((is_wanted, _WITHOUT_THE_LAST), else_=OUTBOX.c.tries),
+            "problem": self._masking.text(problem),
+        }
+        write(self._engine, update(OUTBOX).where(OUTBOX.c.key == key, ours).values(refused))
         self._let_go(key)
 
     def again(self, key: str) -> None:
         """Queue what has failed; where its failure is only about to be written, it is queued by that."""
-        with writing(self._engine) as connection:
-            connection.execute(
-                update(OUTBOX)
-                .where(OUTBOX.c.key == key, OUTBOX.c.state == "sending")
-                .values(wanted=OUTBOX.c.wanted + 1)
-            )
-            connection.execute(
-                update(OUTBOX)
-                .where(OUTBOX.c.key == key, OUTBOX.c.state == "failed")
-                .values(state="queued", tries=_WITHOUT_THE_LAST, due_at=None, queued_at=self._clock.now())
-            )
+        queued = {"state": "queued", "tries": _WITHOUT_THE_LAST, "due_at": None, "queued_at": self._clock.now()}
+        post = update(OUTBOX).where(OUTBOX.c.key == key)
+        write(
+            self._engine,
+            post.where(OUTBOX.c.state == "sending").values(wanted=OUTBOX.c.wanted + 1),
+            post.where(OUTBOX.c.state == "failed").values(queued),
+        )
 
     def waits_since(self) -> datetime | None:
-        waiting = select(func.min(OUTBOX.c.queued_at)).where(~_IS_OVER)
-        with reading(self._engine) as connection:
-            oldest: datetime | None = connection.scalar(waiting)
+        oldest: datetime | None = scalar(self._engine, select(func.min(OUTBOX.c.queued_at)).where(~_IS_OVER))
         return oldest
 
     def find(self, key: str) -> Post | None:
@@ -204,8 +181,7 @@ class SqlOutbox:
 
     def _pause(self, channel: str, until: datetime) -> None:
         """A longer one that is believed stays: what passes it by must not end it."""
-        with reading(self._engine) as connection:
-            standing = connection.scalar(select(PAUSES.c.until).where(PAUSES.c.channel == channel))
+        standing = scalar(self._engine, select(PAUSES.c.until).where(PAUSES.c.channel == channel))
         if standing is None or not until < standing <= until + LONGEST_WAIT:
             put_row(self._engine, PAUSES, {"channel": channel}, {"until": until})
 

@@ -51,6 +51,11 @@ class Moment(TypeDecorator[datetime]):
         return None if value is None else datetime.fromisoformat(value)
 
 
+def _position(comment: str) -> Column[int]:
+    number = BigInteger().with_variant(Integer, "sqlite")
+    return Column("position", number, primary_key=True, autoincrement=True, comment=comment)
+
+
 INCIDENTS = Table(
     "incidents",
     METADATA,
@@ -99,13 +104,7 @@ INBOX = Table(
 OUTBOX = Table(
     "outbox",
     METADATA,
-    Column(
-        "position",
-        BigInteger().with_variant(Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-        comment="Order of being put: posts go out in this order.",
-    ),
+    _position("Order of being put: posts go out in this order."),
     Column("key", String(300), nullable=False, unique=True),
     Column("incident", String(32), nullable=True),
     Column("channel", String(64), nullable=False),
@@ -139,13 +138,7 @@ CURSORS = Table(
 WATCH_NOTES = Table(
     "watch_notes",
     METADATA,
-    Column(
-        "position",
-        BigInteger().with_variant(Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-        comment="Order of being added.",
-    ),
+    _position("Order of being added."),
     Column("key", String(300), nullable=False, unique=True),
     Column("table_name", String(300), nullable=False),
     Column("at", Moment, nullable=False),
@@ -156,13 +149,7 @@ WATCH_NOTES = Table(
 SEEN_STARTS = Table(
     "seen_starts",
     METADATA,
-    Column(
-        "position",
-        BigInteger().with_variant(Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
-        comment="Order of being added.",
-    ),
+    _position("Order of being added."),
     Column("key", String(64), nullable=False, unique=True),
     Column("job", String(300), nullable=False),
     Column("body", Text, nullable=False),

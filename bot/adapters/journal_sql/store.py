@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, delete, insert, make_url, select, tex
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql.engine import create, off_by, put_row, reading, writing
+from bot.adapters.journal_sql.engine import create, off_by, put_row, reading, scalar, write, writing
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.membership import Presence
@@ -40,8 +40,7 @@ class SqlWatchNotes:
         body = NOTE.validate_python(self._masking.of(note.model_dump(mode="json")))
         row = {"key": note_key(body), "table_name": body.table, "at": body.at, "body": body.model_dump_json()}
         try:
-            with writing(self._engine) as connection:
-                connection.execute(insert(WATCH_NOTES).values(row))
+            write(self._engine, insert(WATCH_NOTES).values(row))
         except IntegrityError:
             return False
         return True
@@ -52,8 +51,7 @@ class SqlWatchNotes:
             return tuple(NOTE.validate_json(body) for body in connection.scalars(wanted))
 
     def find(self, key: str) -> WatchNote | None:
-        with reading(self._engine) as connection:
-            body = connection.scalar(select(WATCH_NOTES.c.body).where(WATCH_NOTES.c.key == key))
+        body = scalar(self._engine, select(WATCH_NOTES.c.body).where(WATCH_NOTES.c.key == key))
         return None if body is None else NOTE.validate_json(body)
 
 
@@ -102,13 +100,12 @@ class SqlCursor:
         self._engine = engine
 
     def get(self, name: str, incident: IncidentId) -> int:
-        """Last seq that was projected; 0 at first."""
-        place = select(CURSORS.c.seq).where(CURSORS.c.name == name, CURSORS.c.incident_id == incident)
-        with reading(self._engine) as connection:
-            return connection.scalar(place) or 0
+        return (
+            scalar(self._engine, select(CURSORS.c.seq).where(CURSORS.c.name == name, CURSORS.c.incident_id == incident))
+            or 0
+        )
 
     def all(self, name: str) -> dict[IncidentId, int]:
-        """The same of every incident of which any was projected. Cost: one query."""
         places = select(CURSORS.c.incident_id, CURSORS.c.seq).where(CURSORS.c.name == name)
         with reading(self._engine) as connection:
             return {IncidentId(row.incident_id): row.seq for row in connection.execute(places)}
