@@ -21,11 +21,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.observation.errors import CouldNotKeep, CouldNotLook
 from bot.observation.ids import Severity
 from bot.service.alerts import Alert, AlertService, Taken
 from bot.web.access import ALERTS
-from bot.web.responses import body_of, problem, problem_of
+from bot.web.responses import body_of, problem
 
 _GRAVE = {"critical", "emergency", "fatal", "page", "error", "high", "p0", "p1", "sev0", "sev1"}
 _SLIGHT = {"info", "none", "low", "p4", "p5", "sev3"}
@@ -250,10 +249,7 @@ class AlertRoutes:
                 f"Expected the payload of {shape.__name__}; found at {where}: {first['msg']}.",
                 "Check the address in the sender's configuration.",
             )
-        try:
-            taken = await run_in_threadpool(self._service.take, alerts)
-        except (CouldNotKeep, CouldNotLook) as error:
-            return problem_of(error, 503)  # it is sent again: nothing was lost
+        taken = await run_in_threadpool(self._service.take, alerts)  # after a 503 it is sent again: nothing is lost
         return Response(taken.model_dump_json(), 200, _HEADERS, media_type="application/json")
 
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.observation.errors import WaterlineError
+from bot.observation.errors import CouldNotKeep, CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
 from bot.service.record import Records
 from bot.service.restoring import RestoreService
 from bot.service.trust import TrustService
@@ -27,6 +27,7 @@ from bot.web.serving import Address
 from bot.web.trust_api import Api, openapi_json
 
 log = structlog.get_logger(__name__)
+_STATUS = {UnknownTable: 404, UnknownIncident: 404, CouldNotLook: 503, CouldNotKeep: 503}
 _LOOPBACK = ["localhost", "127.0.0.1", "[::1]", "::1"]
 
 
@@ -72,6 +73,11 @@ def web_app(
         )
         return _answer(pages, request, 500, words)
 
+    async def foreseen(request: Request, error: Exception) -> Response:
+        assert isinstance(error, WaterlineError)
+        status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+        return _answer(pages, request, status, error)
+
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with agents.lifespan_context(agents):
@@ -87,7 +93,7 @@ def web_app(
             Route("/mcp", agents),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_hosts(access)), Middleware(Doorkeeper, access)],
-        exception_handlers={HTTPException: refused, Exception: crashed},
+        exception_handlers={HTTPException: refused, Exception: crashed, **dict.fromkeys(_STATUS, foreseen)},
         lifespan=lifespan,
     )
 

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from bot.incident.incident import Incident
 from bot.notices.template import moment
-from bot.observation.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
+from bot.observation.errors import WaterlineError
 from bot.observation.ids import IncidentId, SnapshotId, TableName, short, short_job
 from bot.observation.ledger import recent_ledger
 from bot.observation.sentences import counted, users_in
@@ -29,7 +29,7 @@ _FORMS = {"html": "text/html", "md": "text/markdown", "json": "application/json"
 
 
 class Pages:
-    """Handlers; each runs in a thread of the server's pool."""
+    """Handlers; each runs in a thread of the server's pool. What they raise is answered by `web_app`."""
 
     def __init__(self, trusts: TrustService, records: Records, content: Path, names: Names) -> None:
         """`content` is the folder of the record's templates, whose style and picture the pages share."""
@@ -53,10 +53,7 @@ class Pages:
         return self._page("refusal.html.j2", status, error=error)
 
     def _overview(self, _request: Request) -> Response:
-        try:
-            incidents = self._trusts.incidents()
-        except CouldNotLook as error:
-            return self.refusal(503, error)
+        incidents = self._trusts.incidents()
         return self._page(
             "overview.html.j2",
             trusts=self._trusts.all(),
@@ -66,12 +63,7 @@ class Pages:
 
     def _table(self, request: Request) -> Response:
         name = TableName(request.path_params["table"])
-        try:
-            trust, table, history = self._trusts.trust(name), self._trusts.table(name), self._trusts.history(name)
-        except UnknownTable as error:
-            return self.refusal(404, error)
-        except CouldNotLook as error:
-            return self.refusal(503, error)
+        trust, table, history = self._trusts.trust(name), self._trusts.table(name), self._trusts.history(name)
         setup = self._trusts.setups[name]
         return self._page(
             "table.html.j2",
@@ -83,25 +75,15 @@ class Pages:
         )
 
     def _incident(self, request: Request) -> Response:
-        try:
-            incident = self._trusts.incident(IncidentId(request.path_params["incident"]))
-            later = self._trusts.later_doubt(incident)
-        except UnknownIncident as error:
-            return self.refusal(404, error)
-        except CouldNotLook as error:
-            return self.refusal(503, error)
+        incident = self._trusts.incident(IncidentId(request.path_params["incident"]))
+        later = self._trusts.later_doubt(incident)
         return page(self._records.html(incident, names=self._names(people_in(incident)), later=later))
 
     def _export(self, request: Request) -> Response:
         """The record as a file, with every entry as it was stored and its proof."""
         form = request.url.path.rpartition(".")[2]
-        try:
-            incident = self._trusts.incident(IncidentId(request.path_params["incident"]))
-            lines = self._trusts.lines(incident)
-        except UnknownIncident as error:
-            return self.refusal(404, error)
-        except CouldNotLook as error:
-            return self.refusal(503, error)
+        incident = self._trusts.incident(IncidentId(request.path_params["incident"]))
+        lines = self._trusts.lines(incident)
         return file(self._write[form](incident, lines=lines), f"{incident.id}.{form}", _FORMS[form])
 
     def _page(self, template: str, status: int = 200, **values: object) -> Response:

@@ -13,13 +13,13 @@ from starlette.routing import Route
 from bot.history.prediction import RestoreCheck
 from bot.incident.incident import Incident
 from bot.incident.trust import Trust, TrustState
-from bot.observation.errors import CouldNotLook, UnknownIncident, UnknownTable
+from bot.observation.errors import UnknownTable
 from bot.observation.ids import ExactId, IncidentId, Severity, TableName, short_job
 from bot.observation.record import Record, Utc
 from bot.service.restoring import RestoreService
 from bot.service.trust import TrustService
 from bot.web.alerts import alert_models, alert_paths, alert_schemes
-from bot.web.responses import Problem, answered, problem, problem_of
+from bot.web.responses import Problem, answered, problem
 
 
 class Cause(Record):
@@ -129,7 +129,8 @@ class Tables(Record):
 
 
 class Api:
-    """Handlers; each runs in a thread of the server's pool, because catalog and record block."""
+    """Handlers; each runs in a thread of the server's pool, because catalog and record block. What they raise is
+    answered by `web_app`."""
 
     def __init__(self, trusts: TrustService, restores: RestoreService) -> None:
         self._trusts = trusts
@@ -149,10 +150,7 @@ class Api:
         return answered(request, Tables(tables=self._trusts.all()), apart_from={"tables": {"__all__": _WHEN}})
 
     def _trust(self, request: Request) -> Response:
-        try:
-            trust = self._trusts.trust(TableName(request.path_params["table"]))
-        except UnknownTable as error:
-            return problem_of(error, 404)
+        trust = self._trusts.trust(TableName(request.path_params["table"]))
         return answered(request, trust, apart_from=_WHEN)
 
     def _restore_check(self, request: Request) -> Response:
@@ -164,20 +162,11 @@ class Api:
                 "Expected `from` in the query: the folder of a checkpoint or savepoint.",
                 "Add ?from=s3://…/savepoint-…",
             )
-        try:
-            found = self._restores.check(TableName(request.path_params["table"]), path)
-        except UnknownTable as error:
-            return problem_of(error, 404)
+        found = self._restores.check(TableName(request.path_params["table"]), path)
         return answered(request, found, apart_from=_WHEN)
 
     def _incident(self, request: Request) -> Response:
-        try:
-            view = incident_view(self._trusts, IncidentId(request.path_params["incident"]))
-        except UnknownIncident as error:
-            return problem_of(error, 404)
-        except CouldNotLook as error:
-            return problem_of(error, 503)
-        return answered(request, view)
+        return answered(request, incident_view(self._trusts, IncidentId(request.path_params["incident"])))
 
 
 _ABOUT = (
