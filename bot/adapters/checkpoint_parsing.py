@@ -49,11 +49,9 @@ class JavaBytes:
 
     @property
     def left(self) -> int:
-        """Bytes that are not read yet."""
         return len(self._content) - self.at
 
     def take(self, count: int) -> bytes:
-        """The next `count` bytes."""
         if not 0 <= count <= self.left:
             raise NotUnderstood(f"{count} bytes were expected at byte {self.at}; {self.left} are left")
         self.at += count
@@ -86,14 +84,12 @@ class JavaBytes:
             read()
 
     def count(self) -> int:
-        """How many parts follow."""
         count = self._not_negative(self.int32(), "a count")
         if count > min(_MOST_PARTS, self.left):
             raise NotUnderstood(f"{count} parts were announced before byte {self.at}; {self.left} bytes are left")
         return count
 
     def longs(self, count: int) -> tuple[int, ...]:
-        """So many signed ones."""
         return struct.unpack(f">{count}q", self.take(8 * self._not_negative(count, "a count")))
 
     def pass_longs(self) -> None:
@@ -422,8 +418,6 @@ _DRAINED = b"TERMINATE"
 
 
 class ParsedMetadata(Record):
-    """One `_metadata` file's own words."""
-
     checkpoint_id: CheckpointId | None = None
     kind: CheckpointKind = CheckpointKind.UNKNOWN
     is_drained: bool = False

@@ -119,7 +119,6 @@ class FlinkHttp:
         return answer
 
     def unreachable(self, error: Exception) -> CouldNotLook:
-        """The endpoint does not answer."""
         return CouldNotLook(
             f"{self.what} at {self.url} did not answer.",
             f"Expected an HTTP answer; found {type(error).__name__}: {error}.",
@@ -149,7 +148,6 @@ class FlinkHttp:
         return self.refused(asked, answer) if answer.status_code in LATER else self.said_no(asked, answer)
 
     def unknown(self, doing: str, found: str) -> OutcomeUnknown:
-        """The request may or may not have had its effect."""
         return OutcomeUnknown(
             f"It is not known whether {doing} happened.",
             f"Expected {self.what} at {self.url} to confirm or refuse it; found {found}.",
@@ -157,7 +155,6 @@ class FlinkHttp:
         )
 
     def garbled(self, asked: str, error: ValidationError) -> WaterlineError:
-        """The endpoint answered something that is not Flink's."""
         return CouldNotLook(
             f"{self.what} at {self.url} answered {asked} with a body that cannot be read.",
             f"Expected a body as Flink 1.20 or 2.x writes it; found at {first_problem(error)}.",

@@ -252,7 +252,6 @@ class FlinkOperator:
             raise
 
     def runs_of_others(self, job: str, among: Collection[JobId]) -> tuple[JobRun, ...]:
-        """See the port. Raises CouldNotLook."""
         return self._rest.runs_of_others(job, among)
 
     def run(self, job_id: JobId) -> JobRun | None:
@@ -274,7 +273,6 @@ class FlinkOperator:
         return None
 
     def snapshots(self) -> tuple[NamedSavepoint, ...]:
-        """See `JobPorts.snapshots`."""
         return self._resource.savepoints()
 
     def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:

@@ -33,7 +33,6 @@ def flattened(told: object) -> object:
 
 
 def is_on(settings: Mapping[str, object], key: str) -> bool:
-    """Whether it is set to true."""
     return str(settings.get(key)).lower() == "true"
 
 

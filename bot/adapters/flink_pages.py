@@ -26,8 +26,6 @@ from bot.observation.masking import LONGEST_CAUSE, LONGEST_MESSAGE
 
 
 class JobLine(BaseModel):
-    """One job of `/jobs/overview`."""
-
     jid: str
     name: str
     start_time: int = Field(alias="start-time")
@@ -88,8 +86,6 @@ class RestoredEntry(BaseModel):
 
 
 class Latest(BaseModel):
-    """The newest of each sort; any may be missing."""
-
     completed: CheckpointEntry | None = None
     savepoint: CheckpointEntry | None = None
     failed: CheckpointEntry | None = None
@@ -178,7 +174,6 @@ class VertexDetail(BaseModel):
 
     @property
     def attempt(self) -> int:
-        """The highest attempt number among the subtasks."""
         return max((subtask.attempt for subtask in self.subtasks), default=0)
 
 

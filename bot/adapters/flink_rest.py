@@ -80,7 +80,6 @@ class Asked(BaseModel):
 
     @property
     def waited_in_vain(self) -> bool:
-        """Whether Flink gave up waiting for it, so that it may happen though it counts as failed."""
         return self.has_failed and self.operation is not None and self.operation.waited_in_vain
 
 
@@ -310,7 +309,6 @@ class FlinkRest:
             self._starter.close()
 
     def runs(self, job: str) -> tuple[JobRun, ...]:
-        """Every submission named `job`, newest first. Raises CouldNotLook."""
         ended = self._ended.get(job, {})
         told = [ended.get(job_id) or self.run(job_id) for job_id in self._pages.ids_of(job)]
         runs = tuple(run for run in told if run is not None)
@@ -318,7 +316,6 @@ class FlinkRest:
         return runs
 
     def runs_of_others(self, job: str, among: Collection[JobId]) -> tuple[JobRun, ...]:
-        """See the port."""
         ended = self._others_ended
         wanted = [job_id for job_id, name in self._pages.listed() if name != job and job_id in among]
         told = [ended.get(job_id) or self.run(job_id) for job_id in wanted]
@@ -327,7 +324,6 @@ class FlinkRest:
         return runs
 
     def run(self, job_id: JobId) -> JobRun | None:
-        """One submission; None if Flink does not know it. Raises CouldNotLook."""
         return self._pages.run(job_id)
 
     def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:

@@ -88,7 +88,6 @@ class JarStart:
         return digest_of({**self._body, "jar": self._jar_id, "args": self._args})
 
     def submit(self, path: str, job_id: JobId) -> None:
-        """Sent once."""
         asked = {
             **self._body,
             "programArgsList": list(self._args),

@@ -75,7 +75,6 @@ class Dataset(_Named):
 
     @property
     def symlinks(self) -> tuple[_Named, ...]:
-        """What else it is called, as by its catalog."""
         return self.facets.symlinks.identifiers if self.facets and self.facets.symlinks else ()
 
     @property
@@ -255,7 +254,6 @@ MAX_EVENTS = 100_000
 
 
 def too_many(source: str, since: datetime, found: str) -> CouldNotLook:
-    """What is said of a source that holds more than can be read."""
     return CouldNotLook(
         f"{source} holds too many lineage events to read.",
         f"Expected at most {MAX_EVENTS:,} since {since:%Y-%m-%d %H:%M} UTC; found {found}.",
@@ -291,7 +289,6 @@ class _WholeRun:
         return {(self.application, place) for place in self.outputs} if self.application is not None else set()
 
     def is_around(self, inner: "_WholeRun") -> bool:
-        """Whether the other's time is within its own."""
         return self.first_at <= inner.first_at and inner.last_at <= self.last_at
 
     @property
@@ -441,7 +438,6 @@ class EventSource(ABC):
         """Those at or after `since`, and what could not be read. Raises CouldNotLook."""
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
-        """See the port. Raises CouldNotLook."""
         events, bad = self.events(since)
         told = _reads_of(_runs(events, table, self._names.of(table), since))
         if bad is not None:
@@ -455,7 +451,6 @@ class EventSource(ABC):
         return _beside(told, bad, unknown)
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
-        """See the port. Raises CouldNotLook."""
         events, bad = self.events(since)
         far = downstream_in(events, table, self._names.of(table), since)
         return _beside(far, bad, self._names.unknown(events, table, since))
@@ -587,7 +582,6 @@ class NoLineage:
     """Where no source is configured: nobody looked, which is not "nobody read it"."""
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:  # noqa: ARG002 - the port's
-        """Raises CouldNotLook."""
         raise CouldNotLook(
             "It is not known who read the table.",
             "Expected OpenLineage events; no source is configured.",
@@ -595,7 +589,6 @@ class NoLineage:
         )
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
-        """Raises CouldNotLook."""
         self.reads(table, since)
         return ()
 
@@ -605,7 +598,6 @@ class OpenLineageFile(EventSource):
     that tells a time before the look."""
 
     def __init__(self, path: Path, catalog: str, other_names: Sequence[str] | None = None) -> None:
-        """`other_names`: what else engines call the catalog; None: not told."""
         super().__init__(catalog, other_names)
         self._path = path
 

@@ -264,7 +264,6 @@ class Webhook:
 
 
 def payload_of(outgoing: NoticeDelivery) -> NoticePayload:
-    """What is sent: the words of the preview, and the facts beside them."""
     notice = outgoing.notice
     return NoticePayload(
         type="waterline.notice",

@@ -58,12 +58,10 @@ class SparkRun:
         return sum(read for _, _, read in self._stages.values())
 
     def cancel(self) -> None:
-        """Ask for the end; returns at once."""
         self.was_cancelled = True
         self._stop.set()
 
     def end(self) -> None:
-        """The task has returned or raised."""
         self._ended.set()
         self._stop.set()
 
@@ -279,7 +277,6 @@ class SparkEvidenceRunner:
             raise self._translated(error, "the first query") from error
 
     def probe(self, table: TableState) -> str:
-        """See the port."""
         session = self._session(is_interpreted=True, table=table)
         read = ["metadata"]
         what = f"the look at the files of {table.name}"
@@ -359,7 +356,6 @@ class SparkEvidenceRunner:
 
     @property
     def pid(self) -> int | None:
-        """Of the embedded server; None when it does not run."""
         return self._connection.pid
 
     def _session(

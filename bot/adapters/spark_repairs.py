@@ -44,8 +44,6 @@ _PREFIXES = ("header.", "rest.sigv4", "rest.signing-")
 
 
 class SparkCatalogSettings(Record):
-    """Where Spark writes."""
-
     name: str
     """Of the catalog within Spark."""
     conf: dict[str, str] = {}
@@ -110,7 +108,6 @@ class SparkReplays:
     def survey(
         self, table: TableState, recipe: ReplayRecipe, bounds: ReplayRange, contract: TableContract, copies: CopyRule
     ) -> SourceSurvey:
-        """See the port."""
         assert table.head is not None
         try:
             return survey(self._connection.session(table=table), table, table.head, recipe, bounds, contract, copies)
@@ -126,7 +123,6 @@ class SparkReplays:
             ) from error
 
     def write(self, table: TableState, change: RowReplay) -> None:
-        """See the port."""
         if table.ref(change.ref) != change.expected_head:
             raise CommitRefused(
                 f"Nothing was written: branch {change.ref} of {table.name} has moved.",

@@ -137,15 +137,12 @@ class _Calls(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call waits for its answer."""
         return self._pending > 0
 
     def of(self, session: SparkSession) -> None:
-        """Its session, once it is made."""
         self._session = session
 
     def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
-        """Grpc's."""
         is_long = details.method.endswith("/AnalyzePlan")
         self._begin()
         try:
@@ -156,7 +153,6 @@ class _Calls(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor
             self._end()
 
     def intercept_unary_stream(self, continuation: Any, details: Any, request: Any) -> Any:
-        """Grpc's."""
         call = continuation(self._told(details, None), request)
         self._begin()
         call.add_done_callback(lambda _call: self._end())
@@ -228,7 +224,6 @@ class _Channel(DefaultChannelBuilder):
         self.add_interceptor(self.calls)
 
     def toChannel(self) -> Any:  # noqa: N802 - the name is PySpark's
-        """PySpark's."""
         wanted, is_here = self._wanted, self.host in {"localhost", "127.0.0.1", "[::1]"}
         has_token = bool(self.token or wanted.token_file or wanted.token_command)
         is_asked = self.use_ssl or wanted.ca_file is not None or (has_token and not is_here)
@@ -358,7 +353,6 @@ class SparkConnection:
 
     @property
     def pid(self) -> int | None:
-        """Of the embedded server's JVM; None when there is none."""
         return self._server.pid if self._server is not None else None
 
     def give_up(self, session: SparkSession) -> None:
@@ -369,7 +363,6 @@ class SparkConnection:
                 each.calls.abort()
 
     def was_silent(self) -> bool:
-        """Whether a session's server stopped to answer."""
         return any(each.calls.is_silent for each in self._sessions.values())
 
     def is_lost(self) -> bool:

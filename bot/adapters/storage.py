@@ -99,7 +99,6 @@ class TableStorage:
         self._told[table] = dict(properties)
 
     def of(self, table: TableName) -> Opened:
-        """Opens files of this table."""
         return lambda path: opened_with(dict(self.properties_of(table)), path)
 
     def properties_of(self, table: TableName) -> Mapping[str, str]:

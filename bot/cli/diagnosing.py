@@ -147,7 +147,6 @@ def _as_json(case: Case, diagnosis: Diagnosis, saved: SavedCase | None) -> dict[
 
 
 def _print_diagnosis(diagnosis: Diagnosis) -> None:
-    """The sentence first, then what shows it, then why not the others."""
     matches = diagnosis.matches
     if diagnosis.decisive is None:
         console.print(diagnosis.nothing_matches, style="bold", markup=False)
@@ -171,7 +170,6 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
 
 
 def _print_match(diagnosis: Diagnosis, mode: Mode, match: Matches) -> None:
-    """What to do, what shows it, and what it is easily taken for."""
     console.print(f"   {match.what_to_do[0].upper()}{match.what_to_do[1:]} ({match.remedy.value}).", markup=False)
     for reason in match.reasons:
         console.print(f"   - {reason}", markup=False)

@@ -20,11 +20,9 @@ class NobodyThere:
     """`Directory` where no Slack is connected."""
 
     def members(self, groups: Sequence[str]) -> frozenset[UserId]:
-        """Always raises CouldNotLook."""
         raise _no_slack(f"The user groups {', '.join(groups)} cannot be read here.")
 
     def absent(self, users: Iterable[UserId]) -> frozenset[UserId]:
-        """Raises CouldNotLook where anybody is asked for."""
         if asked := tuple(users):
             raise _no_slack(f"Whether {', '.join(asked)} are there cannot be looked up here.")
         return frozenset()

@@ -210,7 +210,6 @@ class _Followed:
         self._seen = len(incident.entries)
 
     def is_unknown(self, incident: Incident) -> bool:
-        """Whether nobody can tell what has become of a step."""
         return incident.proposals[self._id].state is ProposalState.UNKNOWN
 
     def is_over(self, incident: Incident) -> bool:

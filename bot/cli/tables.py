@@ -234,7 +234,6 @@ def services_for(config: ConfigOption) -> Iterator[Services]:
 
 
 def print_evidence(found: Evidence) -> None:
-    """Verdict and headline, then the figures, then what could not be looked at."""
     console.print(f"{found.task}: {found.verdict.value}. {found.headline}", markup=False)
     for measure in found.measures:
         console.print(f"  {measure.name}: {measure.value:g} {measure.unit}", markup=False)

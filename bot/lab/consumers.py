@@ -88,5 +88,4 @@ class Readers:
         return [Read.model_validate_json(line) for line in lines]
 
     def close(self) -> None:
-        """Ends them when they still read; safe to call twice."""
         self._process.close()

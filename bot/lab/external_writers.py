@@ -30,7 +30,6 @@ class ExternalWriter:
 
     @contextlib.contextmanager
     def table(self) -> Iterator[Table]:
-        """The table as it is now."""
         with contextlib.closing(open_catalog(self._state)) as catalog:
             yield catalog.load_table(self._state.table)
 
@@ -44,7 +43,6 @@ class ExternalWriter:
         self.sql("CALL {catalog}.system.rewrite_data_files(table => '{table}', options => map('min-input-files', '2'))")
 
     def set_property(self, name: str, value: str) -> None:
-        """Sets a property of the table; no job writes it then."""
         with self.table() as table, table.transaction() as transaction:
             transaction.set_properties({name: value})
 

@@ -22,7 +22,6 @@ class FlinkRest:
         self._http = httpx.Client(base_url=url, timeout=20, trust_env=False)
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._http.close()
 
     def taskmanagers(self) -> int | None:
@@ -38,7 +37,6 @@ class FlinkRest:
         return self._states().get(job_id)
 
     def running(self) -> list[str]:
-        """The ids of jobs that have not ended."""
         return [job for job, state in self._states().items() if state not in _ENDED]
 
     def completed(self, job_id: str) -> list[int]:
@@ -46,7 +44,6 @@ class FlinkRest:
         return self._checkpoints(job_id, "COMPLETED")
 
     def failed(self, job_id: str) -> list[int]:
-        """Ids of the failed checkpoints that Flink still lists, newest first."""
         return self._checkpoints(job_id, "FAILED")
 
     def failures(self, job_id: str) -> list[str]:
@@ -113,7 +110,6 @@ class SqlGateway:
         self._http = httpx.Client(base_url=url, timeout=60, trust_env=False)
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._http.close()
 
     def is_ready(self) -> bool | None:

@@ -96,8 +96,6 @@ class LabState(Storage):
 
 
 class Home:
-    """Where each thing of a lab lives."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.state_file = self.folder / "lab.json"
@@ -108,7 +106,6 @@ class Home:
         return self.folder / name
 
     def small_storage(self, catalog_name: str) -> Storage:
-        """A SQLite catalog and local files."""
         warehouse = (self / "warehouse").as_uri()
         return Storage(
             catalog_name=catalog_name,

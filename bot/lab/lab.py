@@ -90,7 +90,6 @@ class Lab:
 
     @property
     def state(self) -> LabState:
-        """What `lab.json` says."""
         return self.home.state()
 
     def start(
@@ -155,7 +154,6 @@ class Lab:
         return tell(self.home, story, self._say)
 
     def consume(self, *consumers: str) -> list[Read]:
-        """Lets these consumers read the table now."""
         return Readers(self.home, consumers).wait()
 
     def proof(self) -> Proof:

@@ -236,7 +236,6 @@ def again_in_spark(insert: str, last_position: int = LAST_POSITION) -> str:
 
 
 def session_properties(sink: str, code_version: str, parallelism: int = 1) -> dict[str, str]:
-    """The properties of the gateway session that starts the job."""
     return {
         "pipeline.name": JOB_NAME,
         "pipeline.global-job-parameters": f"code.version:{code_version}",

@@ -85,7 +85,6 @@ class Kept:
 
 
 def program(module: str, *arguments: str) -> list[str]:
-    """The command of a Python program."""
     return [sys.executable, "-m", module, *arguments]
 
 

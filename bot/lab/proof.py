@@ -75,7 +75,6 @@ class Proof(BaseModel):
 
     @property
     def missing_positions(self) -> int:
-        """How many positions are missing."""
         of_numbers = sum(last - first + 1 for first, last in self.missing)
         return of_numbers + sum(each.missing_offsets for each in self.partitions)
 

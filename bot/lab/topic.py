@@ -47,7 +47,6 @@ class Topic:
         self._admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
 
     def answers(self) -> bool:
-        """Whether the broker does."""
         with contextlib.suppress(KafkaException):
             self._admin.list_topics(timeout=1)
             return True
@@ -84,7 +83,6 @@ class Topic:
         return ends
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Sets these properties of the topic."""
         entries = [
             ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in config.items()
         ]
@@ -92,7 +90,6 @@ class Topic:
         _done(self._admin.incremental_alter_configs([asked]))
 
     def write(self, count: int) -> None:
-        """Writes so many orders, one partition after the other."""
         producer, orders, partitions = Producer({"bootstrap.servers": self._servers}), Orders("r"), self._partitions()
         for number in range(count):
             key, value = orders.next(Producing())

@@ -70,7 +70,6 @@ class World:
 
     @property
     def table(self) -> Table:
-        """The table as it is now."""
         with self.hands.table() as table:
             return table
 
@@ -186,7 +185,6 @@ class World:
         )
 
     def checkpoint_path(self, job_id: str, checkpoint_id: int) -> str:
-        """Where the retained checkpoint of this run lies."""
         return f"{self.state.checkpoint_dir}/{job_id}/chk-{checkpoint_id}"
 
     def clear_checkpoints(self, job_id: str) -> None:

@@ -42,8 +42,6 @@ def lint(text: str, file: str, known: Vocabulary) -> tuple[Problem, ...]:
 
 
 class _Look:
-    """One look at a runbook that can be read."""
-
     def __init__(self, parsed: Parsed, known: Vocabulary, problems: Problems) -> None:
         self._runbook, self._places = parsed.runbook, parsed.places
         self._steps = {step.id: step for step in parsed.runbook.steps}

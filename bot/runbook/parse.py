@@ -91,7 +91,6 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def shared_of(folder: Path) -> dict[str, str]:
-    """The shared files of a folder by name."""
     return {path.name: read_text(path) for path in sorted(folder.glob("_*.md"))}
 
 
@@ -147,8 +146,6 @@ def read(text: str, file: str, parts: Parts, problems: Problems) -> Parsed | Non
 
 
 class _Front:
-    """Front matter being read: what it lacks is noted."""
-
     def __init__(self, page: Page, known: Sequence[str], problems: Problems) -> None:
         self._given, self._top, self._problems = page.front or {}, page.top, problems
         self._is_there = page.front is not None
@@ -203,8 +200,6 @@ def _shared(name: str, file: str, parts: Parts, problems: Problems) -> Page:
 
 
 class _Steps:
-    """The steps of a runbook as they are put together."""
-
     def __init__(self, page: Page, proof: Sequence[tuple[Task, Line]], problems: Problems) -> None:
         """`page`: the runbook's own, whose sections fill the slots; `proof`: the evidence of a repair."""
         self._page, self._proof, self._problems = page, proof, problems

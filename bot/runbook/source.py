@@ -94,8 +94,6 @@ def fields(lines: Sequence[Line], above: Line, problems: Problems) -> dict[str, 
 
 
 class _Reading:
-    """One piece of YAML being read."""
-
     def __init__(self, lines: Sequence[Line], above: Line, problems: Problems) -> None:
         self._lines = lines or [above]
         self._source = "\n".join(line.text for line in lines)

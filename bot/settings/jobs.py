@@ -71,7 +71,6 @@ class LoginSettings(Record):
     )
 
     def beside(self, folder: Path) -> "LoginSettings":
-        """The same, with its files in that folder unless their paths are absolute."""
         return files_beside(self, folder, "ca_file", "certificate_file", "key_file", "secret_file")
 
 
@@ -198,6 +197,5 @@ class JobSettings(Record):
     )
 
     def beside(self, folder: Path) -> "JobSettings":
-        """The same, with its broker's files in that folder unless their paths are absolute."""
         kafka = self.kafka and files_beside(self.kafka, folder, *KAFKA_FILES)
         return self.model_copy(update={"kafka": kafka})

@@ -287,7 +287,6 @@ class WebSettings(Record):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can connect."""
         try:
             return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
         except ValueError:

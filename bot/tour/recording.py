@@ -40,7 +40,6 @@ class Answer(Record):
     took_s: float = 0.0
 
     def given(self, call: str) -> Any:
-        """As the port gave it. Raises what the port raised."""
         if self.error is not None:
             kind, *parts = self.error
             raise getattr(errors, kind)(*parts)
@@ -150,12 +149,10 @@ class PlayedClock:
         self._lock = threading.Lock()
 
     def now(self) -> datetime:
-        """Aware, UTC."""
         with self._lock:
             return self._now()
 
     def passes(self, took_s: float) -> None:
-        """A played call had taken so long."""
         with self._lock:
             self._at += timedelta(seconds=took_s)
 

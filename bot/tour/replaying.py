@@ -36,8 +36,6 @@ _NAME = re.compile(r"wl-\d+-.+|.{16,}", re.DOTALL)
 
 
 class Answering(Protocol):
-    """What stands behind ports."""
-
     def answer(self, call: str, arguments: dict[str, Any]) -> Any:
         """`call` is `port.method`."""
 
@@ -57,7 +55,6 @@ class Replay:
         self._lock = threading.Lock()
 
     def outside(self, _settings: Settings, _clock: Clock, _stack: ExitStack) -> Outside:
-        """Every port of the recorded world."""
         return ports_of(self, self._recording)
 
     def answer(self, call: str, arguments: dict[str, Any]) -> Any:

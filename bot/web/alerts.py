@@ -205,13 +205,11 @@ class AlertRoutes:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Those that have a key."""
         keys = {"alertmanager": self._token, "pagerduty": self._secret}
         return tuple(kind for kind, key in keys.items() if key is not None)
 
     @property
     def routes(self) -> list[Route]:
-        """One for each kind."""
         answer = {"alertmanager": self._alertmanager, "pagerduty": self._pagerduty}
         return [Route(f"{ALERTS}{kind}", answer[kind], methods=["POST"]) for kind in self.kinds]
 
@@ -297,19 +295,16 @@ _REFUSALS = {
 
 
 def alert_models(kinds: Collection[str]) -> list[tuple[type[BaseModel], Literal["validation", "serialization"]]]:
-    """(model, `validation` or `serialization`) of what these addresses take and answer."""
     found: list[tuple[type[BaseModel], Literal["validation", "serialization"]]]
     found = [(SHAPES[kind], "validation") for kind in kinds]
     return [*found, (Taken, "serialization")] if found else []
 
 
 def alert_schemes(kinds: Collection[str]) -> dict[str, dict[str, str]]:
-    """Security schemes."""
     return {kind: _SCHEMES[kind] for kind in kinds}
 
 
 def alert_paths(kinds: Collection[str]) -> dict[str, object]:
-    """Path -> operation."""
     return {f"{ALERTS}{kind}": {"post": _operation(kind)} for kind in kinds}
 
 

@@ -34,13 +34,11 @@ class Problem(Record):
 
 
 def problem(status: int, title: str, detail: str, remedy: str) -> Response:
-    """A refusal for programs."""
     body = Problem(status=status, title=title, detail=detail, remedy=remedy)
     return Response(body.model_dump_json(), status, _HEADERS, media_type="application/problem+json")
 
 
 def problem_of(error: WaterlineError, status: int) -> Response:
-    """The three parts of an error."""
     return problem(status, error.happened, error.found, error.remedy)
 
 

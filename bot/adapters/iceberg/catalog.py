@@ -103,15 +103,12 @@ class OnlyPoints(FileIO):
     """A file access for PyIceberg (`py-io-impl`) that reads nothing and only tells which file was asked for."""
 
     def new_input(self, location: str) -> InputFile:
-        """Always raises, with the location."""
         _tell(location)
 
     def new_output(self, location: str) -> OutputFile:
-        """Always raises: nothing is written through it."""
         _tell(location)
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        """Always raises: nothing is deleted through it."""
         _tell(str(location))
 
 
@@ -378,14 +375,12 @@ class PyIcebergCatalog:
                 return told.location
 
     def expired(self, table: TableState) -> tuple[Snapshot, ...]:
-        """See the port. Raises UnknownTable, CouldNotLook."""
         with self._reading(table.name, f"The older metadata of {table.name}"):
             loaded = self._catalog("read").load_table(table.name)
             past = [entry.metadata_file for entry in reversed(loaded.metadata.metadata_log)]
             return expired_of_main(table, past, partial(history_at, loaded.io))
 
     def unnamed_commits(self, table: TableState) -> tuple[UnnamedCommit, ...]:
-        """See the port. Raises UnknownTable, CouldNotLook."""
         with self._reading(table.name, f"The metadata folder of {table.name}"):
             loaded = self._catalog("read").load_table(table.name)
             named = {loaded.metadata_location, *(entry.metadata_file for entry in loaded.metadata.metadata_log)}
@@ -430,7 +425,6 @@ class PyIcebergCatalog:
     def survey_files(
         self, table: TableName, ref: str, *, add: FileSources | None, remove: FileSources | None, columns: Sequence[str]
     ) -> FileSurvey:
-        """See the port. Raises UnknownTable, CouldNotLook."""
         with self._reading(table, f"The files of {table}"):
             loaded = self._catalog("commit").load_table(table)
             return survey(FilesOfTable(loaded.io, loaded.metadata, ref), add, remove, columns)
@@ -441,7 +435,6 @@ class PyIcebergCatalog:
         return self._put(table, lambda loaded: FileCommit(table, loaded, change))
 
     def delete_rows(self, table: TableName, change: RowChange) -> SnapshotId:
-        """See the port. What was written is deleted again where the table, read after a refusal, does not name it."""
         return self._put(table, lambda loaded: RowCommit(table, loaded, change))
 
     def _put(self, table: TableName, commit: Callable[[Table], FileCommit]) -> SnapshotId:

@@ -105,7 +105,6 @@ _SQLITE_BUSY, _SQLITE_LOCKED = 5, 6
 
 
 def could_not_look(what: str, catalog: str, error: Exception) -> CouldNotLook:
-    """`what` could not be read from `catalog`."""
     return CouldNotLook(
         f"{what} could not be read.",
         f"Expected an answer of the catalog {catalog}; found {_in_words(error)}.",
@@ -114,7 +113,6 @@ def could_not_look(what: str, catalog: str, error: Exception) -> CouldNotLook:
 
 
 def unknown_table(name: TableName, catalog: str) -> UnknownTable:
-    """The catalog answered that there is no such table."""
     return UnknownTable(
         f"There is no table {name}.",
         f"Expected it in the catalog {catalog}; the catalog does not know it.",

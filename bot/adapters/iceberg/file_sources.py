@@ -94,7 +94,6 @@ class Live:
 
     @property
     def is_vector(self) -> bool:
-        """Whether it is a deletion vector."""
         return self.entry.data_file.file_format is FileFormat.PUFFIN
 
     @property

@@ -89,7 +89,6 @@ class _Socket(TSocket):  # type: ignore[misc] # Thrift has no types
         self._limit_s = limit_s
 
     def open(self) -> None:
-        """Raises TTransportException."""
         self.setTimeout(1000 * min(CONNECT_WITHIN_S, self._limit_s))
         super().open()
         self.setTimeout(1000 * self._limit_s)

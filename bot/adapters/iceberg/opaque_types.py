@@ -26,7 +26,6 @@ class OpaqueType(PrimitiveType):
 
     @model_serializer
     def ser_model(self) -> str:
-        """Its name, as it was read."""
         return self.root[0]
 
     def __str__(self) -> str:

@@ -199,11 +199,9 @@ class LeanFileIO(FileIO):
         return _LeanMetadata(file) if location.endswith((".metadata.json", *_GZIP)) else file
 
     def new_output(self, location: str) -> OutputFile:
-        """Refused: nothing is written through a reader."""
         raise OSError(f"{location} is not written: this catalog is opened for reading.")
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        """Refused, as any writing."""
         raise OSError(f"{location} is not deleted: this catalog is opened for reading.")
 
     def _chosen(self, location: str) -> FileIO:
@@ -352,7 +350,6 @@ def _typed_fields(spec: PartitionSpec, *schemas: Schema) -> tuple[PartitionField
 
 
 def _having(field: IcebergField, schemas: Iterable[Schema]) -> Schema | None:
-    """The first that has the field's column."""
     return next((schema for schema in schemas if schema.find_column_name(field.source_id) is not None), None)
 
 
