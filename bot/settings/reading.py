@@ -19,7 +19,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from bot.observation.errors import BadConfiguration
-from bot.observation.record import Record
+from bot.observation.record import Record, unwrapped
 from bot.settings.secrets import AlertSecrets, NoticeSecrets, SlackSecrets, WebSecrets
 
 
@@ -42,7 +42,7 @@ def settings_of(model: type[BaseModel], prefix: str = "") -> Iterator[Setting]:
         extra = field.json_schema_extra
         yield Setting(
             name=path,
-            description=field.description or "",
+            description=unwrapped(field.description or ""),
             unit=str(extra.get("unit", "")) if isinstance(extra, dict) else "",
             default=_default(field),
             example=_written(field.examples[0]) if field.examples else "",
@@ -74,7 +74,7 @@ def as_markdown(model: type[BaseModel]) -> str:
     lines += ["| variable | meaning |", "|---|---|"]
     classes = (SlackSecrets, WebSecrets, AlertSecrets, NoticeSecrets)
     secrets = {name: field for each in classes for name, field in each.model_fields.items()}
-    lines += [f"| `{name.upper()}` | {field.description} |" for name, field in secrets.items()]
+    lines += [f"| `{name.upper()}` | {unwrapped(field.description or '')} |" for name, field in secrets.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -52,7 +52,7 @@ class FromFiles(PydanticBaseSettingsSource):
 class Secrets(BaseSettings):
     """Read once at the start; `repr` shows stars only."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True, use_attribute_docstrings=True)
 
     @classmethod
     def settings_customise_sources(
@@ -70,33 +70,23 @@ class Secrets(BaseSettings):
 class SlackSecrets(Secrets):
     """Slack's secrets. Each may be given as `NAME`, or as `NAME_FILE` with the path of a file that holds it."""
 
-    slack_bot_token: SecretStr | None = Field(default=None, description="Bot token, `xoxb-…`; always needed.")
-    slack_app_token: SecretStr | None = Field(default=None, description="App token, `xapp-…`; needed in mode `socket`.")
-    slack_signing_secret: SecretStr | None = Field(
-        default=None, description="Signing secret of the app; needed in mode `http`."
-    )
+    slack_bot_token: SecretStr | None = None
+    """Bot token, `xoxb-…`; always needed."""
+    slack_app_token: SecretStr | None = None
+    """App token, `xapp-…`; needed in mode `socket`."""
+    slack_signing_secret: SecretStr | None = None
+    """Signing secret of the app; needed in mode `http`."""
 
     @classmethod
     def for_mode(cls, mode: Literal["socket", "http"]) -> "SlackSecrets":
         """The secrets that this mode needs. Raises BadConfiguration with the variables that are missing."""
         other = "slack_app_token" if mode == "socket" else "slack_signing_secret"
-        return cls._with(("slack_bot_token", other), f" for mode `{mode}`")
-
-    @classmethod
-    def bot_token(cls) -> SecretStr:
-        """The bot token alone. Raises BadConfiguration."""
-        token = cls._with(("slack_bot_token",), "").slack_bot_token
-        assert token is not None
-        return token
-
-    @classmethod
-    def _with(cls, names: tuple[str, ...], what_for: str) -> "SlackSecrets":
         found = cls()
-        missing = [name.upper() for name in names if getattr(found, name) is None]
+        missing = [name.upper() for name in ("slack_bot_token", other) if getattr(found, name) is None]
         if missing:
             raise BadConfiguration(
                 "Slack cannot be reached: a secret is missing.",
-                f"Expected {' and '.join(missing)} in the environment{what_for}; found "
+                f"Expected {' and '.join(missing)} in the environment for mode `{mode}`; found "
                 f"{'neither' if len(missing) > 1 else 'it not set'}.",
                 "Set it where Waterline is started, or name a file with it (…_FILE). The values are on the app's "
                 "page in Slack.",
@@ -107,38 +97,28 @@ class SlackSecrets(Secrets):
 class WebSecrets(Secrets):
     """`WATERLINE_WEB_TOKEN`, or `WATERLINE_WEB_TOKEN_FILE` with the path of a file that holds it."""
 
-    waterline_web_token: SecretStr | None = Field(
-        default=None,
-        description="Token for pages, API and MCP server: as `Authorization: Bearer …`, or as the password a browser "
-        "asks for.",
-    )
+    waterline_web_token: SecretStr | None = None
+    """Token for pages, API and MCP server: as `Authorization: Bearer …`, or as the password a browser asks for."""
 
 
 class AlertSecrets(Secrets):
     """Whoever has one of these may tell of alerts, and nothing else. Each may be given as `NAME_FILE`, too."""
 
-    waterline_alert_token: SecretStr | None = Field(
-        default=None,
-        description="Token for `POST /v1/alerts/alertmanager`, as `Authorization: Bearer …`. Without it, that "
-        "address accepts nothing.",
-    )
-    waterline_pagerduty_secret: SecretStr | None = Field(
-        default=None,
-        description="Secret of the PagerDuty webhook subscription, which signs `POST /v1/alerts/pagerduty`. "
-        "Without it, that address accepts nothing.",
-    )
+    waterline_alert_token: SecretStr | None = None
+    """Token for `POST /v1/alerts/alertmanager`, as `Authorization: Bearer …`. Without it, that address accepts
+    nothing."""
+    waterline_pagerduty_secret: SecretStr | None = None
+    """Secret of the PagerDuty webhook subscription, which signs `POST /v1/alerts/pagerduty`. Without it, that address
+    accepts nothing."""
 
 
 class NoticeSecrets(Secrets):
     """Each may be given as `NAME`, or as `NAME_FILE` with the path of a file that holds it."""
 
-    waterline_smtp_password: SecretStr | None = Field(
-        default=None, description="Password of `notices.smtp.user` at the mail server."
-    )
-    waterline_webhook_secret: SecretStr | None = Field(
-        default=None,
-        description="Signs webhook notices: `whsec_` and base64. Several, separated by spaces, while you change it.",
-    )
+    waterline_smtp_password: SecretStr | None = None
+    """Password of `notices.smtp.user` at the mail server."""
+    waterline_webhook_secret: SecretStr | None = None
+    """Signs webhook notices: `whsec_` and base64. Several, separated by spaces, while you change it."""
 
 
 _SECRET = re.compile(r"(?i)(secret|token|password|passwd|credential|private[._-]?key|api[._-]?key|\bsig\b)")

@@ -19,82 +19,49 @@ from bot.observation.errors import BadConfiguration
 from bot.observation.findings.promises import Contract
 from bot.observation.ids import Severity, TableName, UserId
 from bot.observation.readers import Consumer
-from bot.observation.record import Record
+from bot.observation.record import Documented
 from bot.observation.replay import ReplaySettings
 from bot.settings.jobs import JobSettings
 from bot.settings.reading import bad, near
 
 
-class TableSettings(Record):
-    job: str | None = Field(
-        default=None,
-        description="The job under `jobs` that writes this table. Without it, Waterline cannot ask Flink.",
-        examples=["orders-to-iceberg"],
-    )
-    other_jobs: tuple[str, ...] = Field(
-        default=(),
-        description="Other jobs under `jobs` that write this table, as in a blue/green deployment. A run that "
-        "began from the state of this job is a fork while both are alive. A run that began "
-        "elsewhere is a second writer, and a fault only if rows come twice.",
-        examples=[["orders-to-iceberg-green"]],
-    )
-    channel: str | None = Field(
-        default=None, description="Slack channel id where its incidents open by default.", examples=["C0INCIDENT"]
-    )
-    watch: bool = Field(
-        default=True, description="Whether the watch follows this table, if `watch` is set.", examples=[False]
-    )
-    contract: TableContract = Field(
-        default=TableContract(), description="What the table promises. It overrides `contract_file`."
-    )
-    contract_file: Path | None = Field(
-        default=None,
-        description="Data contract of the table in the Open Data Contract Standard (YAML); relative to this file.",
-        examples=["contracts/orders.odcs.yaml"],
-    )
-    consumers: tuple[Consumer, ...] = Field(default=(), description="Declared consumers, and where to notify them.")
-    policies: dict[str, ApprovalPolicy] = Field(
-        description="Who may approve, by action. `destructive` is for destructive actions without a policy, "
-        "`default` for all others. `NAME/sev1` is for one severity, and comes before `NAME`."
-    )
-    warn_after_minutes: int = Field(
-        default=2,
-        ge=0,
-        description="How long the previewed first warning waits for a click before the bot sends it.",
-        examples=[2],
-        json_schema_extra={"unit": "minutes"},
-    )
-    keep_repair_branch: bool = Field(
-        default=False,
-        description="Keep the branch of a published repair. By default the same commit removes it.",
-        examples=[True],
-    )
-    replay: ReplaySettings | None = Field(
-        default=None, description="How to make rows again from their source. Without it, nothing can be replayed."
-    )
-    copies: CopyRule = Field(
-        default=CopyRule(), description="Which copy of a row is right when duplicates are removed."
-    )
+class TableSettings(Documented):
+    job: str | None = Field(default=None, examples=["orders-to-iceberg"])
+    """The job under `jobs` that writes this table. Without it, Waterline cannot ask Flink."""
+    other_jobs: tuple[str, ...] = Field(default=(), examples=[["orders-to-iceberg-green"]])
+    """Other jobs under `jobs` that write this table, as in a blue/green deployment. A run that began from the state of
+    this job is a fork while both are alive. A run that began elsewhere is a second writer, and a fault only if rows
+    come twice."""
+    channel: str | None = Field(default=None, examples=["C0INCIDENT"])
+    """Slack channel id where its incidents open by default."""
+    watch: bool = Field(default=True, examples=[False])
+    """Whether the watch follows this table, if `watch` is set."""
+    contract: TableContract = TableContract()
+    """What the table promises. It overrides `contract_file`."""
+    contract_file: Path | None = Field(default=None, examples=["contracts/orders.odcs.yaml"])
+    """Data contract of the table in the Open Data Contract Standard (YAML); relative to this file."""
+    consumers: tuple[Consumer, ...] = ()
+    """Declared consumers, and where to notify them."""
+    policies: dict[str, ApprovalPolicy]
+    """Who may approve, by action. `destructive` is for destructive actions without a policy, `default` for all others.
+    `NAME/sev1` is for one severity, and comes before `NAME`."""
+    warn_after_minutes: int = Field(default=2, ge=0, examples=[2], json_schema_extra={"unit": "minutes"})
+    """How long the previewed first warning waits for a click before the bot sends it."""
+    keep_repair_branch: bool = Field(default=False, examples=[True])
+    """Keep the branch of a published repair. By default the same commit removes it."""
+    replay: ReplaySettings | None = None
+    """How to make rows again from their source. Without it, nothing can be replayed."""
+    copies: CopyRule = CopyRule()
+    """Which copy of a row is right when duplicates are removed."""
     next_update_minutes: int = Field(
-        default=NEXT_UPDATE_MINUTES,
-        ge=1,
-        description="Within this time, consumers are promised the next update.",
-        examples=[30],
-        json_schema_extra={"unit": "minutes"},
+        default=NEXT_UPDATE_MINUTES, ge=1, examples=[30], json_schema_extra={"unit": "minutes"}
     )
-    review_due_days: int = Field(
-        default=14,
-        ge=1,
-        description="Owners fix the findings of a review within this time, unless somebody sets another day.",
-        examples=[14],
-        json_schema_extra={"unit": "days"},
-    )
-    review_owners: dict[Contract, UserId] = Field(
-        default={},
-        description="Owner of a review's findings, by contract (`state`, `checkpoint`, `table`, `approval`). By "
-        "default an owner in the contract's `team` (not for `approval`), else the responder.",
-        examples=[{"table": "U0DANA0001"}],
-    )
+    """Within this time, consumers are promised the next update."""
+    review_due_days: int = Field(default=14, ge=1, examples=[14], json_schema_extra={"unit": "days"})
+    """Owners fix the findings of a review within this time, unless somebody sets another day."""
+    review_owners: dict[Contract, UserId] = Field(default={}, examples=[{"table": "U0DANA0001"}])
+    """Owner of a review's findings, by contract (`state`, `checkpoint`, `table`, `approval`). By default an owner in
+    the contract's `team` (not for `approval`), else the responder."""
 
     def beside(self, folder: Path) -> "TableSettings":
         """The same, its contract's file and its consumers' folders in that folder unless their paths are absolute."""

@@ -39,7 +39,7 @@ def test_a_secret_may_stand_in_a_file(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "bot").write_text(f"xoxb-{MARK}\n")
     monkeypatch.setenv("SLACK_BOT_TOKEN_FILE", str(tmp_path / "bot"))
 
-    token = SlackSecrets.bot_token()
+    token = SlackSecrets().slack_bot_token
 
     assert token.get_secret_value() == f"xoxb-{MARK}"
     assert MARK not in repr(SlackSecrets())
@@ -51,11 +51,11 @@ def test_a_secret_that_is_given_twice_or_cannot_be_read_is_refused(
     """The bot does not guess which one counts, and tells neither."""
     monkeypatch.setenv("SLACK_BOT_TOKEN_FILE", str(tmp_path / "gone"))
     with pytest.raises(BadConfiguration, match="SLACK_BOT_TOKEN cannot be read"):
-        SlackSecrets.bot_token()
+        SlackSecrets.for_mode("socket")
     monkeypatch.setenv("SLACK_BOT_TOKEN", f"xoxb-{MARK}")
 
     with pytest.raises(BadConfiguration, match="given twice") as refused:
-        SlackSecrets.bot_token()
+        SlackSecrets.for_mode("socket")
 
     assert MARK not in str(refused.value)
 
