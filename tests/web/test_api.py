@@ -6,6 +6,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from bot.observation.errors import CouldNotLook
 from tests.tables import ORDERS
 from tests.web.scene import Scene
 
@@ -101,6 +102,31 @@ def test_a_refusal_has_three_parts(web: httpx.Client, method: str, path: str, st
     assert says == problem["title"]
     assert problem["detail"]
     assert problem["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type"),
+    [
+        ("/", "text/html"),
+        ("/incidents/wl-1/record.md", "text/html"),
+        ("/v1/incidents/wl-1", "application/problem+json"),
+    ],
+)
+def test_a_record_that_cannot_be_read_is_not_one_that_is_empty(
+    scene: Scene, web: httpx.Client, monkeypatch: pytest.MonkeyPatch, path: str, media_type: str
+) -> None:
+    """Whoever asks hears that nobody could look, in the form of the address."""
+    scene.opens()
+
+    def fails(*_: object) -> None:
+        raise CouldNotLook("The record cannot be read.", "The disk is gone.", "Mount it.")
+
+    for name in ("all", "get"):
+        monkeypatch.setattr(scene.incidents, name, fails)
+    found = web.get(path)
+
+    assert (503, media_type) == (found.status_code, found.headers["content-type"].partition(";")[0])
+    assert "The record cannot be read." in found.text
 
 
 def test_every_answer_forbids_scripts_and_frames(scene: Scene, web: httpx.Client) -> None:
