@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.adapters import storage
+from bot.adapters import http, storage
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.storage import opened_with
@@ -15,6 +15,7 @@ from bot.observation.errors import CouldNotLook
 from bot.observation.ids import TableName
 from tests.adapters.conftest import StandingClock
 from tests.adapters.serving import unused_address
+from tests.telling.receivers import dripping
 
 LIMIT_S = 0.2
 KEYS = {"access-key-id": "any", "secret-access-key": "any", "region": "us-east-1"}
@@ -62,6 +63,20 @@ def test_a_catalog_that_never_answers_could_not_be_asked(silent: str, kind: str)
         ours.load(TableName("sales.orders"))
 
     ours.close()
+
+
+@pytest.mark.parametrize("kind", ["rest", "rest with a token"])
+@pytest.mark.parametrize("begins", [b"HTTP/1.1 200 OK\r\nX-Slow: ", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_catalog_that_answers_byte_by_byte_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, kind: str, begins: bytes
+) -> None:
+    """In its headers or in its body: each byte comes in time, and the whole never does."""
+    monkeypatch.setattr(http, "LIMIT_S", 0.3)
+    with dripping(begins) as at:
+        ours = PyIcebergCatalog("lake", catalog(kind, at.removesuffix("/hook")), StandingClock())
+        with pytest.raises(CouldNotLook, match="not whole after"):
+            ours.load(TableName("sales.orders"))
+        ours.close()
 
 
 @pytest.mark.parametrize("kind", ["hive", "glue"])

@@ -6,9 +6,12 @@ PyIceberg checks in format 2 alone. And it takes the time of this machine: a com
 change keeps Java's Iceberg (1.12, it lets one minute pass) from loading the table at all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextvars import copy_context
 from functools import partial
 from importlib.util import find_spec
+from threading import Thread
 from typing import Any
 
 from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE, URI, Catalog, MetastoreCatalog
@@ -17,8 +20,9 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, TableRequirement, TableUpdate
-from requests import Session
+from requests import ReadTimeout, Response, Session
 
+from bot.adapters import http
 from bot.observation.errors import CommitRefused, CouldNotLook
 from bot.observation.ids import TableName
 
@@ -211,5 +215,23 @@ class LimitedRest(RestCatalog):
     def _config_headers(self, session: Session) -> None:
         """Called first with each new session."""
         limit = (min(CONNECT_WITHIN_S, self._limit_s), self._limit_s)
-        session.request = partial(session.request, timeout=limit)  # type: ignore[method-assign]
+        session.request = partial(_whole, partial(session.request, timeout=limit))  # type: ignore[method-assign]
         super()._config_headers(session)
+
+
+def _whole(ask: Callable[..., Response], *asked: object, **named: object) -> Response:
+    """The answer, if all of it comes in time: requests limits each read only. What is given up goes on in its thread,
+    which keeps no process from ending."""
+    told: Future[Response] = Future()
+
+    def asks() -> None:
+        try:
+            told.set_result(ask(*asked, **named))
+        except BaseException as error:  # noqa: BLE001 - it is for whoever asked
+            told.set_exception(error)
+
+    Thread(target=copy_context().run, args=(asks,), daemon=True).start()
+    try:
+        return told.result(http.LIMIT_S)
+    except TimeoutError as error:
+        raise ReadTimeout(f"not whole after {http.LIMIT_S:g} s") from error
