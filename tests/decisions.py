@@ -63,7 +63,7 @@ def rewind(at: datetime, *, readers_known: bool = True) -> Proposal:
     return Proposal(
         id=PROPOSAL,
         action="roll_back_table_and_restore_job",
-        title="Rewind table and job: back to checkpoint 10",
+        title="Roll back table and job to checkpoint 10",
         table=orders.TABLE,
         because="F2: run b92e04 was started from savepoint 6.",
         code="F2",

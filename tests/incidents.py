@@ -188,7 +188,7 @@ class Story:
             head = orders.HEAD if index == 1 else None
             self.says(e.EffectStarted(proposal=PROPOSAL, index=index, expected_head=head, job_id=job_id))
             self.says(e.EffectEnded(proposal=PROPOSAL, index=index, how="done", detail=detail))
-        ended = {"proposal": PROPOSAL, "outcome": outcome, "sentence": "Table and job were rewound."}
+        ended = {"proposal": PROPOSAL, "outcome": outcome, "sentence": "Table and job were rolled back."}
         return self.says(e.ExecutionEnded.model_validate(ended))
 
     def verifies(self, *, passed: bool = True) -> "Story":

@@ -74,7 +74,7 @@ class Damaged:
         return Proposal(
             id=PROPOSAL,
             action="roll_back_table_and_restore_job",
-            title="Rewind table and job: back to checkpoint 5",
+            title="Roll back table and job to checkpoint 5",
             table=ORDERS,
             because="F2: restored from an older savepoint.",
             code="F2",

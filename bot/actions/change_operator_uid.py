@@ -81,7 +81,7 @@ def _by_hand(plan: Plan, case: Case, live: JobRun | None, why: str) -> Refused:
         return told(f"{none_fits} {_without_state(case)}")
     return Refused(
         f"{_proof(plan)} {why}",
-        f"{none_fits} Instead, rewind table and job to checkpoint {rewind.checkpoint_id}, which pairs with snapshot "
+        f"{none_fits} Instead, roll back table and job to checkpoint {rewind.checkpoint_id}, which pairs with snapshot "
         f"{short(rewind.snapshot_id)}. The job then reads those rows again, and its sink keeps its uid.",
         "Propose that: `/waterline propose roll_back_table_and_restore_job`. Start nothing by hand until it is done.",
     )

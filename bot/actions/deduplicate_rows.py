@@ -117,7 +117,7 @@ def _extra(case: Case) -> ExtraCopiesFinding:
         raise Refused(
             f"The copies of {counted(found.differing, 'key')} differ, so deleting one of them would lose a value.",
             f"Expected all copies of a key to be equal; they differ in {_columns(found.columns)}.",
-            "Rewind table and job: the job then writes these rows again. If each write sets these columns, the "
+            "Roll back table and job: the job then writes these rows again. If each write sets these columns, the "
             f"table's owners can declare that (`copies` under `tables.{case.observation.table.name}`). Then restart "
             "Waterline and propose again.",
         )
@@ -126,15 +126,15 @@ def _extra(case: Case) -> ExtraCopiesFinding:
             f"{counted(found.twice_named, 'row')} cannot be distinguished from their copies: the table lists "
             "their file twice.",
             "Expected each copy at its own position; a delete by position would remove both.",
-            "Propose drop_duplicated_commit, which removes one of the two references. If that is refused, rewind "
-            "table and job.",
+            "Propose drop_duplicated_commit, which removes one of the two references. If that is refused, roll "
+            "back table and job.",
         )
     if not found.is_whole or found.rows > MOST_ROWS:
         scattered = "" if found.is_whole else ", in more than 5,000 separate ranges"
         raise Refused(
             f"There are too many extra copies to delete them one by one: {counted(found.rows, 'row')}{scattered}.",
             f"Expected at most {MOST_ROWS:,} rows, in contiguous ranges as a replay writes them.",
-            "Rewind table and job instead, or open an incident with a shorter window.",
+            "Roll back table and job instead, or open an incident with a shorter window.",
         )
     return found
 

@@ -82,7 +82,7 @@ def instead(case: Case) -> str:
     so that they cannot be deleted one by one either."""
     if case.duplicate_files is not None and case.duplicate_files.count:
         return (
-            "Rewind table and job to before it: the table references a file twice, so its rows cannot be "
+            "Roll back table and job to before it: the table references a file twice, so its rows cannot be "
             "deleted one by one."
         )
     return "Keep one copy of each key instead: deduplicate the rows."
@@ -244,7 +244,7 @@ def _repeating(plan: Plan) -> tuple[SnapshotId, ...]:
             "There is no duplicated commit to drop.",
             "Expected the diagnosis to name a commit on main that repeats a checkpoint or a file; it names none "
             "that is still there.",
-            "Diagnose again. If rows are still duplicated, a replay wrote them: rewind, or deduplicate the rows.",
+            "Diagnose again. If rows are still duplicated, a replay wrote them: deduplicate the rows, or roll back.",
         )
     newer = [each for each in (files.again if files else ()) if each in there and each not in again]
     if newer:

@@ -102,10 +102,10 @@ def _must_be_data(lost: LostFiles) -> None:
     if other is None:
         return
     remedy = (
-        "Dropping it would bring deleted rows back. Restore it from the storage's own versions, or rewind table and "
+        "Dropping it would bring deleted rows back. Restore it from the storage's own versions, or roll back table and "
         "job to before it."
         if other.what == "deletes"
-        else "Restore it from the storage's own versions, or rewind table and job to a snapshot that can be read. "
+        else "Restore it from the storage's own versions, or roll back table and job to a snapshot that can be read. "
         "It is not known which rows it leads to."
     )
     raise Refused(
@@ -166,7 +166,7 @@ def _dropped(plan: Plan, lost: LostFiles) -> Proposal:
             "The unreadable files have changed since the evidence was collected.",
             f"Expected {lost.count} of them; storage now lacks {seen}.",
             "Collect the evidence “unreadable_files” and “missing_files” again. If it finds files of more than 20 "
-            "commits, restore them from the storage's own versions or rewind table and job.",
+            "commits, restore them from the storage's own versions or roll back table and job.",
         )
     gone = f"; {named(survey.not_live)} is not live any more" if survey.not_live else ""
     back = f"; {named(survey.whole_again)} can be read again and stays" if survey.whole_again else ""
@@ -199,7 +199,7 @@ def _must_be_listed(plan: Plan, lost: LostFiles) -> None:
         raise Refused(
             "The evidence does not name all lost files, and commits that added some of them are no longer listed.",
             f"Expected at most 20 lost files, or only listed commits; found {lost.count}, of {short(expired[0])} too.",
-            "Restore them from the storage's own versions, or rewind table and job to a snapshot that can be read.",
+            "Restore them from the storage's own versions, or roll back table and job to a snapshot that can be read.",
         )
 
 

@@ -94,7 +94,7 @@ def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
             f"The source no longer has {found.not_given:,} of the {found.missing:,} missing positions.",
             f"Expected all of them from {recipe.source}; it returns {counted(found.given, 'row')}.{broker}",
             "Ask the source's owners for an archive, and declare that as the replay. "
-            + ("Or rewind table and job to a restore point below the gap. " if recipe.kafka is None else "")
+            + ("Or roll back table and job to a restore point below the gap. " if recipe.kafka is None else "")
             + "Or state the loss to the consumers.",
         )
     keys_must_come_once(found)

@@ -42,7 +42,7 @@ def propose(plan: Plan) -> Proposal:
         f"{'a person chose it' if chosen else 'by the diagnosis it was first'}. To keep run {one} instead, propose "
         f"resolve_fork keep={one}.",
         f"The rows of run {one} stay in the table for now. When it has stopped, diagnose again. The next proposal "
-        "removes them, by a rewind or by key.",
+        "removes them, by key or by rolling back table and job.",
         *_to_be_configured(plan, job, keep),
         f"Verify: only run {other}{its_job} is alive{f', and none of {of}' if its_job else ''}.",
     )

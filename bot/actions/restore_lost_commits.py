@@ -288,5 +288,5 @@ def _went_on(leaf: Snapshot, newest: Snapshot, table: TableState) -> Refused:
         f"rollback of main. Found {short(newest.snapshot_id)}, committed by {committer(newest)} at {at}. From a "
         f"state of run {run} the job would read its rows again.",
         "Stop the failing run. Collect checkpoint_pairing again and diagnose. Then start the job from a point that "
-        "pairs with the head, or rewind table and job. Replay from the source what is still missing.",
+        "pairs with the head, or roll back table and job. Replay from the source what is still missing.",
     )

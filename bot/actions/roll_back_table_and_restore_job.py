@@ -1,4 +1,4 @@
-"""Rewind table and job together: the one recipe that loses nothing and repeats nothing.
+"""Roll back table and job together: the one recipe that loses nothing and repeats nothing.
 
 Rolling a table back under a running job leaves a hole, restoring a job against a table that does not pair
 loses or repeats data (facts 0.1 to 0.4). So both move in one proposal: stop the wrong run, move `main` by
@@ -23,7 +23,7 @@ from bot.observation.table import Snapshot, TableState
 
 ACTION = Action(
     name="roll_back_table_and_restore_job",
-    title="Rewind table and job",
+    title="Roll back table and job",
     promise="The table has every source position exactly once, and the job continues from there.",
     needs=("ledger", "checkpoint_pairing"),
     on_request=True,
@@ -43,7 +43,7 @@ def propose(plan: Plan) -> Proposal:
     """
     if plan.match.last_good is None:
         raise Refused(
-            "A rewind cannot be proposed for this table.",
+            "Rolling back table and job cannot be proposed for this table.",
             "Expected a last good snapshot; the diagnosis names none.",
             "Widen the window and diagnose again, or repair by hand.",
         )
@@ -57,7 +57,7 @@ def propose(plan: Plan) -> Proposal:
         to,
         point,
         live_run(plan),
-        title=f"{ACTION.title}: back to checkpoint {point.checkpoint_id}",
+        title=f"{ACTION.title} to checkpoint {point.checkpoint_id}",
         others=others,
         passed=for_rewind(plan.case, plan.match.last_good).passed_over(point.path),
     )

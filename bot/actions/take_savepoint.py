@@ -37,7 +37,7 @@ def propose(plan: Plan) -> Proposal:
             f"Expected one run with every operator running; found {found}.",
             "Wait until it runs. If it is already down, use its newest point that pairs with the head (`/waterline "
             "run checkpoint_pairing` lists them). A point that pairs with an older snapshot duplicates rows: for "
-            "that, rewind table and job (`/waterline propose roll_back_table_and_restore_job`).",
+            "that, roll back table and job (`/waterline propose roll_back_table_and_restore_job`).",
         )
     if lists_none_of(live.job_id, table):
         raise Refused(

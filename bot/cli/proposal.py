@@ -264,7 +264,7 @@ def propose(
     bounds: Annotated[
         list[str] | None,
         typer.Argument(
-            help="For replay_rows: bounds like positions=1200..1500 (docs/replay.md). For a rewind: drop_others=yes."
+            help="For replay_rows: bounds like positions=1200..1500 (docs/replay.md). For a rollback: drop_others=yes."
         ),
     ] = None,
     keep: Annotated[str, typer.Option(help="If two runs write: the id of the run to keep (prefix).")] = "",

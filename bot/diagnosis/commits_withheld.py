@@ -253,7 +253,7 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
     possible = can_rewind_to(case, rewind.last_before)
     if possible is False:
         reasons.append(
-            "No durable restore point pairs with main, so nothing can be rewound: "
+            "No durable restore point pairs with main, so table and job cannot be rolled back: "
             + ("under a new job id the V2 sink" if rewind.keeps_job_id else "under a new uid the V1 sink")
             + " commits again at once, and what was dropped is appended from its manifests."
         )

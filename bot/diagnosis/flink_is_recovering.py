@@ -85,9 +85,9 @@ def _catching_up(case: Case, run: JobRun) -> Matches:
     to_come = case.gaps.to_come if case.gaps else 0
     restored = run.restored.checkpoint_id if run.restored else None
     return Matches(
-        headline=f"Run {short_job(run.job_id)} writes again what the rewind took off: {to_come} positions are to come.",
+        headline=f"Run {short_job(run.job_id)} writes the removed rows again: {to_come} positions are to come.",
         reasons=(
-            f"The table and run {short_job(run.job_id)} were rewound together, the run to checkpoint {restored}.",
+            f"The table and run {short_job(run.job_id)} were rolled back together, the run to checkpoint {restored}.",
             f"{to_come} positions that were on main before lie above the highest live one; none below it is missing.",
             "Look for missing positions again once the run has caught up.",
         ),

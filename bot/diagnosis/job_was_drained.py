@@ -108,7 +108,8 @@ def _matches(case: Case, drained: Snapshot, run: JobRun, ids: list[CheckpointId]
     ]
     dropped = leaks_of(case, run.job_id, LeakStanding.DROPPED)
     if dropped:
-        reasons.append(f"{in_words(dropped)[:-1]}: a rewind reads them again, so do not append them as well.")
+        again = "a rollback of table and job reads them again, so do not append them as well."
+        reasons.append(f"{in_words(dropped)[:-1]}: {again}")
     if possible is False:
         reasons.append(
             "No durable restore point pairs with main before the drained commit, so the sink needs a new uid: it then "

@@ -159,7 +159,8 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         reasons += [_must_be_known(left)] if left is not None else []
     elif remedy is not Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB:
         reasons.append(
-            f"No restore point pairs with {short(start.last_before)} or an earlier snapshot: a rewind is impossible."
+            f"No restore point pairs with {short(start.last_before)} or an earlier snapshot: "
+            "table and job cannot be rolled back."
         )
     return Matches(
         headline=f"Run {short_job(start.run)} was started {start.how}, although {whose} had committed checkpoint "

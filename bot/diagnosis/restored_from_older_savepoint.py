@@ -61,8 +61,8 @@ MODE = Mode(
 )
 
 _NO_POINT = (
-    "No durable restore point pairs with main before that run, so a rewind is not possible. Remove its duplicate "
-    "rows by key while the run continues."
+    "No durable restore point pairs with main before that run, so table and job cannot be rolled back. Remove its "
+    "duplicate rows by key while the run continues."
 )
 
 
@@ -175,7 +175,7 @@ def _silence(case: Case, rewind: Rewind) -> str:
 
 def _rows_said(case: Case, rewind: Rewind) -> str:
     if case.duplicates is None:
-        return "Duplicate rows of this window have not been counted yet. The rewind is proven without that."
+        return "Duplicate rows of this window have not been counted yet. The restore is proven without that."
     if case.duplicates.keys:
         return f"{case.duplicates.keys} duplicate keys, {case.duplicates.extra_rows} extra rows."
     if rewind.first is None:
@@ -211,7 +211,7 @@ def _remedy(case: Case, last_good: SnapshotId | None) -> Remedy:
 def _interleaved(rewind: Rewind) -> str:
     return (
         f"Run {short_job(rewind.run)} started below checkpoint {rewind.reached}, but run {short_job(rewind.earlier)} "
-        "went on committing beside it: two jobs write this table (F13), and a rewind of one does not cure that."
+        "went on committing beside it: two jobs write this table (F13), and rolling back one does not cure that."
     )
 
 

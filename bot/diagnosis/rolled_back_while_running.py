@@ -22,7 +22,7 @@ MODE = Mode(
     title="the table was rolled back while the job was running",
     needs=("ledger",),
     false_positives=(
-        "A rewind of table and job together: a run that was restored at the target goes on from there.",
+        "A rollback of table and job together: a run that was restored at the target goes on from there.",
         "Write-audit-publish or a moved branch: such snapshots never were head of main.",
         "A rollback whose rows were restored by hand (cherry-pick keeps no Flink ids).",
     ),
@@ -34,7 +34,7 @@ MODE = Mode(
         "Here it is readable and its history has the rollback.",
         "F18": "There nobody ever wrote the missing rows. Here commits had brought them, and a rollback "
         "removed them from main.",
-        "healthy": "There the run above the target was restored to it, as after a rewind of table and job. Here "
+        "healthy": "There the run above the target was restored to it, as after a rollback of table and job. Here "
         "the old run went on without a restore.",
     },
     act=Act.CONTAIN,
@@ -154,7 +154,8 @@ def _matches(
     reasons.append(_rows_said(case, found, told))
     if (remedy := _remedy(case, found)) is Remedy.RESTORE_LOST_COMMITS:
         reasons.append(
-            f"No restore point pairs with {short(found.target)} or an earlier snapshot: a rewind is impossible."
+            f"No restore point pairs with {short(found.target)} or an earlier snapshot: "
+            "table and job cannot be rolled back."
         )
     lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
     how = ", and rows that it lost are still missing"

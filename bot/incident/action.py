@@ -25,7 +25,7 @@ class Action(Record):
     name: str
     """The module's name, verb and object: `roll_back_table_and_restore_job`."""
     title: str
-    """As a button says it: `Rewind table and job`."""
+    """As a button says it: `Roll back table and job`."""
     promise: str
     """What is true after it, one sentence."""
     needs: tuple[str, ...]

@@ -23,9 +23,9 @@ NOT_POSSIBLE = "not-possible"
 """Outcome key of an action step: there is no such action, or it refuses to propose anything."""
 
 
-MENDED = "mended"
-"""Outcome key of a decision by the remedy: nothing is asked for, but rows were counted wrong before, and were mended by
-others. Only where consumers would be told by `no_action` else, and the runbook says where to go."""
+FIXED_ELSEWHERE = "fixed-elsewhere"
+"""Outcome key of a decision by the remedy: nothing is asked for, but rows were counted wrong before, and others fixed
+them. Only where consumers would be told by `no_action` else, and the runbook says where to go."""
 
 
 RUNBOOKS_OF: dict[str, tuple[str, ...]] = {
@@ -103,7 +103,7 @@ class Choice(Record):
 
 class DecisionStep(_Step):
     """Branches: `on: diagnosis` by the code of the match to act on first, `on: remedy` by what it asks for (or
-    `mended`), else `no-match`; `on: choice` by a person."""
+    `fixed-elsewhere`), else `no-match`; `on: choice` by a person."""
 
     kind: Literal["decision"] = "decision"
     on: Literal["diagnosis", "remedy", "choice"]

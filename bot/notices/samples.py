@@ -136,7 +136,7 @@ BROKEN = tuple(
     )
     for n, name in enumerate(("order_id", "line_id", *(f"key_{n}" for n in range(10))))
 )  # fmt: skip
-PROPOSAL = ProposedRecovery(title="Rewind sales.orders and its job to checkpoint 10", state="proposed")
+PROPOSAL = ProposedRecovery(title="Roll back sales.orders and its job to checkpoint 10", state="proposed")
 KEYS = KeysChanged(
     columns=("region", "order_id"), repeated=200, changed=12, gone=1, differing=("amount", "status"),
     sample=tuple(f"region EU <*>, order_id {n}" for n in range(4711, 4716)), is_hidden=False,
@@ -195,7 +195,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 ),
                 reading=reading,
                 rerun=rerun_for(reading, affected, stage),
-                proofs=("no duplicates", "no gaps") if stage == "proven" else (),
+                proofs=("No duplicate rows", "No missing rows") if stage == "proven" else (),
                 to_come=350 if full else 0,
                 proposal=PROPOSAL if full else None,
                 review=ReviewDone(looked_at=14, broken=BROKEN, unknown=2, inner=9) if full else None,

@@ -9,7 +9,7 @@ from typing import assert_never
 from bot.incident.diagnosis import Remedy
 from bot.incident.runbook import (
     END,
-    MENDED,
+    FIXED_ELSEWHERE,
     NOT_POSSIBLE,
     ActionStep,
     DecisionStep,
@@ -50,7 +50,7 @@ def possible_outcomes(step: Step, codes: Iterable[str]) -> tuple[str, ...]:
         case DecisionStep(on="diagnosis"):
             return (*sorted(codes), NO_MATCH)
         case DecisionStep(on="remedy"):
-            return (*(remedy.value for remedy in Remedy), MENDED, NO_MATCH)
+            return (*(remedy.value for remedy in Remedy), FIXED_ELSEWHERE, NO_MATCH)
         case DecisionStep():
             return tuple(choice.key for choice in step.choices)
         case ActionStep():
@@ -68,7 +68,7 @@ def _asked_for(outcome: StepOutcome) -> str:
     code = outcome.why.partition(":")[0]
     if outcome.key == Remedy.NOTHING:
         return f"{code} asks for nothing"
-    if outcome.key == MENDED:
+    if outcome.key == FIXED_ELSEWHERE:
         return f"{code} asks for nothing any more, and rows had been counted wrong before"
     return f"{code} asks to {Remedy(outcome.key).words if outcome.key in set(Remedy) else outcome.key}"
 
@@ -105,7 +105,7 @@ class Passed(Record):
     step: StepId
     outcome: StepOutcome
     reason: str
-    """One sentence: `Went to “Propose the rewind” because the diagnosis is F2.`"""
+    """One sentence: `Went to “Propose the rollback” because the diagnosis is F2.`"""
 
 
 class Position(Record):

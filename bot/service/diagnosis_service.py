@@ -21,7 +21,7 @@ from bot.incident.execution import ProposalState
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.notice import NO_ACTION
-from bot.incident.runbook import ASKED_FOR, MENDED, NOT_POSSIBLE, ActionStep, DecisionStep, NoticeStep
+from bot.incident.runbook import ASKED_FOR, FIXED_ELSEWHERE, NOT_POSSIBLE, ActionStep, DecisionStep, NoticeStep
 from bot.observation.errors import CouldNotKeep, Refused, WaterlineError
 from bot.observation.ids import IncidentId, UserId
 from bot.service.diagnosing import Diagnostician
@@ -183,13 +183,13 @@ def _found(incident: Incident, code: str) -> tuple[Mode, Matches]:
 
 
 def outcome_of(diagnosis: Diagnosis, step: DecisionStep, incident: Incident) -> tuple[str, str]:
-    """(outcome key, why) of a decision: code or remedy of the decisive match, `mended`, or `no-match`."""
+    """(outcome key, why) of a decision: code or remedy of the decisive match, `fixed-elsewhere`, or `no-match`."""
     if diagnosis.decisive is not None:
         mode, match = diagnosis.decisive
         if step.on == "diagnosis":
             return mode.code, match.headline
-        is_mended = match.remedy is Remedy.NOTHING and _would_spare(step, incident) and mended_by_others(incident)
-        return MENDED if is_mended else match.remedy, f"{mode.code}: {match.headline}"
+        is_fixed = match.remedy is Remedy.NOTHING and _would_spare(step, incident) and mended_by_others(incident)
+        return FIXED_ELSEWHERE if is_fixed else match.remedy, f"{mode.code}: {match.headline}"
     missing = "; ".join(what for _mode, told in diagnosis.undecided for what in told.missing)
     return "no-match", diagnosis.nothing_matches + (f" Still missing: {missing}" if missing else "")
 
@@ -197,7 +197,7 @@ def outcome_of(diagnosis: Diagnosis, step: DecisionStep, incident: Incident) -> 
 def _would_spare(step: DecisionStep, incident: Incident) -> bool:
     """Whether the step has consumers told that nothing was wrong where nothing is asked for, and leads on without."""
     target = step.branches.get(Remedy.NOTHING, step.next)
-    leads_on = step.branches.get(MENDED, step.next) is not None
+    leads_on = step.branches.get(FIXED_ELSEWHERE, step.next) is not None
     notices = {each.id: each.notice for each in incident.runbook.steps if isinstance(each, NoticeStep)}
     return leads_on and target in notices and notices[target] == NO_ACTION
 

@@ -122,7 +122,7 @@ def _shown(evidence: Evidence) -> list[object]:
 
 def instead_of(post: Post, problem: str) -> Post:
     """Says once in the incident's thread that pictures cannot be posted, and what would mend it."""
-    what, otherwise = "The ledger could not be posted as a picture", "The table above says the same."
+    what, otherwise = "The ledger could not be posted as a picture", "Type `/waterline commits` for the list."
     return said_instead(post, KIND, what, otherwise, problem)
 
 

@@ -12,6 +12,7 @@ from bot.incident.trust_claims import corrections_due
 from bot.observation.ids import EvidenceId, IncidentId
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
+from bot.slack.blocks.evidence import change_before, is_of_the_bot
 from bot.slack.pictures import KIND as PICTURE
 from bot.slack.pictures import has_picture
 
@@ -91,22 +92,22 @@ class Projection:
                     self._outbox.put(Post(key=key, incident=incident.id, channel=notice.channel, text=notice.text))
             case e.NoticesHeld():
                 self._in_channel(incident, f"held/{body.name}")
-            case e.WaterlineMoved() | e.LateRunsSeen():
-                self._said(incident, entry.seq, aloud=bool(corrections_due(incident)))
+            case e.WaterlineMoved() | e.LateRunsSeen() if corrections_due(incident):
+                self._in_channel(incident, f"line/{entry.seq}")
             case e.NoticeAnswered():
                 self._outbox.touch(notice_post(incident.id, body.key))
-                self._said(incident, entry.seq, aloud=body.answer == "needs-help")
-            case e.NoticeEnded() if body.how != "delivered":
-                self._said(incident, entry.seq, aloud=body.how == "failed" or is_first_asked(incident, entry, body))
+                if body.answer == "needs-help":
+                    self._in_channel(incident, f"line/{entry.seq}")
+            case e.NoticeEnded() if body.how == "failed" or is_first_asked(incident, entry, body):
+                self._in_channel(incident, f"line/{entry.seq}")
             case e.NoticeRetried():
                 self._take_up(incident, body)
-                self._said(incident, entry.seq, aloud=False)
             case e.DeliveryDelayed() if body.to.startswith("slack:"):
-                self._said(incident, entry.seq, aloud=True)
+                self._in_channel(incident, f"line/{entry.seq}")
             case e.PromiseReminded():
                 self._in_thread(incident, f"promise/{entry.seq}")
             case e.IncidentClosed() | e.MaintenanceMarked():
-                self._said(incident, entry.seq, aloud=False)
+                self._in_thread(incident, f"line/{entry.seq}")
                 self._touch_promises(incident)
                 for proposal in incident.proposals if not incident.is_open else ():
                     self._outbox.touch(f"{incident.id}/proposal/{proposal}")
@@ -166,22 +167,20 @@ class Projection:
             self._outbox.again(key)
 
     def _answered(self, incident: Incident, run: EvidenceId) -> None:
-        """The first look is one message, brought up to date; what somebody asked for is one of its own. A ledger that
-        shows something new is there as table and picture, whoever asked."""
-        if incident.runs[run].is_first_look:
-            self._in_thread(incident, "first-look")
-            self._outbox.touch(f"{incident.id}/first-look")
-        else:
+        """What the bot asked is one message between two changes, brought up to date; what a person asked for by name is
+        one of its own. Commits that show something new are drawn, whoever asked."""
+        view = incident.runs[run]
+        if is_of_the_bot(view):
+            name = f"answers/{change_before(incident, view)}"
+            self._in_thread(incident, name)
+            self._outbox.touch(f"{incident.id}/{name}")
+        elif view.branch is None:
             self._in_thread(incident, f"evidence/{run}")
         if has_picture(incident, run):
-            self._in_thread(incident, f"evidence/{run}")
             self._in_thread(incident, f"{PICTURE}/{run}")
 
-    def _said(self, incident: Incident, seq: int, *, aloud: bool) -> None:
-        """What somebody must act on stands in the channel itself, not in the thread."""
-        (self._in_channel if aloud else self._in_thread)(incident, f"line/{seq}")
-
     def _in_channel(self, incident: Incident, name: str) -> None:
+        """What somebody must act on stands in the channel itself; what the card shows takes no message."""
         key = f"{incident.id}/{name}"
         self._outbox.put(Post(key=key, incident=incident.id, channel=incident.opened.channel))
 

@@ -15,7 +15,7 @@ from bot.service.services import Services
 from bot.service.timeline import sentence
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
-from bot.slack.blocks.evidence import evidence_message, first_look_message
+from bot.slack.blocks.evidence import answers_message, evidence_message
 from bot.slack.blocks.notices import notice_message
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.promises import reminder_of_promise
@@ -73,8 +73,8 @@ def _of_incident(incident: Incident, services: Services, kind: str, name: str) -
         case "evidence":
             run = incident.runs[EvidenceId(name)]
             return evidence_message(run, services.tasks[run.task])
-        case "first-look":
-            return first_look_message(incident, services.tasks)
+        case "answers":
+            return answers_message(incident, services.tasks, int(name))
         case "diagnosis":
             body = incident.entries[int(name) - 1].body
             assert isinstance(body, Diagnosed)

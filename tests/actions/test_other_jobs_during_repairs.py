@@ -172,7 +172,7 @@ def test_a_rewind_goes_on_from_the_jobs_own_state(scene: Scene, *, is_declared: 
     proposal = roll_back_table_and_restore_job.propose(plan)
     view = scene.carries_out(proposal, plan)
 
-    assert proposal.title.endswith("back to checkpoint 6")
+    assert proposal.title.endswith("to checkpoint 6")
     assert [(each.writer, each.rows) for each in proposal.preview.others] == [("Flink run eeeeee", 3)]
     assert view.state is ProposalState.APPLIED, view.result
     assert scene.positions() == [*range(80), *range(900, 903)]

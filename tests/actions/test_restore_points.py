@@ -129,7 +129,7 @@ def test_a_savepoint_that_cannot_be_taken_names_what_pairs_with_the_head(older: 
     said = str(refused)
     assert "use its newest point that pairs with the head" in said
     assert (
-        f"A point that pairs with an older snapshot duplicates rows: for that, rewind table and job (`{REWIND}`)"
+        f"A point that pairs with an older snapshot duplicates rows: for that, roll back table and job (`{REWIND}`)"
         in said
     )
 
@@ -143,7 +143,7 @@ def test_a_restart_that_is_refused_names_the_rewind(older: Scene, action: Module
     view = older.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
     older.flink.checkpoints(older.alive[0], 2)
 
-    assert f"Or rewind table and job to checkpoint 3 (`{REWIND}`)" in str(refused)
+    assert f"Or roll back table and job to checkpoint 3 (`{REWIND}`)" in str(refused)
     assert view.state is ProposalState.APPLIED, view.result
     assert len(older.positions()) == len(set(older.positions()))
 

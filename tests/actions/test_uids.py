@@ -139,7 +139,7 @@ def test_the_rewind_that_is_named_is_possible(scene: Scene) -> None:
     """Every row is there once after it."""
     left_at_3(scene)
     plan = with_last_good(uid_after_expiry_planned(scene))
-    assert "rewind table and job to checkpoint 3" in refused_uid(plan)
+    assert "roll back table and job to checkpoint 3" in refused_uid(plan)
 
     view = scene.carries_out(roll_back_table_and_restore_job.propose(plan), plan)
     scene.flink.checkpoints(scene.alive[0], 2)
@@ -195,7 +195,7 @@ UNSEEN = NotSeen(source="Flink REST", reason="It is down.", remedy="Look again."
 @pytest.mark.parametrize(
     ("told", "said", "not_said"),
     [
-        (lambda: by_hand(point("a", 3), good=True), f"{NONE}.*rewind table and job to checkpoint 3", "allowNonRes"),
+        (lambda: by_hand(point("a", 3), good=True), f"{NONE}.*roll back table and job to checkpoint 3", "allowNonRes"),
         (lambda: by_hand(point("a", 3)), f"{NONE}.*{HIGHEST}", "rewind"),
         (lambda: by_hand(point("a", 3), at="older window"), f"{NONE}.*{NEWEST}", "the highest"),
         (lambda: by_hand(point("a", 3), at="older head"), f"{NONE}.*{NEWEST}", "the highest"),

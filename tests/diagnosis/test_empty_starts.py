@@ -195,7 +195,7 @@ def unknown_sink() -> Tale:
 
 
 F4, F14, F15 = mode, job_id_reused, restarted_from_empty
-REWIND, NO_REWIND = Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, "a rewind is impossible"
+REWIND, NO_REWIND = Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, "table and job cannot be rolled back"
 LEFT = leaks(*unknown_sink().manifests, standing=LeakStanding.DROPPED)
 DROPPED_LEAKS = leaks(*dropped().manifests, standing=LeakStanding.DROPPED)
 WHOLE = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())

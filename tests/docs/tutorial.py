@@ -73,7 +73,7 @@ class Tutorial(SlackPage):
 
     def _proposes(self) -> None:
         self._clicks("Propose", on_card=True)
-        for said in ("back to checkpoint 8", "Removes from main", "How to undo it"):
+        for said in ("to checkpoint 8", "Removes from main", "How to undo it"):
             expect(self.proposal).to_contain_text(said, timeout=_SOON_MS)
         self._shows("proposal")
         self._clicks("Approve")

@@ -197,7 +197,7 @@ branches:
   no: rewind
 ```
 
-### Propose the rewind
+### Propose the rollback
 
 Read the preview.
 

@@ -10,7 +10,7 @@ from bot.incident.diagnosis import Remedy
 from bot.incident.runbook import (
     ASKED_FOR,
     END,
-    MENDED,
+    FIXED_ELSEWHERE,
     NOT_POSSIBLE,
     ActionStep,
     DecisionStep,
@@ -142,7 +142,7 @@ def test_a_repair_is_proven_before_anybody_is_told() -> None:
 def test_rows_that_others_mended_are_proven_and_told_as_recovered() -> None:
     """Not as if nothing had been wrong: also where Flink settles first, and it is looked at again."""
     for book, name in product(FAULTS, ("name-it", "name-it-again")):
-        assert "have-it-proven" == step(book, name).branches[MENDED]
+        assert "have-it-proven" == step(book, name).branches[FIXED_ELSEWHERE]
 
 
 def test_a_rewind_over_rows_of_others_is_chosen_by_people() -> None:

@@ -13,7 +13,7 @@ from bot.adapters.journal_sql import Store, open_store
 from bot.incident.diagnosis import Remedy
 from bot.incident.incident import Incident
 from bot.incident.notice import NO_ACTION
-from bot.incident.runbook import MENDED, NOT_POSSIBLE, DecisionStep, NoticeStep, Runbook, StepOutcome
+from bot.incident.runbook import FIXED_ELSEWHERE, NOT_POSSIBLE, DecisionStep, NoticeStep, Runbook, StepOutcome
 from bot.observation.errors import Refused
 from bot.observation.evidence import Verdict
 from bot.observation.ids import SnapshotId, StepId
@@ -51,7 +51,7 @@ def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
         (
             {"count": "confirmed", "name_it": "F2"},
             "rewind",
-            "Went to “Propose the rewind” because the diagnosis is F2.",
+            "Went to “Propose the rollback” because the diagnosis is F2.",
         ),
         (
             {"count": "confirmed", "name_it": "no-match"},
@@ -66,7 +66,7 @@ def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
         (
             {"count": "confirmed", "name_it": "F3", "planned": "no"},
             "rewind",
-            "Went to “Propose the rewind” because the answer was “Nobody planned it”.",
+            "Went to “Propose the rollback” because the answer was “Nobody planned it”.",
         ),
         (
             {"count": "confirmed", "name_it": "F2", "rewind": "applied"},
@@ -161,12 +161,12 @@ def test_what_could_not_be_proposed_is_tried_anew_after_another_diagnosis() -> N
 
 def test_the_reason_for_which_nothing_is_proposed_is_said() -> None:
     """What to do by hand is in it."""
-    done = outcomes(count="confirmed", name_it="F2") | {StepId("rewind"): ended(NOT_POSSIBLE, "No rewind is possible.")}
+    done = outcomes(count="confirmed", name_it="F2") | {StepId("rewind"): ended(NOT_POSSIBLE, "No pair.")}
 
-    assert (position(BOOK, done).reason or "").endswith("because no proposal can be made: No rewind is possible.")
+    assert (position(BOOK, done).reason or "").endswith("because no proposal can be made: No pair.")
 
 
-MENDED_BOOK = shipped()["missing-rows"]
+FIXED_BOOK = shipped()["missing-rows"]
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def story(record: Store) -> Story:
     return story.answers("missing_positions", Verdict.RULED_OUT).says(healthy())
 
 
-def decided(incident: Incident, step: str, book: Runbook = MENDED_BOOK) -> tuple[str, str | None]:
+def decided(incident: Incident, step: str, book: Runbook = FIXED_BOOK) -> tuple[str, str | None]:
     """(outcome key, the step that follows it)."""
     asked = book.step(StepId(step))
     assert isinstance(asked, DecisionStep)
@@ -189,12 +189,12 @@ def decided(incident: Incident, step: str, book: Runbook = MENDED_BOOK) -> tuple
 @pytest.mark.parametrize("step", ["name-it", "name-it-again"])
 def test_what_others_mended_is_to_be_proven(story: Story, step: str) -> None:
     """Also after Flink had to settle; nobody is led to a notice that may not be sent."""
-    assert decided(story.incident, step) == (MENDED, "have-it-proven")
+    assert decided(story.incident, step) == (FIXED_ELSEWHERE, "have-it-proven")
 
 
 def test_it_is_said_why(story: Story) -> None:
     """In the sentence below the step."""
-    said = because(MENDED_BOOK.step(StepId("name-it")), ended(MENDED, "healthy: The job runs."))
+    said = because(FIXED_BOOK.step(StepId("name-it")), ended(FIXED_ELSEWHERE, "healthy: The job runs."))
 
     assert said == "healthy asks for nothing any more, and rows had been counted wrong before"
 

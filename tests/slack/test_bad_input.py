@@ -506,7 +506,7 @@ def test_nothing_is_put_back_while_a_recovery_takes_the_trust_away(
 
     monkeypatch.setattr(services.reconciler._waterline, "_commit", looked_at_meanwhile)
     ana.clicks("Propose to undo it", ana.sees_on_proposal("Propose to undo it"))
-    ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
+    ben.clicks("Approve", ana.sees_on_proposal("Undo: Roll back table and job"))
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
     eventually(lambda: len(orders.marked_when_main_moved) == 2)
 

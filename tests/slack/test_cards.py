@@ -160,13 +160,13 @@ def test_rows_that_leave_without_a_commit_are_told_with_their_readers() -> None:
     assert "0 commits" not in told
     assert all(f"report_{n} read" in told for n in range(14))
     assert "more" not in told
-    assert "*Removes from main*\\nNothing." not in told
+    assert "*Removes from main:* nothing." not in told
 
 
 def test_readers_that_are_not_known_are_told_where_only_rows_leave() -> None:
     """And nothing is, where nothing leaves."""
     assert "did not answer" in shown(commits=0, files=0, rows=220, affected_runs=(), readers_known=False)
-    assert "*Removes from main*\\nNothing." in shown(commits=0, files=0, rows=0, affected_runs=())
+    assert "*Removes from main:* nothing." in shown(commits=0, files=0, rows=0, affected_runs=())
 
 
 def test_rows_of_other_writers_stand_out() -> None:
@@ -200,11 +200,11 @@ def test_what_must_hold_and_what_is_cited_is_shown_to_whoever_says_yes() -> None
     """The digest covers them as well; once it is carried out the record keeps them."""
     told, later = shown(), shown(ProposalState.APPLIED)
 
-    assert "*Runs only if*" in told
+    assert "*Runs only if:*" in told
     assert f"The table still lists snapshot {short(orders.GOOD)}." in told
     assert f"*Evidence:* {Desk().proposal.evidence[0]}" in told
     assert '"Emergency approval…"' in told
-    assert "*Runs only if*" not in later
+    assert "*Runs only if:*" not in later
 
 
 def test_a_text_is_parted_without_loss() -> None:
@@ -291,8 +291,8 @@ def test_what_is_approved_shrinks_once_nobody_can_say_yes(alone: bool) -> None:
 
     held, approved = shown(ProposalState.HELD, policy=policy), shown(ProposalState.APPROVED, policy=policy)
 
-    assert ("*Runs only if*" in held) is alone
-    assert "*Runs only if*" not in approved
-    assert "*How to undo it*" not in approved
+    assert ("*Runs only if:*" in held) is alone
+    assert "*Runs only if:*" not in approved
+    assert "*How to undo it:*" not in approved
     assert all("*What will happen*" in told and "may veto it until it runs" in told for told in (held, approved))
     assert '"Execute"' in approved

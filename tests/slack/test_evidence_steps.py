@@ -26,11 +26,12 @@ def runs_of(bot: LittleBot, task: str) -> int:
 
 @pytest.mark.smoke
 def test_one_click_runs_what_the_runbook_asks_for(ana: Responder, bot: LittleBot) -> None:
-    """Each answer names its pinned head in the thread; the card says what was found, and ends at the proposal."""
+    """One message of the thread has the answers, with the newest head; the card says what was found, and ends at the
+    proposal."""
     card = ana.opens()
 
     ana.clicks("Run all", card)
-    answer = ana.sees("Pinned to head")
+    answer = ana.sees("at head ")
     after = ana.sees_on_card("Propose")
 
     assert answer.thread_ts == card.ts
@@ -59,7 +60,7 @@ def test_the_card_says_what_runs_what_was_found_and_what_it_means(ana: Responder
 
 
 def test_the_card_names_what_happened_and_not_what_it_asks_for(collected: SeenMessage) -> None:
-    """“Name what happened: rewind table and job. F2: …” was no name of anything that happened."""
+    """“Name what happened: roll back table and job. F2: …” was no name of anything that happened."""
     [told] = [line for line in collected.plain.splitlines() if "Name what happened: " in line]
 
     assert "Name what happened: F2. " in told

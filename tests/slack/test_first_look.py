@@ -29,11 +29,12 @@ def test_an_incident_comes_to_the_proposal_without_a_click(ana: Responder, bot: 
     before = bot.flink.calls
 
     ana.opens()
-    ana.sees("First look, without reading rows")
     named = ana.sees_on_card("Propose")
 
-    eventually(lambda: "Commit history" in ana.sees("First look, without reading rows").plain)
-    ana.sees("As of ")
+    answers = ana.sees("As of ").plain
+    assert "Evidence: 2 troubles found" in answers
+    assert "Duplicate rows: " in answers
+    assert 1 == sum("Evidence: " in reply.plain for reply in ana.card.replies)
     assert "F2: " in named.plain
     incident = bot.services.store.get(WL_1)
     first = [run for run in incident.runs.values() if run.is_first_look]
@@ -48,7 +49,7 @@ def test_an_incident_comes_to_the_proposal_without_a_click(ana: Responder, bot: 
 def test_a_diagnosis_looks_again_when_the_table_has_moved_on(ana: Responder, bot: LittleBot, orders: Orders) -> None:
     """What was seen at opening is not taken for what is there now."""
     ana.opens()
-    ana.sees("First look, without reading rows")
+    ana.sees("Evidence: ")
     orders.spark_appends()
 
     bot.services.diagnostician.diagnose(WL_1)
@@ -92,7 +93,7 @@ def test_who_asks_while_a_diagnosis_is_made_gets_that_one(
 def test_a_diagnosis_that_was_asked_for_before_a_crash_is_made_after_it(ana: Responder, bot: LittleBot) -> None:
     """The request is on record; each start and each look around finds what is owed, and does it once."""
     ana.opens()
-    ana.sees("First look, without reading rows")
+    ana.sees("Evidence: ")
     bot.services.diagnoses.request(WL_1, by=UserId(ana.id))
 
     bot.restart()

@@ -422,19 +422,25 @@ def reviewed(ana: Responder) -> SeenMessage:
     return ana.sees("Contract review:")
 
 
+def changes_first_item(who: Responder) -> None:
+    """Opens its form."""
+    review = reviewed(who)
+    who.clicks(next(label for label in review.buttons if label.startswith("Change ")), review)
+
+
 def test_a_term_is_handed_on_and_settled_after_the_incident_has_ended(
     collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
 ) -> None:
     """Closing opens the review; its owner is told at Home until he has settled it, with a reason."""
     ana.asks("close anyway: the consumers can wait.")
     [broken, *_] = open_items(bot.services.store.get(WL))
-    ana.clicks("Change…", reviewed(ana))
+    changes_first_item(ana)
     ana.reads_form()
     ana.fills({"owner": "ben", "due": datetime.now(UTC).date() + timedelta(days=40)})
     handed = ana.answer_to(ana.submits)
     due_at_home = ben.home().plain
 
-    ben.clicks("Change…", reviewed(ben))
+    changes_first_item(ben)
     ben.reads_form()
     ben.fills({"way": "It is fixed", "reason": "The deployment checks the pair."})
     settled = ben.answer_to(ben.submits)
@@ -454,7 +460,7 @@ def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: R
     eventually(lambda: sum(e.body.kind == "review-opened" for e in bot.services.store.get(WL).entries) == 2)
     before = open_items(bot.services.store.get(WL))
 
-    ana.clicks("Change…", reviewed(ana))
+    changes_first_item(ana)
     ana.reads_form()
     ana.fills({"way": "It is accepted as it is"})
     answer = ana.answer_to(ana.submits)

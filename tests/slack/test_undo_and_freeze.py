@@ -42,7 +42,7 @@ def test_an_undo_is_proposed_by_one_approved_by_another_and_ends_the_trust(
 ) -> None:
     """The table is as it was, with the fault; so the mark says under review again, and maintenance stays frozen."""
     told = ana.answer_to(lambda: ana.clicks("Propose to undo it", proven))
-    asked = ana.sees_on_proposal("Undo: Rewind table and job")
+    asked = ana.sees_on_proposal("Undo: Roll back table and job")
     ben.clicks("Approve", asked)
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
     ana.sees_on_card("under review")
@@ -60,7 +60,7 @@ def test_trust_ends_before_main_moves(
 ) -> None:
     """Between an undo and its proof nobody relies on the head: the mark says so in the commit that moves it."""
     ana.clicks("Propose to undo it", proven)
-    ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
+    ben.clicks("Approve", ana.sees_on_proposal("Undo: Roll back table and job"))
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
     eventually(lambda: len(orders.marked_when_main_moved) == 2)
     rewind, undo = orders.marked_when_main_moved
@@ -79,7 +79,7 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     ana.submits()
     dana.sees("is verified again", "revenue-analytics")
     ana.clicks("Propose to undo it", proven)
-    ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
+    ben.clicks("Approve", ana.sees_on_proposal("Undo: Roll back table and job"))
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
     ana.clicks("Send a correction…", ana.sees_on_card("Need a correction"))
     ana.reads_form()
@@ -157,7 +157,7 @@ def test_an_action_can_be_asked_for_by_name_and_an_unknown_one_is_answered(
     assert "Waterline has no action for “rollback”" in unknown
     assert "roll_back_table_and_restore_job" in unknown
     assert "Somebody else must approve it" in known
-    assert ana.sees_on_proposal("Rewind table and job")
+    assert ana.sees_on_proposal("Roll back table and job")
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_closing_says_what_cannot_be_undone_then(story: Story) -> None:
     after = confirmed(story)
 
     assert "cannot be undone" not in before
-    assert "After that, “Rewind table and job: back to checkpoint 10” cannot be undone." in after
+    assert "After that, “Roll back table and job to checkpoint 10” cannot be undone." in after
 
 
 def test_a_recovery_that_was_taken_back_leaves_nothing_to_undo(story: Story) -> None:

@@ -87,7 +87,7 @@ def test_the_proposal_is_shown_with_what_is_approved(terminal: Terminal) -> None
     shown = terminal.types("show", "wl-1").output
     proposal = next(iter(terminal.incident.proposals.values())).proposal
 
-    assert "Rewind table and job: back to checkpoint 10 (proposed)" in shown
+    assert "Roll back table and job to checkpoint 10 (proposed)" in shown
     assert "1. Stop run b92e04." in shown
     assert f"Digest: {proposal.digest[:12]}" in shown
     assert f"Needs 1 approval until {clock_time(proposal.expires_at)}" in shown
@@ -140,7 +140,7 @@ def test_a_rejection_is_in_the_record_under_the_slack_user_id(terminal: Terminal
     again = told(terminal.types("reject", "wl-1", "--reason", "Ask the owners."))
 
     view = next(iter(terminal.incident.proposals.values()))
-    assert "Rejected: Rewind table and job" in first.output
+    assert "Rejected: Roll back table and job" in first.output
     assert (ProposalState.REJECTED, BEN) == (view.state, view.ended_by)
     assert f"was rejected by <@{BEN}> at" in again
 

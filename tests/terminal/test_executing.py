@@ -17,7 +17,7 @@ from tests.decisions import EVE
 from tests.rewound import ANA, BEN
 from tests.terminal.executing import Host
 
-BEGUN = "“Rewind table and job: back to checkpoint 5” is started."
+BEGUN = "“Roll back table and job to checkpoint 5” is started."
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_bot_that_runs_does_not_keep_people_from_deciding(host: Host) -> None:
     with host.bot_runs():
         rejected = host.types("reject", "wl-1", "--reason", "Ask the owners.")
 
-    assert "Rejected: Rewind table and job" in rejected.output
+    assert "Rejected: Roll back table and job" in rejected.output
     assert (ProposalState.REJECTED, ANA) == (host.view.state, host.view.ended_by)
 
 

@@ -25,6 +25,9 @@ from bot.tour.replaying import Replay, ports_of
 from bot.workspace import Workspace
 from tests.words.measure import Text, measure
 
+MOST_WORDS = 2500
+"""Of a record, as one reads it without unfolding anything."""
+
 
 @contextmanager
 def tour(name: str) -> Iterator[Workspace]:
@@ -61,6 +64,18 @@ def test_a_recorded_incident_is_walked_to_its_end(name: str, cause: str, is_repa
         assert len(workspace.person("dana").messages("revenue-analytics")) in {1, 2}
         read = measure([Text(channel, said(workspace, channel)) for channel in (CHANNEL, "revenue-analytics")])
         assert ([], [], True) == (read.too_long, read.forbidden, read.sentences > 40)
+        whole, unfolded = words_of_record(workspace)
+        assert 500 < unfolded <= MOST_WORDS < whole
+
+
+def words_of_record(workspace: Workspace) -> tuple[int, int]:
+    """(words of the exported Markdown, words that one reads without unfolding anything)."""
+    ana = workspace.person("ana")
+    ana.clicks("Export the record", ana.waits_for(lambda m: "Export the record" in m.buttons, CHANNEL))
+    sent = ana.waits_for("The record of ", CHANNEL, timeout=60)
+    [markdown] = [each["url_private"] for each in sent.shown["files"] if each["name"].endswith(".md")]
+    text = re.sub(r"<!--.*?-->", "", httpx.get(markdown).text, flags=re.DOTALL)
+    return len(text.split()), len(re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL).split())
 
 
 @pytest.mark.full

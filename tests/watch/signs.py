@@ -16,7 +16,7 @@ def sign(code: str = "F2", subject: str = "bbbbbb", *, urgent: bool = True) -> S
         subject=subject,
         headline=f"Run {subject} was restored from checkpoint 3, although run aaaaaa had committed checkpoint 5.",
         reasons=("Checkpoint 5 is on the table already.", "Its source reads everything in between again."),
-        advice="rewind table and job together",
+        advice="roll back table and job together",
         severity="sev2",
         runbook="duplicate-rows",
         is_urgent=urgent,

@@ -155,7 +155,7 @@ def test_nobody_is_sent_to_mend_what_is_over() -> None:
 
     lasting, ended = shown(Sight(stale, None, None, None)), shown(Sight(stale, over, None, None))
 
-    assert "*What to do:* Rewind table and job together." in lasting
+    assert "*What to do:* Roll back table and job together." in lasting
     assert "Over since" not in lasting
     assert "*Over since 09:00:00 UTC:* Waterline does not see it any more." in ended
     assert "What to do" not in ended

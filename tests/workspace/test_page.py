@@ -133,7 +133,7 @@ def test_a_confirmed_click_updates_the_message_in_place(
         client.chat_update(channel=ONCALL, ts=body["message"]["ts"], text=f"Approved by <@{by}>", blocks=[])
 
     connect()
-    row = actions(button("Approve", "approve", style="primary", confirm=confirm("Approve the rewind?")))
+    row = actions(button("Approve", "approve", style="primary", confirm=confirm("Approve the rollback?")))
     client.chat_postMessage(channel=ONCALL, text="Proposal", blocks=[section("*Proposal 3*"), row])
     message = page.get_by_test_id("message").last
 

@@ -37,15 +37,12 @@ from bot.observation.ids import short_job
 from bot.observation.paths import may_be_same
 from bot.observation.record import Record
 
-FREEZES = (
-    "Stop expiry and orphan removal of the table (gc.enabled=false) until the incident is closed. Closing it "
-    "restores the earlier setting."
-)
+FREEZES = "Stop expiry and orphan removal of the table (gc.enabled=false) until the incident is closed."
 STAYS_FROZEN = (
     "Expiry and orphan removal of the table stay stopped (gc.enabled=false) until the incident is closed. If "
     "somebody has allowed them since, they are stopped again first."
 )
-NOT_STOPPED = "This does not stop compaction: pause yours by hand until this has ended."
+NOT_STOPPED = "Compaction goes on: pause yours by hand until this has ended."
 
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:

@@ -120,7 +120,7 @@ def _untold(run: JobId, why: str) -> str:
     return (
         f"It is not known whether run {short_job(run)} has read past all rows on main: {why}. If it was restored "
         "from too old a state and has not, the job duplicates the rest after this repair. Wait until it has read "
-        "past them, or rewind table and job."
+        "past them, or roll back table and job."
     )
 
 
@@ -130,7 +130,7 @@ def _down(case: Case, run: JobId, reached: int, highest: int) -> str:
     return (
         f"The job is down, {'below what main has of its source' if is_hidden else at}. Run {short_job(run)} had not "
         "read past the rows between. They are duplicated when the job continues from there. Propose this again when "
-        f"the job runs and has passed {'that' if is_hidden else until}, or rewind table and job."
+        f"the job runs and has passed {'that' if is_hidden else until}, or roll back table and job."
     )
 
 
@@ -142,7 +142,7 @@ def _below(case: Case, run: JobId, reached: int, highest: int) -> Refused:
         f"{'a source position that is not shown' if is_hidden else f'source position {highest:,}'}; since its last "
         f"start it has committed up to {'a lower one' if is_hidden else f'{reached:,}'}.",
         "Wait until it has passed that. Then collect the evidence again (`/waterline run ledger`, `/waterline run "
-        "extra_copies`) and propose this again. Or rewind table and job (`/waterline propose "
+        "extra_copies`) and propose this again. Or roll back table and job (`/waterline propose "
         "roll_back_table_and_restore_job`). If the source has several partitions, name the partition column as "
         "`position_partition` in the table's contract. If rows carry no such column, remove `position` from the "
         "contract. Collect the evidence again; the proposal then says that this is not known, and its approvers "

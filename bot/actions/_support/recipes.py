@@ -247,7 +247,7 @@ def must_be_chosen(plan: Plan, others: Sequence[OtherRows]) -> None:
     if others and not plan.drops_others:
         ask = "Talk to those writers. " if any(each.writer != _REPAIRS for each in others) else ""
         raise Refused(
-            "A rewind would remove rows of other writers from main, and the job does not read them again.",
+            "This rollback would remove rows of other writers from main, and the job does not read them again.",
             f"Expected only commits of the job above that point; found {in_words(others)}.",
             f"{ask}Can the rows be written again (those of a repair by a replay from the source), or may they go? "
             "Then type `/waterline propose roll_back_table_and_restore_job drop_others=yes`. Else repair by key: "
@@ -295,6 +295,7 @@ def rewound(
     stays = f"The present head stays readable under the tag {kept}."
     back = f"`/waterline undo` {'stops the new run and ' if point else ''}moves main back to that tag."
     is_fault_back = live is not None and (point is None or point.is_right)
+    also = "What that run commits until it has stopped is removed as well. " if live else ""
     return drafted(
         plan,
         action,
@@ -313,9 +314,8 @@ def rewound(
             *(nearer_unread(plan.case, point) if point is not None else ()),
             *passed,
             *stop.sentences,
-            *(["What that run commits until it has stopped is removed from main as well."] if live else []),
-            f"Move main of {table.name} to snapshot {short(to)} in one commit. It is refused if anything unforeseen "
-            "was committed. The present head stays readable under a tag.",
+            f"Move main of {table.name} to snapshot {short(to)} in one commit. {also}It is refused if anything "
+            "unforeseen was committed.",
             *_others_go(others),
             *(_started(point, to, others) if point is not None else [unstarted]),
         ),

@@ -53,7 +53,7 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
     if ranking.best is not None:
         return ranking.best
     raise Refused(
-        "No rewind is possible.",
+        "Table and job cannot be rolled back.",
         f"Expected a savepoint or retained checkpoint that pairs with snapshot {short(last_good)} or an earlier "
         f"one; found {ranking.in_words()}.",
         found_since(case, {s.snapshot_id for s in case.observation.table.ancestors(last_good)})
@@ -124,7 +124,7 @@ def _instead(restores: Restores, ranking: Ranking, going: Pairing | None) -> str
         return f"{look}."
     past = f", but none of {', '.join(map(short, loses))}: replay them from the source" if loses else ""
     return (
-        f"{look}: it would lose or duplicate rows. Or rewind table and job to checkpoint {below.checkpoint_id} "
+        f"{look}: it would lose or duplicate rows. Or roll back table and job to checkpoint {below.checkpoint_id} "
         f"(`/waterline propose roll_back_table_and_restore_job`): the job reads all later rows again{past}."
     )
 

@@ -265,7 +265,7 @@ def stays_down(case: Case) -> tuple[str, str]:
     return (
         "Start no run; the job stays down. Expected a savepoint or retained checkpoint that pairs with "
         f"{newest_by_flink(case)}; found {found}. From any of these, the job would lose or duplicate rows.",
-        "What to do next: collect evidence again and diagnose. That says whether to rewind table and job, or to "
+        "What to do next: collect evidence again and diagnose. That says whether to roll back table and job, or to "
         "restore the job in another way. Start it by hand only from a state that pairs with "
         f"{newest_by_flink(case)}.",
     )

@@ -126,7 +126,7 @@ def _left_by_stop(plan: Plan, live: JobRun) -> tuple[str, ...]:
         return ()
     return (
         f"The table lists no commit of run {short_job(live.job_id)}. The job then starts from the newest state that is "
-        "proven to pair with main, or stays down. If the whole restart was wrong, rewind table and job instead.",
+        "proven to pair with main, or stays down. If the whole restart was wrong, roll back table and job instead.",
     )
 
 
@@ -143,7 +143,7 @@ def must_be_writable(table: TableState) -> None:
         raise Refused(
             f"Waterline cannot repair files of {table.name}: the table has format version {table.format_version}.",
             "Expected format version 2 or 3.",
-            "Rewind table and job instead, or repair it with the engine that writes the table.",
+            "Roll back table and job instead, or repair it with the engine that writes the table.",
         )
 
 
@@ -175,7 +175,7 @@ def _must_be_provable(action: Action, contract: TableContract) -> None:
         raise Refused(
             f"“{action.title}” cannot be verified on its branch, so it could never be published.",
             f"Expected {names} in the table's contract, to check {proofs}; found none.",
-            "Name it in the table's contract, restart Waterline and propose again. Or rewind table and job.",
+            "Name it in the table's contract, restart Waterline and propose again. Or roll back table and job.",
         )
 
 
@@ -318,7 +318,7 @@ def too_many(found: str, recipe: ReplayRecipe) -> Refused:
     return Refused(
         f"There are too many rows for a replay by Waterline: {found}.",
         f"Expected at most {recipe.most_rows:,}, as declared in `most_rows`.",
-        "Rewind table and job, run a backfill job of your own, or raise `most_rows`.",
+        "Roll back table and job, run a backfill job of your own, or raise `most_rows`.",
     )
 
 
@@ -351,7 +351,7 @@ def _must_be_appended_to(plan: Plan) -> None:
             f"The rows of {table.name} cannot be replayed one by one: newer rows replace older ones of the same key.",
             "Expected a table that is only appended to. Here a missing key may have been deleted on purpose, and a "
             "missing position may have been replaced.",
-            "Rewind table and job instead: the job then writes its rows in their order.",
+            "Roll back table and job instead: the job then writes its rows in their order.",
         )
 
 

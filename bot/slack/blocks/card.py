@@ -12,7 +12,7 @@ from bot.incident.execution import UNFINISHED, ProposalState
 from bot.incident.incident import Incident
 from bot.incident.recovery_deadline import deadline_in_short, is_soon
 from bot.incident.runbook import (
-    ASKED_FOR,
+    NOT_POSSIBLE,
     ActionStep,
     DecisionStep,
     EvidenceStep,
@@ -36,7 +36,7 @@ from bot.slack.ids import Click
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
 
 _SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2", "sev3": ":large_blue_circle: Sev 3"}
-_PATH_SHOWN = 8
+_PATH_SHOWN = 5
 _FOUND_SHOWN = 5
 _PASSED_LINE, _WHY_LEAST = 140, 40
 
@@ -64,8 +64,9 @@ def card_message(
         blocks.append(context(*_path(incident, passed)))
     blocks += told_blocks(incident, setup)
     blocks += [*_deadline(incident), DividerBlock()]
-    asks = isinstance(current, ActionStep) and current.action == ASKED_FOR  # the step says what was named
-    for why in (walk.stuck, passed[-1].reason if passed and not asks else None):
+    last = passed[-1] if passed else None
+    impossible = last.reason if last is not None and last.outcome.key == NOT_POSSIBLE else None
+    for why in (walk.stuck, impossible):
         if why and current is not None:
             blocks.append(context(f":arrow_right: {mrkdwn(why)}"))
     if current is None:
@@ -216,7 +217,7 @@ def _evidence_line(
         is_failed = run.ended.how == "failed"
         how = f"could not be answered: {mrkdwn(run.ended.message)}{again}" if is_failed else "was cancelled."
         return f":no_entry: *{title}* {how}"
-    reads = f" Reads {mrkdwn(task.cost_in_short)}." if task is not None else ""
+    reads = f" Reads {mrkdwn(task.cost_in_short)}." if task is not None and incident.is_stopped else ""
     return f":white_circle: *{title}*: {mrkdwn(task.question if task is not None else 'waits')}{reads}"
 
 

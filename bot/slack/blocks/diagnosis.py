@@ -11,7 +11,7 @@ from bot.slack.text import addressed, as_sentence, clipped, mrkdwn, short_paths
 
 _ROWS_SHOWN = 3
 _REASONS_SHOWN = 6
-_OTHERS_SHOWN = 5
+_OTHERS_SHOWN = 2
 _UNDECIDED_SHOWN = 6
 _APART_SHOWN = 4
 _MISSING = 300
@@ -60,8 +60,7 @@ def _match(mode: Mode, match: Matches, incident: Incident) -> list[Block]:
     return [
         section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
         context(
-            f"{_last_good(match)}What to do: {mrkdwn(match.what_to_do)}",
-            *([f"Commits: {rows}{more}"] if rows else []),
+            f"{_last_good(match)}What to do: {mrkdwn(match.what_to_do)}{f' · Commits: {rows}{more}' if rows else ''}",
             *([f"Looks similar: {mrkdwn(alike)}"] if alike else []),
         ),
         *_plan_button(mode, incident),
@@ -89,12 +88,14 @@ def _undecided(undecided: tuple[tuple[Mode, CannotTell], ...]) -> str:
     for mode, told in undecided:
         by_missing.setdefault(told.missing, []).append(mode)
     lines = [
-        f"• {_named(modes)}: {mrkdwn(clipped(short_paths('; '.join(missing)), _MISSING))}"
+        f"{_named(modes)}: {mrkdwn(clipped(short_paths('; '.join(missing)), _MISSING))}"
         for missing, modes in by_missing.items()
     ]
+    if len(lines) == 1:
+        return f"*Cannot tell yet, evidence is missing:* {lines[0]}"
     left = len(lines) - _UNDECIDED_SHOWN
-    lines = lines[:_UNDECIDED_SHOWN] + ([f"_{left} more in the record._"] if left > 0 else [])
-    return "*Cannot tell yet: evidence is missing*\n" + "\n".join(lines)
+    more = [f"_{left} more in the record._"] if left > 0 else []
+    return "\n• ".join(["*Cannot tell yet, evidence is missing*", *lines[:_UNDECIDED_SHOWN], *more])
 
 
 def _named(modes: list[Mode]) -> str:
@@ -120,8 +121,8 @@ def _excluded(diagnosis: Diagnosis) -> str:
     told = [(m, x) for m, x in diagnosis.excluded if m.code in near or not near]
     lines = [f"• *{mrkdwn(m.code)}* {mrkdwn(m.title)}: {_why_not(x)}" for m, x in told[:_OTHERS_SHOWN]]
     more = len(diagnosis.excluded) - len(lines)
-    lines += [f"_{more} more excluded. The record has the reasons._"] if more else []
-    return "*Why not the others*\n" + "\n".join(lines)
+    rest = f" ({more} more are excluded; the record has the reasons)" if more else ""
+    return "\n".join([f"*Why not the others*{rest}", *lines])
 
 
 def _why_not(excluded: Excluded) -> str:

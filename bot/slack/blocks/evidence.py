@@ -1,6 +1,7 @@
-"""One answered (or ended) evidence run, as a message in the incident's thread.
+"""Evidence in the incident's thread.
 
-What the bot asked of its own accord, in one message: what is wrong first, what is well in a line.
+What the bot asked by itself, in one message: what is wrong first, what is well in a line. What a person asked for by
+name has a message of its own, with the sample rows.
 """
 
 from collections.abc import Mapping
@@ -10,11 +11,12 @@ from slack_sdk.models.blocks.basic_components import TableBlockColumnSettings
 
 from bot.incident.asked import begin_of
 from bot.incident.incident import EvidenceRun, Incident
+from bot.incident.journal import WATERLINE
 from bot.observation.evidence import Evidence, Task, Verdict
 from bot.observation.findings import LedgerFinding
 from bot.observation.ids import short
 from bot.observation.sentences import counted
-from bot.slack.blocks.parts import clock, context, measures, said, section, sign, size
+from bot.slack.blocks.parts import clock, context, measures, said, section, sections, sign, size
 from bot.slack.text import clipped, mrkdwn, plain, short_paths
 
 _SHOWN_ROWS = 10
@@ -109,31 +111,50 @@ def _cell(text: str) -> str:
     return plain(short_paths(text).strip(), _CELL) or "–"
 
 
-_HEADLINE = 280
+_HEADLINE, _EXAMPLE = 280, 120
 
 
-def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[str, list[Block]]:
-    """(notification text, blocks). Of each task its newest run of a first look."""
-    runs = {run.task: run for run in incident.runs.values() if run.is_first_look}
+def change_before(incident: Incident, run: EvidenceRun) -> int:
+    """How many proposals had begun to run when it was asked for."""
+    started = (view.execution_started_at for view in incident.proposals.values())
+    return sum(at is not None and at <= run.requested_at for at in started)
+
+
+def is_of_the_bot(run: EvidenceRun) -> bool:
+    """Whether nobody asked for it by name, and it is about main: its answer stands in one message with the others."""
+    return run.by == WATERLINE and run.branch is None
+
+
+def answers_message(incident: Incident, tasks: Mapping[str, Task], change: int) -> tuple[str, list[Block]]:
+    """(notification text, blocks). The newest answer of each task that the bot asked for after so many changes."""
+    asked = [run for run in incident.runs.values() if is_of_the_bot(run) and change_before(incident, run) == change]
+    runs = {run.task: run for run in asked}
     answered = [(tasks[run.task], run.evidence) for run in runs.values() if run.evidence is not None]
     trouble = [each for each in answered if _is_trouble(*each)]
     neutral = [each for each in answered if _is_neutral(*each)]
     open_ones = [each for each in answered if each[1].verdict is Verdict.INCONCLUSIVE]
-    well = [task.title for task, evidence in answered if (task, evidence) not in [*trouble, *neutral, *open_ones]]
+    well = [each for each in answered if each not in [*trouble, *neutral, *open_ones]]
+    ended = [(tasks[run.task], run.ended) for run in runs.values() if run.ended is not None]
     title = _title(
-        len(trouble), len(neutral), len(open_ones) + len(_ended(runs)), sum(run.is_running for run in runs.values())
+        len(trouble), len(neutral), len(open_ones) + len(ended), sum(run.is_running for run in runs.values())
     )
-    blocks: list[Block] = [section(f"*First look, without reading rows: {title}*")]
-    blocks += [section(_line(*each)) for each in (*trouble, *neutral)]
-    blocks += [section("\n".join(_line(*each) for each in open_ones))] if open_ones else []
-    small = [f":large_green_circle: Checked, nothing wrong: {mrkdwn(', '.join(well))}"] if well else []
-    small += [f":no_entry: {mrkdwn(tasks[run.task].title)}: {mrkdwn(run.ended.message)}" for run in _ended(runs)
-              if run.ended is not None]  # fmt: skip
-    small += [RUN_AGAIN] if any(run.is_again for run in runs.values()) else []
-    newest = max((evidence.at for _task, evidence in answered), default=None)
-    if newest is not None:
-        small.append(f"As of {clock(newest)}. Each diagnosis checks again")
-    return f"First look: {title}", [*blocks, *([context(*small)] if small else [])]
+    lines = [
+        *(_line(*each, example=True) for each in trouble),
+        *(_line(*each) for each in (*neutral, *open_ones)),
+        *(f":no_entry: *{mrkdwn(task.title)}*: {mrkdwn(how.message)}" for task, how in ended),
+        *(_not_seen(*each) for each in answered if each[1].could_not_look),
+    ]
+    blocks: list[Block] = [*sections("\n".join([f"*Evidence: {title}*", *lines]))]
+    small = []
+    if well:
+        titles = mrkdwn(", ".join(task.title for task, _evidence in well))
+        small.append(f":large_green_circle: Checked, nothing wrong: {titles}")
+    if any(run.is_again for run in runs.values()):
+        small.append(RUN_AGAIN)
+    if answered:
+        newest = max((evidence for _task, evidence in answered), key=lambda each: each.at)
+        small.append(f"As of {clock(newest.at)}, at head {short(newest.head)}. The record has the sample rows")
+    return f"Evidence: {title}", [*blocks, *([context(*small)] if small else [])]
 
 
 def _title(trouble: int, neutral: int, unanswered: int, running: int) -> str:
@@ -154,10 +175,13 @@ def _is_neutral(task: Task, evidence: Evidence) -> bool:
     return task.confirmed_is == "neutral" and evidence.verdict is Verdict.CONFIRMED
 
 
-def _ended(runs: Mapping[str, EvidenceRun]) -> list[EvidenceRun]:
-    return [run for run in runs.values() if run.ended is not None]
+def _line(task: Task, evidence: Evidence, *, example: bool = False) -> str:
+    headline = mrkdwn(clipped(short_paths(evidence.headline), _HEADLINE))
+    shown = [f"{name} {cell}" for name, cell in zip(evidence.columns, next(iter(evidence.rows), ()), strict=False)]
+    first = f" Example: {mrkdwn(clipped(short_paths(' · '.join(shown)), _EXAMPLE))}" if example and shown else ""
+    return f"{sign(evidence.verdict, task)} *{mrkdwn(task.title)}*: {headline}{first}"
 
 
-def _line(task: Task, evidence: Evidence) -> str:
-    headline = clipped(short_paths(evidence.headline), _HEADLINE)
-    return f"{sign(evidence.verdict, task)} *{mrkdwn(task.title)}*: {mrkdwn(headline)}"
+def _not_seen(task: Task, evidence: Evidence) -> str:
+    missing = "; ".join(f"{each.source}: {each.reason}" for each in evidence.could_not_look)
+    return f":warning: *{mrkdwn(task.title)}* could not look at {mrkdwn(short_paths(missing))}"

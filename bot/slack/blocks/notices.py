@@ -97,7 +97,8 @@ def _seen(incident: Incident, setup: TableSetup | None) -> list[str]:
     noted = incident.readers
     if noted is None:
         return _in_the_ledger(incident, setup)
-    declared = [_reader(each) for each in noted.observed if each.is_declared]
+    told = {view.notice.consumer for view in incident.notices.values()}
+    declared = [_reader(each) for each in noted.observed if each.is_declared and each.consumer not in told]
     strangers = [_reader(each) for each in noted.observed if not each.is_declared]
     lines = _by_declaration(declared, strangers)
     if noted.unknown:

@@ -32,10 +32,10 @@ _ONE_A_LINE = 10
 def removed_from_main(preview: Preview) -> str:
     """Commits, files and rows, other writers, and every consumer run; mrkdwn, escaped."""
     if not (preview.commits or preview.files or preview.rows or preview.affected_runs):
-        return "*Removes from main*\nNothing."
+        return "*Removes from main:* nothing."
     counts = ((preview.commits, "commit"), (preview.files, "file"), (preview.rows, "row"))
     what = ", ".join(counted(number, unit) for number, unit in counts if number) or "Rows that consumers have read"
-    taken = f"*Removes from main*\n{what}. They stay readable under a tag."
+    taken = f"*Removes from main:* {what}. They stay readable under a tag."
     if preview.others:
         taken += "\n:warning: *Rows of other writers, which the job does not read again:* " + ", ".join(
             f"{counted(each.rows, 'row')} of {mrkdwn(each.writer)}{returns(each)}" for each in preview.others
@@ -44,7 +44,7 @@ def removed_from_main(preview: Preview) -> str:
         return taken + "\n:warning: Readers unknown: the lineage source did not answer."
     if not preview.affected_runs:
         return taken + "\nLineage shows no consumer run that read them."
-    return f"{taken}\n*Consumer runs that read them*\n{_runs(preview.affected_runs)}"
+    return f"{taken}\n*Consumer runs that read them:*\n{_runs(preview.affected_runs)}"
 
 
 def _runs(runs: Sequence[ReadRun]) -> str:
@@ -240,12 +240,12 @@ def _small_print(incident: Incident, view: ProposalView, tasks: Mapping[str, Tas
     if not _takes_yes(view):
         return [context(part) for text in who_may(view) for part in pages(text, CONTEXT_TEXT)]
     proposal = view.proposal
-    must = "\n".join(f"• {mrkdwn(short_paths(requirement_sentence(each)))}" for each in proposal.requirements)
+    must = " · ".join(mrkdwn(short_paths(requirement_sentence(each))) for each in proposal.requirements)
     evidence = " · ".join(mrkdwn(each) for each in cited(proposal, incident.runs, tasks)) or (
         "none, a person asked for it"
     )
     texts = [
-        *([f"*Runs only if*\n{must}"] if must else []),
+        *([f"*Runs only if:* {must}"] if must else []),
         *who_may(view),
         f"*Evidence:* {evidence} · *Digest* {code(proposal.digest[:12])}",
     ]
@@ -304,7 +304,7 @@ def _not_known(view: ProposalView) -> str:
 
 
 def _undo(view: ProposalView) -> str:
-    return f"*How to undo it*\n{mrkdwn(short_paths(view.proposal.undo))}"
+    return f"*How to undo it:* {mrkdwn(short_paths(view.proposal.undo))}"
 
 
 def _buttons(incident: Incident, view: ProposalView, *, is_whole: bool) -> list[ButtonElement]:
@@ -371,7 +371,10 @@ def _undo_button(incident: Incident, view: ProposalView) -> list[ButtonElement]:
 
 
 def execution_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:
-    """Progress of the effects and the proof, updated in place."""
+    """Progress of the effects and the proof, updated in place. Once all is proven, the effects are small print."""
+    if view.verified is not None and view.verified.passed:
+        done = " ".join(mrkdwn(as_sentence(short_paths(ended.detail))) for _, ended in sorted(view.done.items()))
+        return f"{incident.id}: execution {view.state.value}", [section(_proof(view)), context(done)]
     lines = []
     for index, effect in enumerate(view.proposal.effects):
         ended, started = view.done.get(index), view.started.get(index)

@@ -8,7 +8,6 @@ from slack_sdk.models.blocks import (
     InputBlock,
     Option,
     PlainTextInputElement,
-    SectionBlock,
     StaticSelectElement,
     UserSelectElement,
 )
@@ -20,7 +19,7 @@ from bot.observation.errors import Refused
 from bot.observation.sentences import counted
 from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.ids import Click, Form
-from bot.slack.text import as_sentence, clipped, mrkdwn, person, short_paths, written
+from bot.slack.text import as_sentence, clipped, mrkdwn, person, short_paths
 
 _SHOWN = 10
 
@@ -33,8 +32,12 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
     holding = len(findings) - len(items)
     text = f"Contract review: {len(broken)} of {counted(len(findings), 'term')} did not hold"
     blocks: list[Block] = [section(f":clipboard: *{text}*")]
-    for item in broken[:_SHOWN]:
-        blocks += _broken(incident, item)
+    shown = broken[:_SHOWN]
+    charges = [_charge(item) for item in shown]
+    are_alike = len(set(charges)) == 1
+    for item, charge in zip(shown, charges, strict=True):
+        blocks.append(section(f":x: {item.number}. {_line(item)}" + ("" if are_alike else f"\n{charge}")))
+    blocks += [section(charges[0])] if are_alike else []
     if untold:
         blocks.append(section("*Unknown*\n" + "\n".join(f"• {_line(item)}" for item in untold[:_SHOWN])))
     if incident.snippet is not None:
@@ -44,8 +47,9 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
     more = f" {hidden} more {'are' if hidden > 1 else 'is'} in the record." if hidden else ""
     small = [f"{counted(holding, 'term')} held. The record has all of them.{more}"]
     blocks.append(context(*([f":stopwatch: {took}"] if took else []), *small))
+    change = [button(f"Change {item.number}…", Click.TERM, incident.id, str(item.number)) for item in shown]
     publish = button("Send the review to consumers…", Click.PREVIEW_NOTICE, incident.id, "review", "")
-    blocks.append(actions([publish]))
+    blocks.append(actions([*change, publish]))
     return text, blocks
 
 
@@ -94,16 +98,10 @@ def term_form(incident: Incident, number: int, channel: str) -> View:
     )  # fmt: skip
 
 
-def _broken(incident: Incident, item: ReviewItem) -> list[Block]:
-    """The term over the whole width, and under it the owner, with the button."""
-    edit = button("Change…", Click.TERM, incident.id, str(item.number))
-    return [section(f":x: {_line(item)}"), SectionBlock(text=written(clipped(_charge(item), 2900)), accessory=edit)]
-
-
 def _line(item: ReviewItem) -> str:
     parts = (item.finding.term, item.finding.observed, item.finding.action)
     term, observed, action = (mrkdwn(short_paths(as_sentence(part))) for part in parts)
-    return f"*{term}* {observed}" + (f"\n→ {action}" if action else "")
+    return f"*{term}* {observed}" + (f" → {action}" if action else "")
 
 
 def _charge(item: ReviewItem) -> str:

@@ -5,7 +5,7 @@ from slack_sdk.models.blocks import Block
 from bot.incident.approval import People
 from bot.incident.diagnosis import called
 from bot.incident.incident import Incident
-from bot.incident.watch import SILENT
+from bot.incident.watch import SILENT, Sign
 from bot.observation.ids import short
 from bot.service.watching.sightings import Sight
 from bot.slack.blocks.parts import actions, button, clock, context, section
@@ -17,7 +17,8 @@ MUTE_HOURS = 4
 
 
 def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
-    """(notification text, blocks). While it lasts and nobody has opened an incident, it offers to."""
+    """(notification text, blocks). While it lasts and nobody has opened an incident, it says why and what to do, and
+    offers to open one; then it shrinks, for the card has the rest."""
     sighted, sign = sight.sighted, sight.sighted.sign
     is_over = sight.ended is not None
     text = f"{sighted.table}: {sign.headline}"
@@ -26,17 +27,15 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     is_looked_at = is_over or is_planned or sight.incident is not None
     who = _asked(mention) if sign.is_urgent and not is_looked_at else ""
     title = f"{mark} *{code(sighted.table)} {mrkdwn(as_sentence(short_paths(sign.headline)))}*{who}"
-    reasons = [f"• {mrkdwn(as_sentence(_short(reason)))}" for reason in sign.reasons[:_REASONS]]
-    hidden = len(sign.reasons) - len(reasons)
-    reasons += [f"_{hidden} more in the diagnosis._"] if hidden > 0 else []
-    blocks: list[Block] = [section("\n".join([title, *reasons]))]
-    if sign.also:
+    is_open = not is_over and sight.incident is None
+    blocks: list[Block] = [section("\n".join([title, *(_reasons(sign) if is_open else [])]))]
+    if sign.also and is_open:
         also = "\n".join(f"• {mrkdwn(_short(each))}" for each in sign.also[:_ALSO])
         blocks.append(section(f"*At the same time*\n{also}"))
-    blocks.append(section("\n".join(_now(sight))))
+    if sight.incident is None or is_over:
+        blocks.append(section("\n".join(_now(sight))))
     blocks.append(context(*_small_print(sight)))
     buttons = []
-    is_open = not is_over and sight.incident is None
     if is_open and sight.beside is None:
         buttons.append(button("Open incident", Click.OPEN, sighted.table, sighted.id, style="primary"))
     if sight.mute is not None:
@@ -44,6 +43,12 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     elif is_open:
         buttons.append(button(f"Mute table for {MUTE_HOURS} hours", Click.MUTE, sighted.table, sighted.id))
     return text, [*blocks, *([actions(buttons)] if buttons else [])]
+
+
+def _reasons(sign: Sign) -> list[str]:
+    reasons = [f"• {mrkdwn(as_sentence(_short(reason)))}" for reason in sign.reasons[:_REASONS]]
+    hidden = len(sign.reasons) - len(reasons)
+    return reasons + ([f"_{hidden} more in the diagnosis._"] if hidden > 0 else [])
 
 
 def _now(sight: Sight) -> list[str]:
