@@ -44,80 +44,54 @@ V2_21 = JobId("fde30a88749f34dd7afc9cefefc10d05")
 COMMITTER_V1_120 = OperatorId("b0c4849fdea766ab199107cc0073124e")
 COMMITTER_V2_120 = OperatorId("ae5c036551721cb6b1aa9912f4cb397e")
 COMMITTER_V1_21 = OperatorId("7f86b06891c19f1e76c3f65c90ce752b")
-COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        (
-            "v1_stop_savepoint__metadata",
-            ParsedMetadata(
-                checkpoint_id=CheckpointId(8),
-                kind=CheckpointKind.STOP_SAVEPOINT,
-                job_id=V1_120,
-                pending_manifests=(f"{V1_120}-{COMMITTER_V1_120}-00000-0-8-00008.avro",),
-                is_committer_read=True,
-            ),
+UPSERT = JobId("082e965efea30042147eb49713eb374e")
+
+
+def point(checkpoint: int, kind: CheckpointKind, job: JobId, *owed: str, **told: object) -> ParsedMetadata:
+    """What a file tells whose committer's state was read; it owes these manifests of that run."""
+    pending = tuple(f"{job}-{each}.avro" for each in owed)
+    return ParsedMetadata(
+        checkpoint_id=CheckpointId(checkpoint), kind=kind, job_id=job, pending_manifests=pending,
+        is_committer_read=True,
+    ).model_copy(update=told)  # fmt: skip
+
+
+def beside(name: str, end: int) -> StateFile:
+    """A file beside it, which is read up to there."""
+    return StateFile(name, is_relative=True, end=end)
+
+
+REAL = {
+    "v1_stop_savepoint__metadata": point(
+        8, CheckpointKind.STOP_SAVEPOINT, V1_120, f"{COMMITTER_V1_120}-00000-0-8-00008"
+    ),
+    "v2_stop_savepoint__metadata": point(
+        8, CheckpointKind.STOP_SAVEPOINT, V2_120, f"{COMMITTER_V2_120}-00000-0-8-00008"
+    ),
+    "v1_upsert_chk3__metadata": point(
+        3, CheckpointKind.CHECKPOINT, UPSERT, *(f"{COMMITTER_V1_120}-00000-0-3-0000{n}" for n in (5, 6))
+    ),
+    "flink21_v1_savepoint.xz": point(
+        4, CheckpointKind.SAVEPOINT, V1_21, f"{COMMITTER_V1_21}-00000-0-4-00004",
+        state_files=(beside("d9532f3f-ac50-4763-982a-4d3600849570", 399_813),),
+    ),
+    "flink21_v2_stop_savepoint.xz": point(
+        8, CheckpointKind.STOP_SAVEPOINT, V2_21,
+        state_files=(beside("4e7ec0cb-b153-4973-b5d1-36a2d7ee62f0", 399_413),),
+    ),
+    "flink21_v1_chk12_not_inline.xz": ParsedMetadata(
+        checkpoint_id=CheckpointId(12), kind=CheckpointKind.CHECKPOINT,
+        state_files=(
+            beside("f61accfc-fb2c-46f9-8ca7-26fa98fe3283", 398_853),
+            beside("cfb11008-84e9-46a3-8ac3-d05cb93769c8", 22_145),
         ),
-        (
-            "v2_stop_savepoint__metadata",
-            ParsedMetadata(
-                checkpoint_id=CheckpointId(8),
-                kind=CheckpointKind.STOP_SAVEPOINT,
-                job_id=V2_120,
-                pending_manifests=(f"{V2_120}-{COMMITTER_V2_120}-00000-0-8-00008.avro",),
-                is_committer_read=True,
-            ),
-        ),
-        (
-            "v1_upsert_chk3__metadata",
-            ParsedMetadata(
-                checkpoint_id=CheckpointId(3),
-                kind=CheckpointKind.CHECKPOINT,
-                job_id=JobId("082e965efea30042147eb49713eb374e"),
-                pending_manifests=(
-                    f"082e965efea30042147eb49713eb374e-{COMMITTER_V1_120}-00000-0-3-00005.avro",
-                    f"082e965efea30042147eb49713eb374e-{COMMITTER_V1_120}-00000-0-3-00006.avro",
-                ),
-                is_committer_read=True,
-            ),
-        ),
-        (
-            "flink21_v1_savepoint.xz",
-            ParsedMetadata(
-                checkpoint_id=CheckpointId(4),
-                kind=CheckpointKind.SAVEPOINT,
-                job_id=V1_21,
-                pending_manifests=(f"{V1_21}-{COMMITTER_V1_21}-00000-0-4-00004.avro",),
-                is_committer_read=True,
-                state_files=(StateFile("d9532f3f-ac50-4763-982a-4d3600849570", is_relative=True, end=399_813),),
-            ),
-        ),
-        (
-            "flink21_v2_stop_savepoint.xz",
-            ParsedMetadata(
-                checkpoint_id=CheckpointId(8),
-                kind=CheckpointKind.STOP_SAVEPOINT,
-                job_id=V2_21,
-                is_committer_read=True,
-                state_files=(StateFile("4e7ec0cb-b153-4973-b5d1-36a2d7ee62f0", is_relative=True, end=399_413),),
-            ),
-        ),
-        (
-            "flink21_v1_chk12_not_inline.xz",
-            ParsedMetadata(
-                checkpoint_id=CheckpointId(12),
-                kind=CheckpointKind.CHECKPOINT,
-                state_files=(
-                    StateFile("f61accfc-fb2c-46f9-8ca7-26fa98fe3283", is_relative=True, end=398_853),
-                    StateFile("cfb11008-84e9-46a3-8ac3-d05cb93769c8", is_relative=True, end=22_145),
-                ),
-            ),
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "expected"), REAL.items(), ids=REAL)
 def test_a_real_file_tells_its_point_of_state(name: str, expected: ParsedMetadata) -> None:
     """Id, kind, writer and what it still owes, for both sinks and both lines of Flink."""
     told = told_by(recorded(name))
