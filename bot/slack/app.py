@@ -10,6 +10,7 @@ What is wrong in a form is said before it closes, so that nothing typed is lost.
 """
 
 import json
+import logging
 import re
 from collections.abc import Callable
 from datetime import datetime
@@ -64,6 +65,11 @@ log = structlog.get_logger(__name__)
 _ANY = re.compile(".*")
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not that Bolt leaves SLACK_BOT_TOKEN alone, which the client has: it warns of that twice at each start."""
+    return "`token`" not in record.getMessage()
+
+
 def build_app(
     client: WebClient,
     *,
@@ -79,6 +85,7 @@ def build_app(
         """Bolt would ask auth.test before the first delivery is stored, and turn it away if Slack refuses."""
         return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=client.token)
 
+    logging.getLogger("slack_bolt.App").addFilter(_is_news)
     app = App(
         client=client,
         authorize=authorize,

@@ -109,6 +109,7 @@ def test_it_lives_before_it_is_ready_and_ends_in_good_order(tmp_path: Path, lake
 
     assert (first, lives) == ((503, {"process": "Waterline is starting."}), 200)
     assert last == (200, {**OK, "slack": "ok"})
+    assert "warning" not in bot.log.read_text()
     assert found == ((200, 200) if pages else (404, 404))
     assert code == 0
     assert "Traceback" not in bot.log.read_text()
