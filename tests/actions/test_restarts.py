@@ -24,17 +24,24 @@ FROM_A_PAIR = [restore_job_at_head, restore_job_only, restart_with_new_job_id, f
 FROM_THE_STOP = [restart_from_stop_savepoint, restore_job_only, free_checkpoint_folder]
 
 
+@pytest.mark.parametrize("guest", [0, 3], ids=["alone", "a guest wrote beside it"])
 @pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])
-def test_a_job_that_has_ended_goes_on_from_the_point_that_pairs_with_the_head(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
-    """No row is lost or doubled, nothing leaves main, and the first commit is the next checkpoint."""
+def test_a_job_that_has_ended_goes_on_from_the_point_that_pairs_with_the_head(scene: Scene, action, guest: int) -> None:  # type: ignore[no-untyped-def]
+    """No row is lost or doubled, nothing leaves main, and the first commit is the next checkpoint. The job's sink
+    passes over what a guest commits, also where that came once more after the job had ended."""
+    if guest:
+        commits(scene, "e", 9, range(900, 900 + guest), operator="ee" * 16)
+        scene.flink.checkpoints(job("a"), 3)
     scene.flink.stop(JOB, job("a"))
+    if guest:
+        commits(scene, "e", 9, range(900 + guest, 900 + 2 * guest), operator="ee" * 16)
     before = len(scene.calls)
 
     view = scene.does(action)
 
     assert view.state is ProposalState.APPLIED
     assert scene.calls[before:] == ["start"]
-    assert scene.positions() == list(range(50))
+    assert scene.positions() == [*range(80 if guest else 50), *range(900, 900 + 2 * guest)]
     assert all(check.passed for check in scene.checked(view)), scene.checked(view)
     assert view.proposal.preview.commits == 0
 
@@ -91,21 +98,6 @@ def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scen
         scene.executions.begin(scene.incident, proposal.id, by=proposal.proposed_by)
 
     assert "start" not in scene.calls
-
-
-@pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])
-def test_a_guest_that_wrote_beside_the_job_does_not_matter_above_the_pair(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
-    """It committed once more after the job had ended: the job's sink passes over that."""
-    commits(scene, "e", 9, range(900, 903), operator="ee" * 16)
-    scene.flink.checkpoints(job("a"), 3)
-    scene.flink.stop(JOB, job("a"))
-    commits(scene, "e", 9, range(903, 906), operator="ee" * 16)
-
-    view = scene.does(action)
-
-    assert view.state is ProposalState.APPLIED
-    assert scene.positions() == [*range(80), *range(900, 906)]
-    assert all(check.passed for check in scene.checked(view)), scene.checked(view)
 
 
 @pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.__name__.rpartition(".")[2])

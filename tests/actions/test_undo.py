@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bot.actions import (
-    protect_last_commit,
     resolve_fork,
     restart_from_stop_savepoint,
     restore_job_at_head,
@@ -165,18 +164,6 @@ def test_a_savepoint_is_undone_by_going_on_from_it(scene: Scene) -> None:
 
     assert scene.positions() == list(range(50))
     assert len(scene.alive) == 1
-
-
-def test_tags_are_taken_away_again_and_only_those(scene: Scene) -> None:
-    """A tag that somebody else has set stays."""
-    first = scene.plan()
-    before = {ref.name for ref in scene.catalog.load(ORDERS).refs}
-    done = scene.carries_out(protect_last_commit.propose(first), first)
-
-    view = scene.does(undo_proposal, undoes=done.proposal.id, number=2)
-
-    assert view.state is ProposalState.APPLIED
-    assert {ref.name for ref in scene.table.refs} == before
 
 
 def test_a_second_writer_is_never_started(scene: Scene) -> None:

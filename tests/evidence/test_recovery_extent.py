@@ -1,6 +1,6 @@
 """What a restore brings back, what it cannot, and where it lets the source go on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from bot.observation.kafka import KafkaPartition, OffsetTime
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.replay import PositionRange, ReplayRecipe
 from tests.evidence.conftest import Asks
+from tests.evidence.histories import write
 from tests.evidence.restore_points import NOON, stored
 from tests.evidence.test_ledger import run_of
 from tests.repairs.recipes import declared
@@ -71,32 +72,6 @@ def test_a_stop_savepoint_below_the_head_tells_all_that_comes_back(orders: Order
     )
     assert "stop savepoint 2, brings back 403 kB of state" in answer.headline
     assert "at most 70 rows above position 159 would be read and written again" in answer.headline
-
-
-def test_a_state_that_was_read_again_keeps_its_highest_position(orders: OrdersTable, judges: Asks) -> None:
-    """After an earlier replay within the window the newest commit is not the one with the highest position."""
-    base = orders.commits("a", 1, range(100))
-    for checkpoint, positions in ((2, range(100, 300)), (3, range(100, 110)), (4, range(110, 120))):
-        orders.commits("a", checkpoint, positions)
-    for checkpoint in (5, 6, 7):
-        orders.commits("a", checkpoint, range(110 + checkpoint, 112 + checkpoint))
-
-    answer = judges("recovery_extent", asked(orders.ask(base, checkpoints=[stored(job("a"), 7, owes=())])))
-
-    assert points_of(answer)[0].position_until == 299
-    assert points_of(answer)[0].to_read_again == 0
-
-
-def test_what_others_committed_above_does_not_come_back(orders: OrdersTable, judges: Asks) -> None:
-    """A backfill or a delete by another engine is taken off main by the rewind, and the job knows nothing of it."""
-    good = orders.commits("a", 2, range(100))
-    orders.deletes("order_id < 10")
-
-    answer = judges("recovery_extent", asked(orders.ask(good, checkpoints=[stored(job("a"), 2, owes=())])))
-
-    [reach] = points_of(answer)
-    assert reach.to_read_again == 0
-    assert "what others committed above its snapshot" in reach.cannot[0]
 
 
 def test_the_best_comes_first(orders: OrdersTable, judges: Asks) -> None:
@@ -167,84 +142,6 @@ def test_a_restore_that_would_loop_is_told(orders: OrdersTable, judges: Asks) ->
     assert points_of(there)[0].missing_manifests == ()
 
 
-def test_a_committed_manifest_is_rightly_gone(orders: OrdersTable, judges: Asks) -> None:
-    """The sink deletes a manifest after its commit: a savepoint still lists it, and nothing is missing."""
-    head = orders.commits("a", 4, range(10))
-
-    answer = judges("recovery_extent", asked(orders.ask(head, checkpoints=[stored(job("a"), 4, owes=(4,))])))
-
-    assert points_of(answer)[0].missing_manifests == ()
-
-
-@pytest.mark.parametrize(
-    ("there", "seen", "writer", "expected"),
-    [
-        ((5,), True, "a", Verdict.CONFIRMED),
-        ((), True, "a", Verdict.RULED_OUT),
-        ((5,), True, "b", Verdict.RULED_OUT),
-        ((5,), False, "a", Verdict.INCONCLUSIVE),
-    ],
-    ids=["all there", "gone", "another run wrote since", "nobody looked"],
-)
-def test_a_checkpoint_ahead_of_the_table_commits_first_what_it_owes(
-    orders: OrdersTable, judges: Asks, there: tuple[int, ...], seen: bool, writer: str, expected: Verdict
-) -> None:
-    """Only if its manifests are there and nobody else wrote meanwhile; unlooked-at storage rules nothing out."""
-    orders.commits("a", 4, range(10))
-    if writer != "a":
-        orders.commits(writer, 1, range(10, 20))
-    ask = orders.ask(None, checkpoints=[stored(job("a"), 5, CheckpointKind.CHECKPOINT, owes=(5,))])
-
-    answer = judges("recovery_extent", asked(ask, *on_storage(job("a"), *there), seen=seen))
-
-    assert answer.verdict is expected
-    assert points_of(answer)[0].brings_back is (expected is Verdict.CONFIRMED)
-
-
-def test_what_the_sink_dropped_stays_lost(orders: OrdersTable, judges: Asks) -> None:
-    """Manifests of the same run below the checkpoint that its state does not list: no restore commits them."""
-    head = orders.commits("a", 8, range(10))
-    ask = orders.ask(head, checkpoints=[stored(job("a"), 8, owes=())])
-
-    answer = judges("recovery_extent", asked(ask, *on_storage(job("a"), 5, 6, 7), *on_storage(job("a"), 9)))
-
-    assert points_of(answer)[0].cannot == (
-        "It does not list 3 Flink manifests of its run that still lie on storage (checkpoints 5 to 7): "
-        "left over from a commit, or lost; ask for the leaked manifests.",
-    )
-
-
-def test_what_is_not_known_is_said(orders: OrdersTable, judges: Asks) -> None:
-    """A committer state that could not be read, a layout that was not followed: no size, no claim."""
-    head = orders.commits("a", 8, range(10))
-    point = stored(job("a"), 9, owes=None).model_copy(
-        update={"not_understood": "Which operators it holds is not known."}
-    )
-
-    answer = judges("recovery_extent", asked(orders.ask(head, checkpoints=[point])))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    [reach] = points_of(answer)
-    assert reach.state_bytes is None
-    assert reach.cannot[-1] == "Which operators it holds is not known."
-    assert "could not be read" in reach.cannot[-2]
-
-
-def test_a_redacted_position_is_not_shown(orders: OrdersTable, judges: Asks) -> None:
-    """Neither in the sample, nor in a sentence."""
-    good = orders.commits("a", 2, range(1000, 1777))
-    orders.commits("a", 3, range(1777, 1800))
-    hidden = CONTRACT.model_copy(update={"redacted": ("source_position",)})
-
-    answer = judges(
-        "recovery_extent", asked(orders.ask(good, checkpoints=[stored(job("a"), 2, owes=())]), contract=hidden)
-    )
-
-    words = " ".join([answer.headline, *(cell for row in answer.rows for cell in row)])
-    assert "1776" not in words
-    assert "1,776" not in words
-
-
 def test_storage_that_is_down_and_storage_that_is_empty(orders: OrdersTable, judges: Asks) -> None:
     """The one says nothing, the other that only a start without state is left."""
     head = orders.commits("a", 8, range(10))
@@ -264,24 +161,6 @@ def reading_on(point: StoredCheckpoint, *following: int) -> StoredCheckpoint:
         for number, offset in enumerate(following)
     )
     return point.model_copy(update={"source_positions": told})
-
-
-def test_what_the_source_reads_next_is_told(orders: OrdersTable, judges: Asks) -> None:
-    """In the headline, in the row, and where it is said what must still be in the source."""
-    good = orders.commits("a", 2, range(160))
-    orders.commits("a", 3, range(160, 200))
-    point = reading_on(stored(job("a"), 2, owes=()), 160)
-
-    answer = judges("recovery_extent", asked(orders.ask(good, checkpoints=[point])))
-
-    [reach] = points_of(answer)
-    assert reach.source_positions == point.source_positions
-    assert "and lets its source go on with orders/0 at offset 160; at most 40 rows" in answer.headline
-    assert "orders/0 at offset 160" in answer.rows[0]
-    assert reach.cannot == (
-        "Records from orders/0 at offset 160 on come back only if the source still holds them; that cannot be seen "
-        "from here.",
-    )
 
 
 @pytest.mark.parametrize(
@@ -309,19 +188,85 @@ def test_an_offset_that_does_not_follow_on_the_table_is_said(
     assert any(said in each for each in reach.cannot) is bool(said)
 
 
-def test_of_many_partitions_the_first_are_named(orders: OrdersTable, judges: Asks) -> None:
-    """They are compared with nothing: the table's highest position is of all partitions together."""
-    good = orders.commits("a", 2, range(160))
-    point = reading_on(stored(job("a"), 2, owes=()), *range(6))
+def of_a(checkpoint: int, *owes: int) -> StoredCheckpoint:
+    """A stop savepoint of run a, whose committer owes these checkpoints."""
+    return stored(job("a"), checkpoint, owes=owes)
 
-    [row] = judges("recovery_extent", asked(orders.ask(good, checkpoints=[point]))).rows
 
-    assert "orders/0 at offset 0, orders/1 at offset 1, orders/2 at offset 2, orders/3 at offset 3 and 2 more" in row
-    assert "nothing that is known" in row
+AHEAD = stored(job("a"), 5, CheckpointKind.CHECKPOINT, owes=(5,))
+UNREAD = stored(job("a"), 9).model_copy(update={"not_understood": "Which operators it holds is not known."})
+READING = reading_on(of_a(2), 160)
+DROPPED = (
+    "It does not list 3 Flink manifests of its run that still lie on storage (checkpoints 5 to 7): left over from a "
+    "commit, or lost; ask for the leaked manifests."
+)
+IN_THE_SOURCE = (
+    "Records from orders/0 at offset 160 on come back only if the source still holds them; that cannot be seen from "
+    "here."
+)
+MANY = "orders/0 at offset 0, orders/1 at offset 1, orders/2 at offset 2, orders/3 at offset 3 and 2 more"
+CONFIRMED, RULED_OUT, INCONCLUSIVE = Verdict.CONFIRMED, Verdict.RULED_OUT, Verdict.INCONCLUSIVE
+REACHES: Mapping[str, tuple[str, StoredCheckpoint, tuple[int, ...] | None, Verdict, dict[str, Any], list[str]]] = {
+    "after an earlier replay in the window the newest commit is not the one with the highest position": (
+        "a1[0:100] | a2[100:300] a3[100:110] a4[110:120] a5[115:117] a6[116:118] a7[117:119]", of_a(7), (), CONFIRMED,
+        {"position_until": 299, "to_read_again": 0}, [],
+    ),
+    "what another engine deleted above is taken off main by the rewind, and the job knows nothing of it": (
+        "a2[0:100] | dropk[0:10]", of_a(2), (), CONFIRMED, {"to_read_again": 0},
+        ["what others committed above its snapshot"],
+    ),
+    "the sink deletes a manifest after its commit: a savepoint still lists it, and nothing is missing": (
+        "a4[0:10] |", of_a(4, 4), (), CONFIRMED, {"missing_manifests": ()}, [],
+    ),
+    "ahead of the table it commits first what it owes": ("a4[0:10]", AHEAD, (5,), CONFIRMED, {"brings_back": True}, []),
+    "not where that is gone": ("a4[0:10]", AHEAD, (), RULED_OUT, {"brings_back": False}, []),
+    "nor where another run wrote since": ("a4[0:10] b1[10:20]", AHEAD, (5,), RULED_OUT, {"brings_back": False}, []),
+    "storage that nobody looked at rules nothing out": (
+        "a4[0:10]", AHEAD, None, INCONCLUSIVE, {"brings_back": False}, [],
+    ),
+    "what the sink dropped stays lost: its state does not list it": (
+        "a8[0:10] |", of_a(8), (5, 6, 7, 9), CONFIRMED, {"cannot": (DROPPED,)}, [],
+    ),
+    "a committer state that could not be read, a layout that was not followed: no size, no claim": (
+        "a8[0:10] |", UNREAD, (), INCONCLUSIVE, {"state_bytes": None},
+        ["could not be read", "Which operators it holds is not known."],
+    ),
+    "what the source reads next is told, also where it is said what must still be in the source": (
+        "a2[0:160] | a3[160:200]", READING, (), CONFIRMED,
+        {"source_positions": READING.source_positions, "cannot": (IN_THE_SOURCE,)},
+        ["and lets its source go on with orders/0 at offset 160; at most 40 rows"],
+    ),
+    "many partitions are compared with nothing: the table's highest position is of all together": (
+        "a2[0:160] |", reading_on(of_a(2), *range(6)), (), CONFIRMED, {}, [MANY, "nothing that is known"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "point", "there", "verdict", "reach", "says"), REACHES.values(), ids=REACHES)
+def test_what_a_restore_reaches(
+    orders: OrdersTable,
+    judges: Asks,
+    line: str,
+    point: StoredCheckpoint,
+    there: tuple[int, ...] | None,
+    verdict: Verdict,
+    reach: dict[str, Any],
+    says: list[str],
+) -> None:
+    """`there`: of which checkpoints of run a a Flink manifest lies on storage; None: nobody looked."""
+    ask = orders.ask(write(orders, line).before, checkpoints=[point])
+
+    answer = judges("recovery_extent", asked(ask, *on_storage(job("a"), *there or ()), seen=there is not None))
+
+    [found] = points_of(answer)
+    assert answer.verdict is verdict
+    assert {name: getattr(found, name) for name in reach} == reach
+    words = " ".join((answer.headline, *answer.rows[0], *found.cannot))
+    assert [each for each in says if each not in words] == []
 
 
 def test_offsets_are_hidden_with_the_column_that_holds_them(orders: OrdersTable, judges: Asks) -> None:
-    """A contract that hides the position hides where its source goes on."""
+    """A contract that hides the position hides where its source goes on, in the sample and in each sentence."""
     good = orders.commits("a", 2, range(160))
     orders.commits("a", 3, range(160, 200))
     point = reading_on(stored(job("a"), 2, owes=()), 157)
@@ -332,6 +277,7 @@ def test_offsets_are_hidden_with_the_column_that_holds_them(orders: OrdersTable,
     words = " ".join([answer.headline, *(cell for row in answer.rows for cell in row)])
     assert "orders/0 at offset •••" in words
     assert "157" not in words
+    assert "159" not in words
 
 
 BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
