@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 import pytest
 from slack_sdk import WebClient
 from slack_sdk.signature import SignatureVerifier
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from structlog.testing import capture_logs
 
@@ -44,7 +43,7 @@ def post(record: Store) -> Iterator[Post]:
         on_stored=woken.set,
         signing_secret=SECRET,
     )
-    with TestClient(http_app(app, Starlette, acknowledgement_times())) as server:
+    with TestClient(http_app(app, acknowledgement_times())) as server:
 
         def send(body: str = BODY, **headers: str) -> int:
             sent = {"Content-Type": "application/x-www-form-urlencoded"}

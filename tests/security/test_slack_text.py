@@ -22,7 +22,7 @@ from bot.evidence import find_tasks
 from bot.incident.approval import ApprovalPolicy, People
 from bot.incident.delivery import AnswerView, HeldView
 from bot.incident.incident import Incident
-from bot.incident.journal import Entry
+from bot.incident.journal import WATERLINE, Entry
 from bot.incident.notice import Notice, NoticesHeld
 from bot.incident.setup import TableSetup
 from bot.incident.trust import Basis, Trust, TrustState
@@ -60,8 +60,14 @@ def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]
         "notice_message": {"view": _answered(incident, attack)},
         "held_message": {"view": _held(incident, attack)},
         "card_message": {"setup": _setups(attack)},
+        "answers_message": {"incident": [_asked_by_the_bot(incident)], "change": [0, 1]},
         "sending_view": _texts(incident, attack),
     }
+
+
+def _asked_by_the_bot(incident: Incident) -> Incident:
+    runs = {name: replace(run, by=WATERLINE) for name, run in incident.runs.items()}
+    return replace(incident, runs=runs)
 
 
 def _texts(incident: Incident, attack: str) -> dict[str, list[Any]]:
