@@ -1,6 +1,7 @@
 """Positions that the source skipped, and what the broker still has of them."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from bot.observation.ledger import Ledger
 from bot.observation.looked import NotSeen, Seen
 from bot.observation.table import UnnamedCommit
 from tests.cases import Tale
+from tests.diagnosis.answers import LastGood, Rows, answer_table, check
 from tests.found import leaks, orphans
 
 GAP = GapsFinding(lowest=0, highest=99, positions=80, missing=20, gaps=(PositionGap(first=50, last=69),))
@@ -39,17 +41,6 @@ def with_bounds(case: Case) -> Case:
     return case.model_copy(update={"ledger": Ledger(rows=rows, readers_known=False)})
 
 
-def test_a_jump_of_the_source_is_replayed_from_below_it() -> None:
-    """The two commits beside the gap show it, and the run that began too late is named."""
-    tale = jumped()
-
-    found = source_positions_skipped.examine(with_bounds(tale.looked_at(gaps=GAP)))
-
-    assert ((tale.at("a", 2), tale.at("b", 1)), tale.at("a", 2)) == (found.rows, found.last_good)
-    assert found.remedy is Remedy.REPLAY_SOURCE_RANGE
-    assert "first commit of run bbbbbb, which started without state (F15)" in found.reasons[2]
-
-
 @pytest.mark.parametrize(("young", "named"), [(0, "But 3 files"), (2, "But 1 file"), (3, None)])
 def test_files_that_no_commit_names_are_to_be_looked_into_first(young: int, named: str | None) -> None:
     """Of a commit that went with every trace in the metadata they are the only copy; those in flight are none."""
@@ -60,33 +51,6 @@ def test_files_that_no_commit_names_are_to_be_looked_into_first(young: int, name
     told = [reason for reason in found.reasons if "on storage that no commit names" in reason]
     assert bool(told) is (named is not None)
     assert all(reason.startswith(f"{named} on storage") for reason in told)
-
-
-def test_what_an_untold_manifest_holds_may_be_what_is_missing() -> None:
-    """Nobody can tell whether its rows were read again: then they may have been written after all."""
-    tale = jumped().leaves_manifest("a", 2)
-
-    found = source_positions_skipped.examine(
-        tale.looked_at(gaps=GAP, leaked=leaks(*tale.manifests, standing=LeakStanding.UNTOLD))
-    )
-
-    assert "whether the missing rows are those of 1 Flink manifest" in found.missing[0]
-
-
-@pytest.mark.parametrize(
-    ("run", "positions", "answer"),
-    [("a", (50, 59), CannotTell), ("a", (70, 79), Matches), ("b", (50, 59), Matches)],
-    ids=["in the gap", "beside it", "of the living run"],
-)
-def test_rows_that_a_restore_would_commit_were_not_skipped(run: str, positions: tuple[int, int], answer: type) -> None:
-    """Run a is over, and a savepoint lists its manifest: to say that nobody wrote these rows would be false."""
-    tale = jumped().leaves_manifest(run, 3)
-
-    found = source_positions_skipped.examine(
-        tale.looked_at(gaps=GAP, leaked=leaks(*tale.manifests, positions=positions))
-    )
-
-    assert isinstance(found, answer)
 
 
 def test_before_manifests_were_listed_it_stays_open() -> None:
@@ -112,36 +76,6 @@ APART = GAP.model_copy(update={"replaced": 7})
 """The task has looked into what the commits brought."""
 
 
-@pytest.mark.parametrize(
-    ("gap", "starts", "partition", "answer", "says"),
-    [
-        pytest.param(
-            GAP, (0, 25, 50, 75), None, CannotTell, "replaced by a newer row", id="a replaced row takes its position"
-        ),
-        pytest.param(
-            GAP, (0, 25, 60, 85), None, Matches, "the first gap is 50 to 59", id="what no commit reaches was skipped"
-        ),
-        pytest.param(GAP, (0, 25, 60, 85), "p", CannotTell, "", id="bounds of several source partitions"),
-        pytest.param(APART, (0, 25, 50, 75), None, Matches, "20 source positions", id="replaced rows were told apart"),
-        pytest.param(
-            APART.model_copy(update={"is_untold": True}), (0, 25, 60, 85), None, CannotTell,
-            "without a row held deletes", id="deletes may account for all that is left",
-        ),
-    ],
-)  # fmt: skip
-def test_of_a_table_that_is_written_by_key(
-    gap: GapsFinding, starts: tuple[int, ...], partition: str | None, answer: type, says: str
-) -> None:
-    """Every position of a replaced row is missing, and no row is: what lies between all commits was written by none."""
-    case = by_key(jumped().looked_at(gaps=gap), starts)
-    contract = case.contract.model_copy(update={"position_partition": partition})
-
-    found = source_positions_skipped.examine(case.model_copy(update={"contract": contract}))
-
-    assert isinstance(found, answer)
-    assert says in " ".join((found.headline, *found.reasons) if isinstance(found, Matches) else found.missing)
-
-
 def deleting(*counts: tuple[int, int]) -> Tale:
     """The commits carry so many (equality deletes, position deletes) each."""
     tale = jumped()
@@ -153,26 +87,6 @@ def deleting(*counts: tuple[int, int]) -> Tale:
     return tale
 
 
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [
-        (((10, 0), (10, 0), (10, 0), (10, 0)), Matches),
-        (((11, 0), (8, 2), (7, 3), (12, 0)), Matches),
-        (((10, 0), (11, 0), (10, 0), (10, 0)), CannotTell),
-        (((10, 0), (10, 0), (8, 3), (10, 0)), CannotTell),
-        (((10, 0), (4, 0), (10, 0), (10, 0)), CannotTell),
-    ],
-    ids=["a delete a row", "deletes elsewhere", "one more below", "one more above", "not told"],
-)
-def test_a_deleted_key_leaves_no_position_either(counts: tuple[tuple[int, int], ...], expected: type) -> None:
-    """An upsert writes a delete with each of its ten rows; one more is a deletion that may be what the seam held."""
-    found = source_positions_skipped.examine(by_key(deleting(*counts).looked_at(gaps=GAP), (0, 25, 60, 85)))
-
-    assert isinstance(found, expected)
-    if isinstance(found, CannotTell):
-        assert "whether the source skipped positions 50 to 59 or had deletes there" in found.missing[0]
-
-
 def of_changelog(*counts: tuple[int, int], bounds: tuple[tuple[int, int] | None, ...]) -> Case:
     """The job writes by key without upserts."""
     case = deleting(*counts).looked_at(gaps=GAP)
@@ -181,13 +95,7 @@ def of_changelog(*counts: tuple[int, int], bounds: tuple[tuple[int, int] | None,
     return case.model_copy(update={"ledger": Ledger(rows=rows, readers_known=False)})
 
 
-def test_deletes_of_a_changelog_may_have_been_the_whole_commit() -> None:
-    """Without upserts each delete may stand alone; a commit of deletes between the two has no position at all."""
-    apart = of_changelog((1, 0), (0, 0), (0, 0), (1, 0), bounds=((0, 24), (25, 49), (60, 84), (85, 109)))
-    between = of_changelog((0, 0), (30, 0), (0, 0), (0, 0), bounds=((0, 49), None, (60, 84), (85, 109)))
-
-    assert isinstance(source_positions_skipped.examine(apart), Matches)
-    assert isinstance(source_positions_skipped.examine(between), CannotTell)
+MAY_BE_DELETES = "whether the source skipped positions 50 to 59 or had deletes there"
 
 
 def changed_by(run: str | None, operation: str, **counts: int) -> Tale:
@@ -196,46 +104,9 @@ def changed_by(run: str | None, operation: str, **counts: int) -> Tale:
     return tale.counts(**counts).commits("a", 3)
 
 
-@pytest.mark.parametrize(
-    ("took", "answer"),
-    [
-        ({"deleted_records": 30}, Excluded),
-        ({"deleted_records": 29}, CannotTell),
-        ({"deleted_records": 0}, Matches),
-        ({"deleted_records": 29, "added_position_deletes": 1}, Excluded),
-        ({"deleted_records": 29, "added_equality_deletes": 1}, Excluded),
-        ({"deleted_records": 29, "added_delete_files": 1}, Excluded),
-    ],
-    ids=["all", "some", "none", "by position too", "by key too", "nobody knows how many"],
-)
-def test_another_writer_explains_no_more_rows_than_it_took(took: dict[str, int], answer: type) -> None:
-    """Thirty positions are missing; what it cannot have taken is some other fault's."""
-    case = changed_by(None, "delete", **took).looked_at(missing=30)
-
-    assert isinstance(source_positions_skipped.examine(case), answer)
-
-
-@pytest.mark.parametrize(
-    ("run", "wrote", "has_bounds", "answer"),
-    [
-        (None, 0, True, Excluded),
-        (None, 70, True, Excluded),
-        (None, 71, True, CannotTell),
-        (None, 100, True, CannotTell),
-        (None, 100, False, Excluded),
-        ("z", 100, True, Excluded),
-    ],
-)
-def test_an_overwrite_writes_anew_what_it_leaves(run: str | None, wrote: int, has_bounds: bool, answer: type) -> None:
-    """Spark took 100 rows in whole files and wrote some of them again: as many as the others may be missing by it.
-    Without positions it has brought none back, and another Flink job brings rows of its own."""
-    case = changed_by(run, "overwrite", deleted_records=100, added_records=wrote).looked_at(missing=30)
-
-    found = source_positions_skipped.examine(with_bounds(case) if has_bounds else case)
-
-    assert isinstance(found, answer)
-    if isinstance(found, CannotTell):
-        assert f"took 100 rows, and wrote {wrote} anew" in found.missing[0]
+def overwritten(run: str | None, wrote: int) -> Case:
+    """Thirty positions are missing, of a hundred rows that it took in whole files."""
+    return changed_by(run, "overwrite", deleted_records=100, added_records=wrote).looked_at(missing=30)
 
 
 def of_partitions(
@@ -253,32 +124,6 @@ def of_partitions(
 
 IN_0 = PositionGap(first=500, last=509, partition="0")
 IN_1 = PositionGap(first=100, last=109, partition="1")
-
-
-def test_the_last_good_snapshot_lies_below_the_gaps_of_every_source_partition() -> None:
-    """Partition 0 is whole up to 499, and partition 1 up to 99: what lies below the first is not below the second."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    case = tale.looked_at()
-
-    mixed = source_positions_skipped.examine(of_partitions(case, ((0, 300), (110, 499), (201, 600)), IN_0, IN_1))
-    told = source_positions_skipped.examine(of_partitions(case, ((0, 99), (80, 300), (201, 600)), IN_0, IN_1))
-    since = source_positions_skipped.examine(
-        of_partitions(tale.looked_at(since=tale.at("a", 1)), ((110, 499), (201, 600)), IN_0, IN_1)
-    )
-
-    assert (None, tale.at("a", 1), tale.at("a", 1)) == (mixed.last_good, told.last_good, since.last_good)
-
-
-def test_bounds_of_several_partitions_acquit_no_source_and_name_no_seam() -> None:
-    """That a commit which was rolled back lies around a gap, or two commits beside one, says nothing of a partition."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).rolls_back_to("a", 1).flink_runs("b", restored=1).commits("b", 2)
-    touching = Tale().flink_runs("a").commits("a", 1, 2)
-
-    around = source_positions_skipped.examine(of_partitions(tale.looked_at(), ((0, 99), (100, 400), (110, 600)), IN_1))
-    beside = source_positions_skipped.examine(of_partitions(touching.looked_at(), ((0, 99), (110, 600)), IN_1))
-
-    assert "was rolled back, had brought" in around.missing[0]
-    assert () == beside.rows
 
 
 WHOLE = GapsFinding(lowest=0, highest=19, positions=40, missing=0, gaps=())
@@ -349,25 +194,6 @@ def test_a_commit_that_its_run_took_for_made_is_named_with_its_file() -> None:
     assert "all of them whole" in found.reasons[1]
     assert isinstance(source_positions_skipped.examine(case), Excluded)
     assert isinstance(healthy.examine(case), Excluded)
-
-
-def test_more_rows_than_it_had_are_missing_for_another_reason() -> None:
-    """F18 does not rest on it."""
-    assert isinstance(source_positions_skipped.examine(beside(gone_on(), 2, missing=11)), Matches)
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        beside(gone_on(), 3),
-        beside(Tale().flink_runs("a").commits("a", 1), 2),
-        beside(gone_on(), 2, missing=0),
-    ],
-    ids=["refused and tried again", "not gone on yet", "the rows came again"],
-)
-def test_another_file_of_the_folder_accuses_nobody(case: Case) -> None:
-    """A refused commit leaves a metadata file, too."""
-    assert isinstance(commit_overwritten.examine(case), Excluded)
 
 
 @pytest.mark.parametrize(
@@ -582,11 +408,134 @@ def test_a_saved_case_keeps_what_the_broker_said_unless_offsets_are_hidden() -> 
     assert bare.observation.kafka is None
 
 
-def test_a_broker_that_could_not_be_asked_has_lost_nothing() -> None:
-    """The diagnosis says so, and a replay stays the remedy."""
-    found = source_positions_skipped.examine(
-        skipped(NotSeen(source="Kafka", reason="Nobody answered.", remedy="Look again."), gap(40, 49))
-    )
+def leaking(run: str, checkpoint: int, **told: Any) -> Case:
+    """A manifest of that checkpoint is on storage."""
+    tale = jumped().leaves_manifest(run, checkpoint)
+    return tale.looked_at(gaps=GAP, leaked=leaks(*tale.manifests, **told))
 
-    assert found.remedy is Remedy.REPLAY_SOURCE_RANGE
-    assert "Whether Kafka still has them is not known: Nobody answered." in found.reasons
+
+def keyed(found: GapsFinding, *starts: int, partition: str | None = None) -> Case:
+    """The table is written by key, its commits begin there, and this was found."""
+    case = by_key(jumped().looked_at(gaps=found), starts)
+    contract = case.contract.model_copy(update={"position_partition": partition})
+    return case.model_copy(update={"contract": contract})
+
+
+def parted(tale: Tale, *bounds: tuple[int, int], gaps: tuple[PositionGap, ...], since: int = 0) -> Case:
+    """The source has several partitions; `since`: the window begins after this checkpoint of run a."""
+    return of_partitions(tale.looked_at(since=tale.at("a", since) if since else None), bounds, *gaps)
+
+
+def rewound() -> Tale:
+    """Checkpoint 2 was rolled back, and run b committed it again."""
+    return Tale().flink_runs("a").commits("a", 1, 2).rolls_back_to("a", 1).flink_runs("b", restored=1).commits("b", 2)
+
+
+F18, THREE = source_positions_skipped, Tale().flink_runs("a").commits("a", 1, 2, 3)
+BOTH = (IN_0, IN_1)
+
+
+@answer_table(
+    {
+        "the commits beside a jump show it, and the run that began too late is named": (
+            F18, with_bounds(jumped().looked_at(gaps=GAP)), Rows("a2 b1"), LastGood("a2"), Remedy.REPLAY_SOURCE_RANGE,
+            "first commit of run bbbbbb, which started without state (F15)",
+        ),
+        "what an untold manifest holds may have been read again and written after all": (
+            F18, leaking("a", 2, standing=LeakStanding.UNTOLD), CannotTell,
+            "whether the missing rows are those of 1 Flink manifest",
+        ),
+        "run a is over, and a savepoint lists its manifest: a restore commits these rows": (
+            F18, leaking("a", 3, positions=(50, 59)), CannotTell,
+        ),
+        "a manifest beside the gap is none of it": (F18, leaking("a", 3, positions=(70, 79)), Matches),
+        "nor is one of the living run": (F18, leaking("b", 3, positions=(50, 59)), Matches),
+        "by key: every position of a replaced row is missing": (
+            F18, keyed(GAP, 0, 25, 50, 75), CannotTell, "replaced by a newer row",
+        ),
+        "by key: what no commit reaches was skipped": (
+            F18, keyed(GAP, 0, 25, 60, 85), Matches, "the first gap is 50 to 59",
+        ),
+        "by key: bounds of several source partitions": (F18, keyed(GAP, 0, 25, 60, 85, partition="p"), CannotTell),
+        "by key: replaced rows were told apart": (F18, keyed(APART, 0, 25, 50, 75), Matches, "20 source positions"),
+        "by key: deletes may account for all that is left": (
+            F18, keyed(APART.model_copy(update={"is_untold": True}), 0, 25, 60, 85), CannotTell,
+            "without a row held deletes",
+        ),
+        **{
+            f"an upsert writes a delete with each of its ten rows, {what}": (
+                F18, by_key(deleting(*counts).looked_at(gaps=GAP), (0, 25, 60, 85)), *answer,
+            )
+            for what, counts, *answer in (
+                ("and no more", ((10, 0), (10, 0), (10, 0), (10, 0)), Matches),
+                ("one more elsewhere", ((11, 0), (8, 2), (7, 3), (12, 0)), Matches),
+                ("one more below the seam", ((10, 0), (11, 0), (10, 0), (10, 0)), CannotTell, MAY_BE_DELETES),
+                ("one more above it", ((10, 0), (10, 0), (8, 3), (10, 0)), CannotTell, MAY_BE_DELETES),
+                ("not told of all", ((10, 0), (4, 0), (10, 0), (10, 0)), CannotTell, MAY_BE_DELETES),
+            )
+        },
+        "without upserts a delete may stand alone": (
+            F18, of_changelog((1, 0), (0, 0), (0, 0), (1, 0), bounds=((0, 24), (25, 49), (60, 84), (85, 109))), Matches,
+        ),
+        "a commit of deletes between the two has no position at all": (
+            F18, of_changelog((0, 0), (30, 0), (0, 0), (0, 0), bounds=((0, 49), None, (60, 84), (85, 109))), CannotTell,
+        ),
+        **{
+            f"another writer explains no more rows than it took: {what}": (
+                F18, changed_by(None, "delete", **took).looked_at(missing=30), answer,
+            )
+            for what, took, answer in (
+                ("all thirty", {"deleted_records": 30}, Excluded),
+                ("some", {"deleted_records": 29}, CannotTell),
+                ("none", {"deleted_records": 0}, Matches),
+                ("one by position", {"deleted_records": 29, "added_position_deletes": 1}, Excluded),
+                ("one by key", {"deleted_records": 29, "added_equality_deletes": 1}, Excluded),
+                ("nobody knows how many", {"deleted_records": 29, "added_delete_files": 1}, Excluded),
+            )
+        },
+        **{
+            f"an overwrite took 100 rows in whole files, and wrote {wrote} anew: as many may be missing by it": (
+                F18, with_bounds(overwritten(None, wrote)), Excluded,
+            )
+            for wrote in (0, 70)
+        },
+        **{
+            f"an overwrite wrote {wrote} anew: fewer are missing by it": (
+                F18, with_bounds(overwritten(None, wrote)), CannotTell, f"took 100 rows, and wrote {wrote} anew",
+            )
+            for wrote in (71, 100)
+        },
+        "without positions it has brought none back": (F18, overwritten(None, 100), Excluded),
+        "another Flink job brings rows of its own": (F18, with_bounds(overwritten("z", 100)), Excluded),
+        "partition 0 is whole up to 499, and partition 1 up to 99: what lies below one gap is not below the other": (
+            F18, parted(THREE, (0, 300), (110, 499), (201, 600), gaps=BOTH), LastGood(None),
+        ),
+        "the last good snapshot lies below the gaps of every partition": (
+            F18, parted(THREE, (0, 99), (80, 300), (201, 600), gaps=BOTH), LastGood("a1"),
+        ),
+        "or where the window begins": (F18, parted(THREE, (110, 499), (201, 600), gaps=BOTH, since=1), LastGood("a1")),
+        "that a commit which was rolled back lies around a gap says nothing of a partition": (
+            F18, parted(rewound(), (0, 99), (100, 400), (110, 600), gaps=(IN_1,)), "was rolled back, had brought",
+        ),
+        "nor that two commits lie beside it": (
+            F18, parted(Tale().flink_runs("a").commits("a", 1, 2), (0, 99), (110, 600), gaps=(IN_1,)), Rows(""),
+        ),
+        "more rows than the overwritten commit had are missing for another reason": (
+            F18, beside(gone_on(), 2, missing=11), Matches,
+        ),
+        "a refused commit that was tried again leaves a metadata file, too": (
+            commit_overwritten, beside(gone_on(), 3), Excluded,
+        ),
+        "so does one whose run has not gone on yet": (
+            commit_overwritten, beside(Tale().flink_runs("a").commits("a", 1), 2), Excluded,
+        ),
+        "or whose rows came again": (commit_overwritten, beside(gone_on(), 2, missing=0), Excluded),
+        "a broker that could not be asked has lost nothing": (
+            F18, skipped(NotSeen(source="Kafka", reason="Nobody answered.", remedy="Look again."), gap(40, 49)),
+            Remedy.REPLAY_SOURCE_RANGE, "Whether Kafka still has them is not known: Nobody answered.",
+        ),
+    }
+)  # fmt: skip
+def test_what_the_source_skipped(mode: Any, case: Case, expected: list[Any]) -> None:
+    """Positions that no row has, what else may account for them, and what nobody can tell."""
+    check(mode, case, expected)
