@@ -65,6 +65,20 @@ def test_the_readme_mentions_no_runbook_and_no_subcommand_that_is_gone() -> None
     assert set(re.findall(r"`([a-z-]+)`", listed)) == {path.stem for path in files_of(ROOT / "runbooks")}
 
 
+def test_the_readme_counts_what_there_is() -> None:
+    """Modes, tasks and runbooks; and the runs on real clusters, as the page of the matrix counts them."""
+    told = {what: int(count) for count, what in re.findall(r"\*\*(\d+) ([a-z ]+)\*\*", README)}
+    runs, undecided = re.findall(r"We ran (\d+) faults .*? (\d+) answers, .*? undecided", README)[0]
+    agree, of = re.findall(r"^(\d+) of (\d+) answers agree", (ROOT / "docs/matrix.md").read_text(), re.MULTILINE)[0]
+
+    assert told == {
+        "failure modes": sum(name.startswith("F") for name in find_modes(diagnosis)),
+        "evidence tasks": len(find_tasks(spark_tasks)),
+        "runbooks": len([*files_of(ROOT / "runbooks")]),
+    }
+    assert (runs, int(undecided)) == (of, int(of) - int(agree))
+
+
 def test_the_readme_is_short() -> None:
     """Whoever opens the repository reads it whole."""
     assert len(README.splitlines()) <= 150
