@@ -305,16 +305,14 @@ class CheckpointFiles:
         savepoint_dir: str | None,
         *,
         properties: Mapping[str, str] | None = None,
-        deleted_within_s: float = DELETED_WITHIN_S,
     ) -> None:
         """None: there is no such folder, and nothing is looked for. `properties` say how the storage is reached, under
-        PyIceberg's names; what they do not say, the environment does. `deleted_within_s`: how long `outlasts` waits."""
+        PyIceberg's names; what they do not say, the environment does."""
         self._opened: Opened = partial(opened_with, dict(properties or {}))
         self._checkpoint_dir = without_entropy(checkpoint_dir)
         self._savepoint_dir = without_entropy(savepoint_dir)
         self._of_state = dict.fromkeys((checkpoint_dir, self._checkpoint_dir, savepoint_dir, self._savepoint_dir))
         self._known: dict[str, _Read] = {}
-        self._deleted_within_s = deleted_within_s
 
     def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
         """See the port. A `chk-N` without `_metadata` is not complete (yet) and is left out; a savepoint
@@ -368,7 +366,7 @@ class CheckpointFiles:
                 return True
             return None
 
-        return polled(gone, self._deleted_within_s, _EVERY_S) is None
+        return polled(gone, DELETED_WITHIN_S, _EVERY_S) is None
 
     def _state_files(self) -> StateFiles:
         return StateFiles(self._of_state, self._opened)

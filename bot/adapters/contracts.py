@@ -131,6 +131,7 @@ _TYPES = {
 """Physical type as engines write it -> Iceberg's word. A bare `timestamp` is not here: Spark means an instant by
 it, Iceberg a time without zone."""
 _OF_TABLE = {"lateAfter": "late_after", "checkpointEvery": "checkpoint_every"}
+_DENSE = "positionIsDense"
 _OPEN = frozenset({"public", "open", "unclassified", "internal"})
 """Classifications (any case) whose values may be shown to responders; any other hides its column, known or not."""
 
@@ -151,9 +152,7 @@ def contract_of(file: Path, table: TableName) -> TableContract:
         "columns": tuple(ContractColumn(name=name_of(c), type=_type(c), required=bool(c.required)) for c in columns),
     }
     promised |= levels_of(contract.slaProperties or [], described, file)
-    promised |= _durations(described, file)
-    promised |= _density(described)
-    promised |= _columns_with_a_part(described, columns)
+    promised |= _custom(described, columns, file)
     try:
         return TableContract.model_validate(promised)
     except ValidationError as error:
@@ -212,29 +211,20 @@ def schema_of(contract: OpenDataContractStandard, table: TableName, file: Path) 
     )  # fmt: skip
 
 
-def _columns_with_a_part(described: SchemaObject, columns: Iterable[SchemaProperty]) -> dict[str, object]:
-    parts: dict[str, object] = {}
-    for prop in described.customProperties or []:
-        if prop.property in _OF_COLUMN and isinstance(prop.value, str):
-            parts[_OF_COLUMN[prop.property]] = prop.value
+def _custom(described: SchemaObject, columns: Iterable[SchemaProperty], file: Path) -> dict[str, object]:
+    """What custom properties of the table, and of its columns, say. Raises BadConfiguration."""
+    said = {prop.property: prop for prop in described.customProperties or [] if prop.property}
+    found: dict[str, object] = {
+        field: span_of(said[name].value, "s", name, file) for name, field in _OF_TABLE.items() if name in said
+    }
+    if _DENSE in said:
+        found["position_is_dense"] = _is_true(said[_DENSE])
+    found |= {_OF_COLUMN[n]: prop.value for n, prop in said.items() if n in _OF_COLUMN and isinstance(prop.value, str)}
     for column in columns:
         for prop in column.customProperties or []:
             if prop.property in _OF_COLUMN and _is_true(prop):
-                parts[_OF_COLUMN[prop.property]] = name_of(column)
-    return parts
-
-
-def _durations(described: SchemaObject, file: Path) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for prop in described.customProperties or []:
-        if prop.property in _OF_TABLE:
-            found[_OF_TABLE[prop.property]] = span_of(prop.value, "s", prop.property, file)
+                found[_OF_COLUMN[prop.property]] = name_of(column)
     return found
-
-
-def _density(described: SchemaObject) -> dict[str, object]:
-    said = [prop for prop in described.customProperties or [] if prop.property == "positionIsDense"]
-    return {"position_is_dense": _is_true(said[-1])} if said else {}
 
 
 def _is_redacted(column: SchemaProperty) -> bool:

@@ -118,8 +118,8 @@ class CheckpointConfig(BaseModel):
 
     mode: str | None = None
     interval: int | None = None
-    timeout: int | None = None
-    min_pause: int | None = None
+    timeout_ms: int | None = Field(default=None, alias="timeout")
+    min_pause_ms: int | None = Field(default=None, alias="min_pause")
     max_concurrent: int | None = None
     retention: _Retention | None = Field(default=None, alias="externalization")
     storage: str | None = Field(default=None, alias="checkpoint_storage")
@@ -231,7 +231,7 @@ def job_run(
             for vertex in detail.vertices
         ),
         code_version=_code_version(job_config),
-        settings=_settings(config) if config else None,
+        settings=CheckpointSettings.model_validate(config, from_attributes=True) if config else None,
         from_history=from_history,
     )
 
@@ -265,20 +265,6 @@ def _place(path: str | None) -> str | None:
     """None also for the words that Flink has in its place where state is kept in the JobManager's memory:
     `<checkpoint-not-externally-addressable>`."""
     return path if path and not path.startswith("<") else None
-
-
-def _settings(config: CheckpointConfig) -> CheckpointSettings:
-    return CheckpointSettings(
-        mode=config.mode,
-        timeout_ms=config.timeout,
-        min_pause_ms=config.min_pause,
-        max_concurrent=config.max_concurrent,
-        survives_cancel=config.survives_cancel,
-        storage=config.storage,
-        backend=config.backend,
-        is_unaligned=config.is_unaligned,
-        tolerable_failures=config.tolerable_failures,
-    )
 
 
 def _restored(restored: RestoredEntry) -> Restored:

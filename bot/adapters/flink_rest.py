@@ -12,7 +12,7 @@ from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, polled, rea
 from bot.adapters.flink_pages import CheckpointConfig, RunPages
 from bot.adapters.flink_starting import Starter
 from bot.adapters.http import Logins
-from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
+from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, short_job
 from bot.ports import Stopped
@@ -183,21 +183,16 @@ class Stop:
             raise self._goes_on(because)
         kept = self._checkpoints_stay()
         answer = self._http.send("PATCH", f"/jobs/{self._run.job_id}?mode=cancel", None, self._doing)
+        if answer.is_server_error:
+            raise self._http.refused(self._doing, answer)
         if not answer.is_success and answer.status_code not in _ENDED:
-            raise self._not_cancelled(answer)
+            raise self._http.not_taken(self._doing, answer)
         then = "stay" if kept else "were deleted by Flink, which is not set to RETAIN_ON_CANCELLATION"
         sentence = (
             f"Run {short_job(self._run.job_id)} was cancelled without a savepoint ({because}); "
             f"its retained checkpoints {then}."
         )
         return Stopped(sentence=sentence, savepoint=None)
-
-    def _not_cancelled(self, answer: httpx.Response) -> WaterlineError:
-        if answer.status_code == httpx.codes.REQUEST_TIMEOUT:
-            return self._http.unknown(self._doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
-        if answer.is_client_error:
-            return self._http.not_taken(self._doing, answer)
-        return self._http.refused(self._doing, answer)
 
     def _goes_on(self, because: str) -> CommitRefused:
         return CommitRefused(

@@ -12,10 +12,11 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import quote
 
 import httpx
-from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -107,37 +108,25 @@ class _Context(BaseModel):
     user: str
 
 
-class _NamedCluster(BaseModel):
-    name: str
-    cluster: _Cluster
-
-
-class _NamedUser(BaseModel):
-    name: str
-    user: _User
-
-
-class _NamedContext(BaseModel):
-    name: str
-    context: _Context
+def _by_name(key: str) -> BeforeValidator:
+    return BeforeValidator(lambda listed: {each["name"]: each[key] for each in listed})
 
 
 class _Config(BaseModel):
     current: str = Field(default="", alias="current-context")
-    clusters: tuple[_NamedCluster, ...]
-    users: tuple[_NamedUser, ...]
-    contexts: tuple[_NamedContext, ...]
+    clusters: Annotated[dict[str, _Cluster], _by_name("cluster")]
+    users: Annotated[dict[str, _User], _by_name("user")]
+    contexts: Annotated[dict[str, _Context], _by_name("context")]
 
 
 def by_kubeconfig(path: Path, context: str | None = None) -> Login:
     """One context of the file; its current one if none is named. Raises BadConfiguration."""
     config = _read(path)
     wanted = context or config.current
-    chosen = {each.name: each.context for each in config.contexts}.get(wanted)
+    chosen = config.contexts.get(wanted)
     if chosen is None:
-        raise _bad(path, f"a context {wanted!r}", f"only {', '.join(each.name for each in config.contexts) or 'none'}")
-    cluster = {each.name: each.cluster for each in config.clusters}.get(chosen.cluster)
-    user = {each.name: each.user for each in config.users}.get(chosen.user)
+        raise _bad(path, f"a context {wanted!r}", f"only {', '.join(config.contexts) or 'none'}")
+    cluster, user = config.clusters.get(chosen.cluster), config.users.get(chosen.user)
     if cluster is None or user is None:
         raise _bad(path, f"the cluster {chosen.cluster} and the user {chosen.user} of {wanted}", "one of them missing")
     if not user.is_known:
@@ -150,7 +139,7 @@ def by_kubeconfig(path: Path, context: str | None = None) -> Login:
 def _read(path: Path) -> _Config:
     try:
         return _Config.model_validate(YAML(typ="safe").load(path.read_text(encoding="utf-8")))
-    except (OSError, YAMLError, ValidationError) as error:
+    except (OSError, YAMLError, ValidationError, LookupError, TypeError) as error:
         raise _bad(path, "clusters, users and contexts", type(error).__name__) from error
 
 

@@ -13,16 +13,17 @@ from apscheduler.triggers.interval import IntervalTrigger
 from bot.ports import Clock
 
 _OVERLAPPING = 1000
+_THREADS = 4
 _log = structlog.get_logger(__name__)
 
 
 class SchedulerTimers:
     """Runs things later on a few threads. Kept in memory: whoever starts the bot sets them anew."""
 
-    def __init__(self, clock: Clock, threads: int = 4) -> None:
+    def __init__(self, clock: Clock) -> None:
         """Timers may be set before `start`; `clock` decides what is past."""
         self._clock = clock
-        self._pool = ThreadPoolExecutor(threads)
+        self._pool = ThreadPoolExecutor(_THREADS)
         # APScheduler drops a job that is late by its grace time; None lets it run however late.
         self._scheduler = BackgroundScheduler(
             timezone=UTC,

@@ -34,7 +34,7 @@ S3_WITHIN_S = 5.0
 
 def in_a_line(error: Exception) -> str:
     """`OSError: No such file`, at most 300 characters of its first line, without a full stop."""
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:300].rstrip('.: ')}"
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:300]}".rstrip(".: ")
 
 
 def remedy_for(error: Exception, otherwise: str) -> str:

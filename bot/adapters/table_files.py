@@ -21,7 +21,6 @@ from pyiceberg.io import InputFile
 from pyiceberg.io.pyarrow import PyArrowFile, pyarrow_to_schema
 from pyiceberg.manifest import (
     DEFAULT_READ_VERSION,
-    MANIFEST_ENTRY_SCHEMAS,
     DataFile,
     DataFileContent,
     FileFormat,
@@ -32,7 +31,7 @@ from pyiceberg.manifest import (
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 
-from bot.adapters.iceberg.format_v3 import manifests_of
+from bot.adapters.iceberg.format_v3 import manifest_in, manifests_of
 from bot.adapters.iceberg.streaming_metadata import columns_of, fields_of
 from bot.adapters.storage import Opened, TableStorage, address, in_a_line
 from bot.observation.errors import CouldNotLook
@@ -67,7 +66,7 @@ def _written(source: WriterSource, opened: Opened) -> WrittenSchema:
 
 
 def _of_manifest(source: WriterSource, path: str, opened: Opened) -> WrittenSchema:
-    with _manifest_at(path, opened) as manifest:
+    with manifest_in(_file_at(path, opened), DEFAULT_READ_VERSION) as manifest:
         head = manifest.header.meta
         spec_id = int(head["partition-spec-id"])
         spec = PartitionSpec.model_validate({"spec-id": spec_id, "fields": json.loads(head["partition-spec"])})
@@ -85,7 +84,7 @@ def _of_commit(source: WriterSource, commit: Snapshot, opened: Opened) -> Writte
         is_own = listed.added_snapshot_id == commit.snapshot_id and listed.content == ManifestContent.DATA
         if not is_own or listed.added_files_count == 0:
             continue
-        with _manifest_at(listed.manifest_path, opened) as manifest:
+        with manifest_in(_file_at(listed.manifest_path, opened), DEFAULT_READ_VERSION) as manifest:
             file = _added_in(manifest)
         if file is not None:
             schema = _schema_in(file, opened)
@@ -96,15 +95,6 @@ def _of_commit(source: WriterSource, commit: Snapshot, opened: Opened) -> Writte
 def _file_at(path: str, opened: Opened) -> InputFile:
     files, bare = opened(path)
     return PyArrowFile(path, bare, files)
-
-
-def _manifest_at(path: str, opened: Opened) -> AvroFile[ManifestEntry]:
-    return AvroFile[ManifestEntry](
-        _file_at(path, opened),
-        MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
-        read_types={-1: ManifestEntry, 2: DataFile},
-        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
-    )
 
 
 def _added_in(manifest: AvroFile[ManifestEntry]) -> DataFile | None:

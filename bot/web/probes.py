@@ -132,15 +132,18 @@ class Probes:
         return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
 
 
-class TrustNumbers(Collector):
-    """Read anew at each scrape. Private incidents are in no number but the trust of their table."""
+class _ReadAnew(Collector):
+    """At each scrape; nothing is read only to be registered."""
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+
+class TrustNumbers(_ReadAnew):
+    """Private incidents are in no number but the trust of their table."""
 
     def __init__(self, trusts: TrustService) -> None:
         self._trusts = trusts
-
-    def describe(self) -> Iterable[Metric]:
-        """Nothing is read only to be registered."""
-        return ()
 
     def collect(self) -> Iterable[Metric]:
         """One catalog call and one metadata file a table."""
@@ -181,15 +184,9 @@ class TrustNumbers(Collector):
         yield from (opened, age, waits)
 
 
-class BotNumbers(Collector):
-    """Read anew at each scrape."""
-
+class BotNumbers(_ReadAnew):
     def __init__(self, gauges: Mapping[str, Callable[[], float]]) -> None:
         self._gauges = gauges
-
-    def describe(self) -> Iterable[Metric]:
-        """Nothing is read only to be registered."""
-        return ()
 
     def collect(self) -> Iterable[Metric]:
         """What could not be read is NaN."""

@@ -94,33 +94,16 @@ _NEEDS = {"hive": "thrift", "glue": "boto3", "dynamodb": "boto3", "bigquery": "g
 """PyIceberg's extra -> a package that it brings."""
 
 
-def extra_for(properties: Mapping[str, str]) -> str | None:
-    """The extra of PyIceberg that this catalog needs beside what Waterline itself brings; None: none."""
-    kind = kind_of(properties)
-    if properties.get("rest.sigv4-enabled", "").lower() == "true":
-        return "rest-sigv4"
-    return kind if kind in _NEEDS else None
-
-
-def missing_extra(properties: Mapping[str, str]) -> str | None:
-    """The extra that this catalog needs and that is not installed; None where nothing is missing."""
-    extra = extra_for(properties)
-    return extra if extra is not None and find_spec(_NEEDS[extra]) is None else None
-
-
-def how_to_install(extra: str) -> str:
-    return f"Install it with Waterline (pip install 'pyiceberg[{extra}]'), then restart Waterline."
-
-
 def must_be_installed(name: str, properties: Mapping[str, str]) -> None:
     """Raises CouldNotLook where this kind of catalog needs a library that is not there."""
-    extra = missing_extra(properties)
-    if extra is not None:
-        kind = kind_of(properties) or extra
+    kind = kind_of(properties)
+    extra = "rest-sigv4" if properties.get("rest.sigv4-enabled", "").lower() == "true" else kind
+    if extra in _NEEDS and find_spec(_NEEDS[extra]) is None:
         raise CouldNotLook(
             f"The catalog {name} could not be opened: a package that it needs is not installed.",
-            f"Expected PyIceberg with its extra “{extra}” for a catalog of type {kind}; found PyIceberg without it.",
-            how_to_install(extra),
+            f"Expected PyIceberg with its extra “{extra}” for a catalog of type {kind or extra}; found PyIceberg "
+            "without it.",
+            f"Install it with Waterline (pip install 'pyiceberg[{extra}]'), then restart Waterline.",
         )
 
 

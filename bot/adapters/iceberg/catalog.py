@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
-from typing import Literal, NoReturn
+from typing import Literal
 from uuid import UUID
 
 from pyarrow import ArrowException
@@ -92,24 +92,20 @@ _TRIED = 20
 
 
 class PointsTo(Exception):
-    """Raised instead of reading, with the address that was asked for."""
-
-    def __init__(self, location: str) -> None:
-        super().__init__(location)
-        self.location = location
+    """Raised instead of reading, with the address that was asked for, and nothing else."""
 
 
 class OnlyPoints(FileIO):
     """A file access for PyIceberg (`py-io-impl`) that reads nothing and only tells which file was asked for."""
 
     def new_input(self, location: str) -> InputFile:
-        _tell(location)
+        raise PointsTo(location)
 
     def new_output(self, location: str) -> OutputFile:
-        _tell(location)
+        raise PointsTo(location)
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        _tell(str(location))
+        raise PointsTo(location)
 
 
 def lost_location(error: Exception, properties: Mapping[str, str], pointer: Callable[[], str]) -> str | None:
@@ -224,10 +220,6 @@ def _is_icebergs(location: str, properties: Mapping[str, str]) -> bool:
     except (OSError, EOFError, ArrowException, zlib.error, *_UNREADABLE):
         return False
     return isinstance(told, dict) and {"format-version", "table-uuid", "schemas"} <= told.keys()
-
-
-def _tell(location: str) -> NoReturn:
-    raise PointsTo(location)
 
 
 _WITHOUT_END_MS = 2**63 - 1
@@ -372,7 +364,7 @@ class PyIcebergCatalog:
             try:
                 return self._catalog("point").load_table(table).metadata_location
             except PointsTo as told:
-                return told.location
+                return str(told)
 
     def expired(self, table: TableState) -> tuple[Snapshot, ...]:
         with self._reading(table.name, f"The older metadata of {table.name}"):

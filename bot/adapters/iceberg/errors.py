@@ -6,7 +6,6 @@ changed, and a yes reads as a no. Only metadata that does not show the change pr
 """
 
 from collections.abc import Callable, Iterable
-from functools import singledispatch
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -40,7 +39,7 @@ from pyiceberg.table.update import (
 )
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from bot.adapters.storage import remedy_for
+from bot.adapters.storage import in_a_line, remedy_for
 from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable, WaterlineError
 from bot.observation.ids import TableName
 
@@ -237,8 +236,7 @@ def _in_words(error: Exception) -> str:
     """The error's kind and first line; a validation error's many lines say nothing to a responder."""
     if isinstance(error, ValidationError | NotIceberg):
         return "an answer that is not Iceberg's"
-    said = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {said[0][:300]}" if said else type(error).__name__
+    return in_a_line(error)
 
 
 Judged = tuple[WaterlineError, TableMetadata | None]
@@ -280,30 +278,19 @@ def shows(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> bool:
     return bool(asked) and all(_shows(each, metadata) for each in asked)
 
 
-@singledispatch
-def _shows(update: TableUpdate, metadata: TableMetadata) -> bool:  # noqa: ARG001 - of no other kind is a change of ours
-    return False
-
-
-@_shows.register
-def _(update: SetSnapshotRefUpdate, metadata: TableMetadata) -> bool:
-    ref = metadata.refs.get(update.ref_name)
-    if ref is None or update.ref_name != MAIN_BRANCH:
-        return ref is not None and ref.snapshot_id == update.snapshot_id
-    chain = ancestors_of(metadata.snapshot_by_id(ref.snapshot_id), metadata)
-    return any(each.snapshot_id == update.snapshot_id for each in chain)
-
-
-@_shows.register
-def _(update: RemoveSnapshotRefUpdate, metadata: TableMetadata) -> bool:
-    return update.ref_name not in metadata.refs
-
-
-@_shows.register
-def _(update: SetPropertiesUpdate, metadata: TableMetadata) -> bool:
-    return update.updates.items() <= metadata.properties.items()
-
-
-@_shows.register
-def _(update: RemovePropertiesUpdate, metadata: TableMetadata) -> bool:
-    return not set(update.removals) & metadata.properties.keys()
+def _shows(update: TableUpdate, metadata: TableMetadata) -> bool:
+    match update:
+        case SetSnapshotRefUpdate(ref_name=name, snapshot_id=target):
+            ref = metadata.refs.get(name)
+            if ref is None or name != MAIN_BRANCH:
+                return ref is not None and ref.snapshot_id == target
+            chain = ancestors_of(metadata.snapshot_by_id(ref.snapshot_id), metadata)
+            return any(each.snapshot_id == target for each in chain)
+        case RemoveSnapshotRefUpdate():
+            return update.ref_name not in metadata.refs
+        case SetPropertiesUpdate():
+            return update.updates.items() <= metadata.properties.items()
+        case RemovePropertiesUpdate():
+            return not set(update.removals) & metadata.properties.keys()
+        case _:  # of no other kind is a change of ours
+            return False

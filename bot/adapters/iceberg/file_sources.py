@@ -13,13 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
-from pyiceberg.avro.file import AvroFile
 from pyiceberg.conversions import from_bytes
 from pyiceberg.exceptions import ResolveError
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import (
-    DEFAULT_READ_VERSION,
-    MANIFEST_ENTRY_SCHEMAS,
     DataFile,
     DataFileContent,
     FileFormat,
@@ -36,7 +33,7 @@ from pyiceberg.types import IcebergType, PrimitiveType, TimestampType, Timestamp
 from pyiceberg.utils.concurrent import ExecutorFactory
 from pyiceberg.utils.datetime import micros_to_timestamp
 
-from bot.adapters.iceberg.format_v3 import REFERENCED, entries_of, manifests_of
+from bot.adapters.iceberg.format_v3 import REFERENCED, entries_of, manifest_in, manifests_of
 from bot.observation.file_changes import FileList, FileSources, FileSurvey, OfCommit, Some
 from bot.observation.ids import SnapshotId
 from bot.observation.paths import plain
@@ -235,7 +232,7 @@ class FilesOfTable:
         """Fills `unfit` with what it leaves out."""
         for path in paths:
             file = self.io.new_input(path)
-            with AvroFile[ManifestEntry](file, MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]) as reader:
+            with manifest_in(file, self.metadata.format_version) as reader:
                 header = reader.header.meta
             if (why := why_unfit(header, self.metadata)) is not None:
                 unfit.append(f"{path.rsplit('/', 1)[-1]}: {why}")

@@ -73,16 +73,21 @@ def manifests_of(listing: InputFile, format_version: int) -> list[ManifestFile]:
         return list(reader)
 
 
+def manifest_in(file: InputFile, format_version: int) -> AvroFile[ManifestEntry]:
+    """To be entered: it then gives the header and the entries as they are written, one after the other."""
+    return AvroFile[ManifestEntry](
+        file,
+        MANIFEST_ENTRY_SCHEMAS[as_read(format_version)],
+        read_types={-1: ManifestEntry, 2: DataFile},
+        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
+    )
+
+
 def entries_of(
     manifest: ManifestFile, io: FileIO, format_version: int, *, discard_deleted: bool = True
 ) -> list[ManifestEntry]:
     """Its entries, in order, with what they inherit. Raises what PyIceberg raises where it cannot be read."""
-    with AvroFile[ManifestEntry](
-        io.new_input(manifest.manifest_path),
-        MANIFEST_ENTRY_SCHEMAS[as_read(format_version)],
-        read_types={-1: ManifestEntry, 2: DataFile},
-        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
-    ) as reader:
+    with manifest_in(io.new_input(manifest.manifest_path), format_version) as reader:
         found = [_inherit_from_manifest(entry, manifest) for entry in reader]
     if as_read(format_version) == 3:
         _give_row_ids(found, manifest)

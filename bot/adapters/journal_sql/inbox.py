@@ -20,6 +20,7 @@ from bot.adapters.journal_sql.schema import INBOX
 from bot.observation.masking import MASK, Masking
 from bot.ports import Delivery
 
+_FIELDS = ("key", "kind", "payload", "received_at", "attempts", "written")
 _OFTEN = 3
 _CAPABILITY = re.compile(r'("(?:token|response_url)": ?")[^"]+')
 """What Slack sends along and this bot does not use: whoever has it can speak in the channel for half an hour."""
@@ -150,12 +151,4 @@ class _Waiting:
 
 
 def _row(delivery: Delivery) -> dict[str, Any]:
-    return {
-        "key": delivery.key,
-        "kind": delivery.kind,
-        "payload": delivery.payload,
-        "received_at": delivery.received_at,
-        "state": "waiting",
-        "attempts": delivery.attempts,
-        "written": delivery.written,
-    }
+    return {"state": "waiting", **{name: getattr(delivery, name) for name in _FIELDS}}
