@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bot.observation.ids import UserId
-from bot.observation.record import Record, Utc
+from bot.observation.record import Documented, Record, Utc
 
 _TEAMS_OF_DESTRUCTIVE = 2
 
@@ -22,13 +22,13 @@ Via = Literal["slack", "terminal"]
 """Where somebody decided."""
 
 
-class People(Record):
+class People(Documented):
     """Some people, by Slack user id, or by Slack user group; membership is read at each click."""
 
-    users: tuple[UserId, ...] = Field(default=(), description="Slack user ids.", examples=[_USERS])
-    groups: tuple[str, ...] = Field(
-        default=(), description="Slack user group ids; membership is read at each click.", examples=[["S0APPROVE1"]]
-    )
+    users: tuple[UserId, ...] = Field(default=(), examples=[_USERS])
+    """Slack user ids."""
+    groups: tuple[str, ...] = Field(default=(), examples=[["S0APPROVE1"]])
+    """Slack user group ids; membership is read at each click."""
 
     @property
     def is_nobody(self) -> bool:
@@ -39,71 +39,43 @@ class People(Record):
 class VetoRule(People):
     """Who may stop what others have approved."""
 
-    hold: timedelta = Field(
-        default=timedelta(0),
-        ge=timedelta(0),
-        description="How long an approved proposal waits for a veto before it can start. A veto counts until "
-        "the execution begins.",
-        examples=["PT5M"],
-    )
+    hold: timedelta = Field(default=timedelta(0), ge=timedelta(0), examples=["PT5M"])
+    """How long an approved proposal waits for a veto before it can start. A veto counts until the execution begins."""
 
 
 class GlassRule(People):
     """Who may approve alone in an emergency, and whom the incident's channel mentions then."""
 
     owners: tuple[Annotated[str, Field(pattern=r"^[UWS][A-Z0-9]+$")], ...] = Field(
-        min_length=1,
-        description="Slack ids of the table's owners, people or user groups: the channel mentions them at once.",
-        examples=[["U0DANA0001", "S0OWNERS01"]],
+        min_length=1, examples=[["U0DANA0001", "S0OWNERS01"]]
     )
+    """Slack ids of the table's owners, people or user groups: the channel mentions them at once."""
 
 
 class ApprovalPolicy(People):
     """Who may approve an action on a table."""
 
-    users: tuple[UserId, ...] = Field(
-        default=(), description="Slack user ids of people who may approve.", examples=[_USERS]
-    )
-    groups: tuple[str, ...] = Field(
-        default=(),
-        description="Slack user groups whose members may approve; membership is read at each click.",
-        examples=[["S0APPROVE1"]],
-    )
-    teams: dict[str, People] = Field(
-        default={},
-        description="Teams by name. Their people may approve too, and count for their team.",
-        examples=[{"streaming": {"groups": ["S0STREAM01"]}}],
-    )
-    required: int = Field(default=1, ge=1, le=5, description="How many different people must approve.", examples=[1])
-    different_teams: int | None = Field(
-        default=None,
-        ge=1,
-        le=5,
-        description="How many different teams must approve; each person counts for one. Default: 2 for a "
-        "destructive action (2 people if fewer than 2 teams are named), else any.",
-        examples=[2],
-    )
-    expires_after: timedelta = Field(
-        default=timedelta(minutes=30),
-        gt=timedelta(0),
-        description="How long a proposal can be approved and started.",
-        examples=["PT30M"],
-    )
-    reminder_interval: timedelta = Field(
-        default=timedelta(minutes=10),
-        ge=timedelta(0),
-        description="How often people are reminded while nobody has decided; 0: never.",
-        examples=["PT10M"],
-    )
-    remind: People = Field(
-        default=People(), description="Who is reminded; by default those who may approve and have not yet."
-    )
-    veto: VetoRule | None = Field(
-        default=None, description="Who may stop a proposal that others approved; by default nobody."
-    )
-    break_glass: GlassRule | None = Field(
-        default=None, description="Who may approve alone in an emergency, with a reason; by default nobody."
-    )
+    users: tuple[UserId, ...] = Field(default=(), examples=[_USERS])
+    """Slack user ids of people who may approve."""
+    groups: tuple[str, ...] = Field(default=(), examples=[["S0APPROVE1"]])
+    """Slack user groups whose members may approve; membership is read at each click."""
+    teams: dict[str, People] = Field(default={}, examples=[{"streaming": {"groups": ["S0STREAM01"]}}])
+    """Teams by name. Their people may approve too, and count for their team."""
+    required: int = Field(default=1, ge=1, le=5, examples=[1])
+    """How many different people must approve."""
+    different_teams: int | None = Field(default=None, ge=1, le=5, examples=[2])
+    """How many different teams must approve; each person counts for one. Default: 2 for a destructive action (2 people
+    if fewer than 2 teams are named), else any."""
+    expires_after: timedelta = Field(default=timedelta(minutes=30), gt=timedelta(0), examples=["PT30M"])
+    """How long a proposal can be approved and started."""
+    reminder_interval: timedelta = Field(default=timedelta(minutes=10), ge=timedelta(0), examples=["PT10M"])
+    """How often people are reminded while nobody has decided; 0: never."""
+    remind: People = People()
+    """Who is reminded; by default those who may approve and have not yet."""
+    veto: VetoRule | None = None
+    """Who may stop a proposal that others approved; by default nobody."""
+    break_glass: GlassRule | None = None
+    """Who may approve alone in an emergency, with a reason; by default nobody."""
 
     @property
     def teams_asked(self) -> int:

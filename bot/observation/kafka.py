@@ -8,48 +8,36 @@ from typing import Literal
 
 from pydantic import Field
 
-from bot.observation.record import Record, Utc
+from bot.observation.record import Documented, Record, Utc
 from bot.observation.sentences import counted, span
 
 
-class KafkaSettings(Record):
+class KafkaSettings(Documented):
     """The broker that a job reads from: asked what it still holds, and read by a replay. Its password is
     elsewhere."""
 
-    servers: str = Field(
-        min_length=1, description="Bootstrap servers, with commas between them.", examples=["kafka-1:9092,kafka-2:9092"]
-    )
-    topics: tuple[str, ...] = Field(min_length=1, description="Topics that the job reads.", examples=[["orders"]])
+    servers: str = Field(min_length=1, examples=["kafka-1:9092,kafka-2:9092"])
+    """Bootstrap servers, with commas between them."""
+    topics: tuple[str, ...] = Field(min_length=1, examples=[["orders"]])
+    """Topics that the job reads."""
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        default="PLAINTEXT", description="Kafka's `security.protocol`.", examples=["SASL_SSL"]
+        default="PLAINTEXT", examples=["SASL_SSL"]
     )
-    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
-        default="PLAIN", description="Kafka's `sasl.mechanism`, for the two SASL protocols.", examples=["SCRAM-SHA-512"]
-    )
-    user: str | None = Field(default=None, description="User of the SASL login.", examples=["waterline"])
-    secret_file: Path | None = Field(
-        default=None,
-        description="File with its password. Waterline reads it each time it connects.",
-        examples=["/var/run/secrets/kafka-password"],
-    )
-    secret_variable: str | None = Field(
-        default=None,
-        description="Environment variable with the password, instead of a file.",
-        examples=["KAFKA_PASSWORD"],
-    )
-    ca_file: Path | None = Field(
-        default=None,
-        description="Certificate authority of the brokers, as PEM, if the system does not know it.",
-        examples=["/etc/waterline/kafka-ca.pem"],
-    )
-    certificate_file: Path | None = Field(
-        default=None,
-        description="Client certificate, as PEM, for brokers that ask for one.",
-        examples=["/etc/waterline/kafka.crt"],
-    )
-    key_file: Path | None = Field(
-        default=None, description="Its key, as PEM, unencrypted.", examples=["/etc/waterline/kafka.key"]
-    )
+    """Kafka's `security.protocol`."""
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(default="PLAIN", examples=["SCRAM-SHA-512"])
+    """Kafka's `sasl.mechanism`, for the two SASL protocols."""
+    user: str | None = Field(default=None, examples=["waterline"])
+    """User of the SASL login."""
+    secret_file: Path | None = Field(default=None, examples=["/var/run/secrets/kafka-password"])
+    """File with its password. Waterline reads it each time it connects."""
+    secret_variable: str | None = Field(default=None, examples=["KAFKA_PASSWORD"])
+    """Environment variable with the password, instead of a file."""
+    ca_file: Path | None = Field(default=None, examples=["/etc/waterline/kafka-ca.pem"])
+    """Certificate authority of the brokers, as PEM, if the system does not know it."""
+    certificate_file: Path | None = Field(default=None, examples=["/etc/waterline/kafka.crt"])
+    """Client certificate, as PEM, for brokers that ask for one."""
+    key_file: Path | None = Field(default=None, examples=["/etc/waterline/kafka.key"])
+    """Its key, as PEM, unencrypted."""
 
 
 class OffsetTime(Record):

@@ -6,56 +6,37 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from bot.observation.kafka import KafkaSettings
-from bot.observation.record import Record, Utc
+from bot.observation.record import Documented, Record, Utc
 
 JSON = "json"
 
 
-class ReplaySettings(Record):
+class ReplaySettings(Documented):
     """How the rows of a table are made once more from its source. Exactly one of `kafka`, `sql` and `function` is
     named."""
 
-    kafka: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Reads the job's topic again (`jobs.<name>.kafka`), and of it only the offsets that are needed. "
-        "`json`: each record has the table's columns by name. Else a Spark SQL SELECT with the table's columns from "
-        "`records`, which has key, value, topic, partition, offset, timestamp and headers.",
-        examples=["json"],
-    )
+    kafka: str | None = Field(default=None, min_length=1, examples=["json"])
+    """Reads the job's topic again (`jobs.<name>.kafka`), and of it only the offsets that are needed. `json`: each
+    record has the table's columns by name. Else a Spark SQL SELECT with the table's columns from `records`, which has
+    key, value, topic, partition, offset, timestamp and headers."""
 
     sql: str | None = Field(
         default=None,
-        description="A Spark SQL SELECT with the table's columns; Waterline adds the bounds.",
         examples=["SELECT order_id, event_time, amount, source_position FROM parquet.`s3://landing/orders`"],
     )
+    """A Spark SQL SELECT with the table's columns; Waterline adds the bounds."""
     function: str | None = Field(
-        default=None,
-        pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$",
-        description="A PySpark function `module:name`. It gets the Spark Connect session and the bounds "
-        "(`bot.observation.replay.ReplayRange`), and returns a DataFrame with the table's columns.",
-        examples=["recipes.orders:again"],
+        default=None, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", examples=["recipes.orders:again"]
     )
-    source: str = Field(
-        default="",
-        description="What is read, and how far back it goes, in words for approvers. With `kafka`, by default topic "
-        "and broker.",
-        examples=["topic orders, kept for 7 days"],
-    )
-    settled_after: timedelta = Field(
-        default=timedelta(hours=1),
-        gt=timedelta(0),
-        description="If rows have no source position: the job has surely read events that are this much older "
-        "than the newest. Younger events are never replayed.",
-        examples=["PT1H"],
-    )
-    most_rows: int = Field(
-        default=1_000_000,
-        ge=1,
-        description="A replay of more rows is refused: use a job for it.",
-        examples=[1_000_000],
-        json_schema_extra={"unit": "rows"},
-    )
+    """A PySpark function `module:name`. It gets the Spark Connect session and the bounds
+    (`bot.observation.replay.ReplayRange`), and returns a DataFrame with the table's columns."""
+    source: str = Field(default="", examples=["topic orders, kept for 7 days"])
+    """What is read, and how far back it goes, in words for approvers. With `kafka`, by default topic and broker."""
+    settled_after: timedelta = Field(default=timedelta(hours=1), gt=timedelta(0), examples=["PT1H"])
+    """If rows have no source position: the job has surely read events that are this much older than the newest. Younger
+    events are never replayed."""
+    most_rows: int = Field(default=1_000_000, ge=1, examples=[1_000_000], json_schema_extra={"unit": "rows"})
+    """A replay of more rows is refused: use a job for it."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
