@@ -15,6 +15,8 @@ from pydantic import BaseModel, ValidationError
 from bot.adapters.http import Busy, Logins, read_again, why_refused, why_unreachable
 from bot.observation.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError, first_problem
 
+B = TypeVar("B", bound=BaseModel)
+T = TypeVar("T")
 _CAUSED_BY = "Caused by: "
 _FRAMES = ("at ", "... ", "<Exception on server side:", "End of exception on server side>")
 _WAITED_IN_VAIN = re.compile(
@@ -97,6 +99,22 @@ class FlinkHttp:
             raise self.refused(f"GET {path}", answer)
         return answer.content
 
+    def page(self, kind: type[B], path: str) -> B | None:
+        """What `get` gives, as this model. Raises CouldNotLook, also where it is not such a thing."""
+        body = self.get(path)
+        return None if body is None else self.parsed(kind, body, f"GET {path}")
+
+    def parsed(self, kind: type[B], body: bytes, asked: str) -> B:
+        """An answer to `asked`. Raises CouldNotLook."""
+        try:
+            return kind.model_validate_json(body)
+        except ValidationError as error:
+            raise CouldNotLook(
+                f"{self.what} at {self.url} answered {asked} with a body that cannot be read.",
+                f"Expected a body as Flink 1.20 or 2.x writes it; found at {first_problem(error)}.",
+                "Check that the address is Flink's and not a login page or another service.",
+            ) from error
+
     def send(self, method: str, path: str, body: Mapping[str, object] | None, doing: str) -> httpx.Response:
         """One request that changes something, sent once; any status is handed back.
 
@@ -154,20 +172,10 @@ class FlinkHttp:
             "Check in Flink whether it happened. Do not repeat it before that.",
         )
 
-    def garbled(self, asked: str, error: ValidationError) -> WaterlineError:
-        return CouldNotLook(
-            f"{self.what} at {self.url} answered {asked} with a body that cannot be read.",
-            f"Expected a body as Flink 1.20 or 2.x writes it; found at {first_problem(error)}.",
-            "Check that the address is Flink's and not a login page or another service.",
-        )
-
 
 def reason(body: bytes) -> str:
     """Flink's own words of an error: the deepest cause it names, at most 400 characters."""
     return deepest_cause(trace_of(body)) or "no reason given"
-
-
-T = TypeVar("T")
 
 
 def polled(ask: Callable[[], T | None], limit_s: float, every_s: float) -> T | None:

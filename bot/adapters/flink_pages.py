@@ -6,9 +6,8 @@ parts, and the percentiles (sometimes the string "NaN") are left alone.
 
 import re
 from datetime import UTC, datetime
-from typing import TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from bot.adapters.flink_http import FlinkHttp
 from bot.observation.errors import CouldNotLook
@@ -314,9 +313,6 @@ def _utc(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-B = TypeVar("B", bound=BaseModel)
-
-
 class RunPages:
     """Reads runs at one address. Cost: five calls a run, and one a vertex where it failed over."""
 
@@ -330,7 +326,7 @@ class RunPages:
 
     def listed(self) -> tuple[tuple[JobId, str], ...]:
         """Every submission and its job's name, newest first. Raises CouldNotLook."""
-        overview = self._page(Overview, "/jobs/overview")
+        overview = self._http.page(Overview, "/jobs/overview")
         if overview is None:
             raise CouldNotLook(
                 f"{self._http.what} at {self._http.url} has no list of jobs.",
@@ -344,36 +340,27 @@ class RunPages:
     def run(self, job_id: JobId) -> JobRun | None:
         """One submission; None if it is not known here. Raises CouldNotLook."""
         base = f"/jobs/{job_id}"
-        detail = self._page(JobDetail, base)
+        detail = self._http.page(JobDetail, base)
         if detail is None:
             return None
         # A page may be missing (404) while a run is being set up, or when it takes no checkpoints.
-        exceptions = self._page(Exceptions, f"{base}/exceptions") or Exceptions()
+        exceptions = self._http.page(Exceptions, f"{base}/exceptions") or Exceptions()
         return job_run(
             detail,
-            self._page(Checkpoints, f"{base}/checkpoints") or Checkpoints(),
-            self._page(CheckpointConfig, f"{base}/checkpoints/config"),
+            self._http.page(Checkpoints, f"{base}/checkpoints") or Checkpoints(),
+            self._http.page(CheckpointConfig, f"{base}/checkpoints/config"),
             exceptions,
-            self._page(JobConfig, f"{base}/config") or JobConfig(),
+            self._http.page(JobConfig, f"{base}/config") or JobConfig(),
             self._attempts(detail) if exceptions.history.entries else {},
             from_history=self._is_history,
         )
 
     def state_of(self, job_id: JobId) -> str | None:
         """Flink's word; None if the run is not known here. Raises CouldNotLook."""
-        detail = self._page(JobDetail, f"/jobs/{job_id}")
+        detail = self._http.page(JobDetail, f"/jobs/{job_id}")
         return None if detail is None else detail.state
 
     def _attempts(self, detail: JobDetail) -> dict[str, int]:
         """Vertex id -> highest attempt. Asked only after a failover: without one every attempt is 0."""
-        pages = (self._page(VertexDetail, f"/jobs/{detail.jid}/vertices/{v.id}") for v in detail.vertices)
+        pages = (self._http.page(VertexDetail, f"/jobs/{detail.jid}/vertices/{v.id}") for v in detail.vertices)
         return {page.id: page.attempt for page in pages if page is not None}
-
-    def _page(self, kind: type[B], path: str) -> B | None:
-        body = self._http.get(path)
-        if body is None:
-            return None
-        try:
-            return kind.model_validate_json(body)
-        except ValidationError as error:
-            raise self._http.garbled(f"GET {path}", error) from error

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 import httpx
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, polled, reason, waited_in_vain
 from bot.adapters.flink_pages import CheckpointConfig, RunPages
@@ -203,11 +203,8 @@ class Stop:
         )
 
     def _checkpoints_stay(self) -> bool:
-        body = self._http.get(f"/jobs/{self._run.job_id}/checkpoints/config")
-        try:
-            return body is not None and CheckpointConfig.model_validate_json(body).survives_cancel is True
-        except ValidationError as error:
-            raise self._http.garbled("GET checkpoints/config", error) from error
+        config = self._http.page(CheckpointConfig, f"/jobs/{self._run.job_id}/checkpoints/config")
+        return config is not None and config.survives_cancel is True
 
     def _ended(self, trigger: str) -> tuple[_Operation | None] | None:
         """What became of the operation, None in it where Flink has forgotten it; None while it is at work."""
@@ -255,11 +252,7 @@ def _asked_for(http: FlinkHttp, job_id: JobId) -> Iterator[tuple[str, Asked | No
 
 
 def _read(http: FlinkHttp, job_id: JobId, trigger: str) -> Asked | None:
-    body = http.get(f"/jobs/{job_id}/savepoints/{trigger}")
-    try:
-        return None if body is None else Asked.model_validate_json(body)
-    except ValidationError as error:
-        raise http.garbled("GET savepoints", error) from error
+    return http.page(Asked, f"/jobs/{job_id}/savepoints/{trigger}")
 
 
 def trigger_of(job_id: str, failed: int = 0) -> str:

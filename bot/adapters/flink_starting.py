@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
 import httpx
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from bot.adapters.flink_http import FlinkHttp, polled, reason, trace_of
 from bot.adapters.http import Logins
@@ -78,10 +78,7 @@ class JarStart:
 
     def obstacle(self) -> str | None:
         """A JobManager that was started anew has lost the jars that were uploaded to it. Raises CouldNotLook."""
-        try:
-            known = _Jars.model_validate_json(self._http.get("/jars") or b"{}")
-        except ValidationError as error:
-            raise self._http.garbled("GET /jars", error) from error
+        known = self._http.page(_Jars, "/jars") or _Jars()
         return None if any(jar.id == self._jar_id for jar in known.files) else f"the cluster has no jar {self._jar_id}"
 
     def declaration(self) -> str:
@@ -197,8 +194,8 @@ class SqlGatewayStart:
         the gateway does not know it any more."""
 
         def ended() -> str | None:
-            body = self._http.get(f"{operation}/status")
-            status = "LOST" if body is None else self._read(_Status, body, "the status").status
+            told = self._http.page(_Status, f"{operation}/status")
+            status = "LOST" if told is None else told.status
             return status if status in {"FINISHED", "ERROR", "CANCELED", "LOST"} else None
 
         status = polled(ended, self._limit_s, self._poll_s)
@@ -214,13 +211,7 @@ class SqlGatewayStart:
         answer = self._http.send("POST", path, body, "a statement")
         if not answer.is_success:
             raise self._http.not_taken(f"POST {path.rsplit('/', 1)[-1]}", answer)
-        return self._read(kind, answer.content, path)
-
-    def _read(self, kind: type[B], body: bytes, asked: str) -> B:
-        try:
-            return kind.model_validate_json(body)
-        except ValidationError as error:
-            raise self._http.garbled(asked, error) from error
+        return self._http.parsed(kind, answer.content, f"POST {path}")
 
     def _close(self, session: str) -> None:
         """The gateway drops idle sessions by itself, so a failure here is of no consequence."""

@@ -6,7 +6,6 @@ It needs only `lab.json`, so a story can be told from another process than the o
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -62,9 +61,7 @@ class World:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.flink.close()
         self._gateway.close()
 

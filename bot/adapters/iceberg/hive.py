@@ -8,8 +8,7 @@ Imported only where a catalog of this kind is opened: Thrift is no requirement.
 
 from collections.abc import Mapping
 from threading import local
-from types import TracebackType
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from hive_metastore.ThriftHiveMetastore import Client
@@ -50,10 +49,8 @@ class _Connections:
                 continue
         return self._opened(last)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._mine().pop().__exit__(kind, error, trace)
+    def __exit__(self, *raised: Any) -> None:
+        self._mine().pop().__exit__(*raised)
 
     def _opened(self, address: str) -> Client:
         made = _Connection(address, self._properties, self._limit_s)
