@@ -75,6 +75,21 @@ OPENS = [
 LEAN = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"]
 """A small heap matters more here than peak speed; a starved process must end, not limp."""
 
+SPARK_CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
+SPARK_FORGETS = {
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+    "spark.ui.dagGraph.retainedRootRDDs": "50",
+    "spark.connect.ui.retainedSessions": "10",
+    "spark.connect.ui.retainedStatements": "20",
+}
+"""Past queries that Spark keeps for a page which is off: by default a thousand, with their plans."""
+FORGETS_FILES = "-Dorg.apache.avro.fastread=false"
+"""Avro's fast reader remembers every file that it ever read (its cache's values hold its weak keys): 100,000 manifests
+filled a heap of 1 GB, and each answer took ten times as long."""
+
 _LOG4J = """\
 rootLogger.level = {level}
 rootLogger.appenderRef.console.ref = Console

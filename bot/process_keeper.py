@@ -6,8 +6,8 @@ child: the reason why this is a program of one thread).
 
 Usage: process_keeper.py PID_FILE never|killed|always SCRATCH NICENESS COMMAND…
 
-The process id goes into PID_FILE, or with `-` to stdout, one line. `killed`: a process that was killed from outside
-comes back, one that ends by itself does not. SCRATCH is a folder that is removed when the pipe has ended; `-`: none.
+The process id goes into PID_FILE. `killed`: a process that was killed from outside comes back, one that ends by itself
+does not. SCRATCH is a folder that is removed when the pipe has ended; `-`: none.
 The pipe may name a file before it ends: one that the process writes into SCRATCH as it ends is moved there.
 """
 
@@ -38,12 +38,9 @@ def _start(command: list[str], pid_file: str, niceness: int) -> subprocess.Popen
     child = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=sys.stderr, preexec_fn=partial(_below_the_keeper, niceness)
     )
-    if pid_file == "-":
-        os.write(1, f"{child.pid}\n".encode("ascii"))
-    else:
-        half = Path(pid_file).with_suffix(".new")
-        half.write_text(str(child.pid), encoding="ascii")
-        half.replace(pid_file)
+    half = Path(pid_file).with_suffix(".new")
+    half.write_text(str(child.pid), encoding="ascii")
+    half.replace(pid_file)
     return child
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
+from bot.kept_process import free_ports
 from bot.lab.errors import until
-from bot.lab.home import Home, free_ports
+from bot.lab.home import Home
 from bot.lab.kafka_stack import broker_command
 from bot.lab.process import Kept
 from bot.lab.topic import Topic
@@ -94,6 +95,5 @@ def kafka_broker(folder: Path) -> Iterator[Broker]:
         broker.topic.make_anew(2)
         yield broker
     finally:
-        kept.ask_to_end()
-        kept.wait_for_end()
+        kept.end()
         shutil.rmtree(home.folder, ignore_errors=True)

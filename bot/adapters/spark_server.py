@@ -1,15 +1,10 @@
 """The embedded Spark: one Connect server on loopback, started by the bot and gone with it."""
 
-import contextlib
 import hashlib
 import os
-import random
 import re
 import secrets
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -27,41 +22,34 @@ from bot.adapters.spark_storage import (
     server_conf,
     storages_in,
 )
+from bot.kept_process import KeptProcess, free_ports, listens
 from bot.observation.errors import EvidenceCancelled, EvidenceFailed
 from bot.observation.record import Record
-from bot.pinned_jars import OfSpark, cache_folder, java, pyspark_jars
+from bot.pinned_jars import (
+    FORGETS_FILES,
+    LEAN,
+    SPARK_CONNECT,
+    SPARK_FORGETS,
+    OfSpark,
+    cache_folder,
+    java,
+    pyspark_jars,
+)
 
-KEEPER = Path(__file__).parents[1] / "process_keeper.py"
-_YIELDS = "10"
+_YIELDS = 10
 """Niceness of the server: evidence may take a little longer, a click is acknowledged at once. Without it a task on
 every core made clicks wait several times as long as on an idle machine (`make bench`)."""
 
-_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _OPTIONS = "spark.driver.extraJavaOptions"
-_LEAN = (
-    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -XX:MetaspaceSize=256m -Xshare:auto "
-    "-XX:+ExitOnOutOfMemoryError -Dorg.apache.avro.fastread=false"
-)
+_LEAN = [*LEAN, "-XX:ReservedCodeCacheSize=128m", "-XX:MetaspaceSize=256m", FORGETS_FILES]
 """Made for weeks of small questions. Compiled code outgrows the 48 MB that a JVM of one compiler keeps for it; classes
-grow to some 190 MB, and each step to there collected the whole heap; and
-Avro's fast reader remembers every file that it ever read (its cache's values hold its weak keys): 100,000 manifests
-filled a heap of 1 GB, and each answer took ten times as long."""
+grow to some 190 MB, and each step to there collected the whole heap."""
 _CLASSES = "classes"
 """Folder of the cache with what a JVM has loaded, which the next one need not load and verify anew (its class data
 sharing). A JVM uses none that another Java made, or that was made of other jars. Measured on two busy cores: of the
 53 CPU seconds that the JVM takes for a first diagnosis, 20 go."""
 _FOR_EVER = "-1"
 """A bot waits for days. By itself Spark closes a session that nobody asked for an hour, and the next question fails."""
-_REMEMBERED = {
-    "spark.sql.ui.retainedExecutions": "20",
-    "spark.ui.retainedJobs": "50",
-    "spark.ui.retainedStages": "50",
-    "spark.ui.retainedTasks": "1000",
-    "spark.ui.dagGraph.retainedRootRDDs": "50",
-    "spark.connect.ui.retainedSessions": "10",
-    "spark.connect.ui.retainedStatements": "20",
-}
-"""Past queries that Spark keeps for a page which is off: by default a thousand, with their plans."""
 _UNMARKED = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 """Otherwise the client looks, for each column of each query, for the line that asked for it, and for IPython: 2 ms of a
 ledger's 90."""
@@ -134,34 +122,20 @@ class SparkServer:
         self._classes = _classes_of(wanted, jars) if wanted.keeps_classes else None
         """Where they are, or may be put."""
         self._token = secrets.token_urlsafe(24)
-        self._port = _free_port()
+        (self._port,) = free_ports(1)
         keys = wanted.properties if keys is None else keys
         self.lends = has_keys(keys)
         """Whether S3 is asked with keys of the catalog, and not with those of this machine."""
         self._keys = ""
         self.lend(keys)
-        with self._log.open("wb") as log:
-            self._keeper = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-E",
-                    "-S",
-                    str(KEEPER),
-                    "-",
-                    "never",
-                    str(self._room),
-                    _YIELDS,
-                    *self._command(wanted, jars),
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env={**_environment(self._token), **self._lent()},
-                start_new_session=True,
-            )
-        assert self._keeper.stdout is not None
-        self.pid = int(self._keeper.stdout.readline() or b"0")
-        """Of the JVM (of its launcher in the first half second; the launcher becomes the JVM)."""
+        self._kept = KeptProcess(
+            self._command(wanted, jars),
+            self._log,
+            self._room / "pid",
+            {**_environment(self._token), **self._lent()},
+            scratch=self._room,
+            niceness=_YIELDS,
+        )
         writes = self._classes is not None and not self._classes.exists()
         self._wait_until_it_listens(wanted.start_within_s * (2 if writes else 1), is_given_up)
 
@@ -171,9 +145,14 @@ class SparkServer:
         return f"sc://localhost:{self._port}/;token={self._token}"
 
     @property
+    def pid(self) -> int | None:
+        """Of the JVM (of its launcher in the first half second; the launcher becomes the JVM)."""
+        return self._kept.pid
+
+    @property
     def is_alive(self) -> bool:
         """Whether the server still listens; asked of its port, because a keeper may notice a death late."""
-        return self._is_kept and listens("127.0.0.1", self._port, 1.0)
+        return self._kept.code is None and listens("127.0.0.1", self._port)
 
     def lend(self, keys: Mapping[str, str]) -> None:
         """When this returns, S3 is asked with the keys in these properties."""
@@ -199,28 +178,14 @@ class SparkServer:
         pinned = jars_for({*own, *wanted.drivers, *self.storages}, wanted.conf.get(IVY_SETTINGS))
         return [*wanted.jars, *pinned]
 
-    @property
-    def _is_kept(self) -> bool:
-        return self._keeper.poll() is None
-
     def stop(self, *, was_used: bool = False) -> None:
         """End the JVM and remove its scratch folder. Safe to repeat. `was_used`: it has loaded what a diagnosis needs,
         and is given time to write it down if nobody has; nobody waits for that."""
-        if writes := was_used and self._classes is not None and not self._classes.exists() and self._is_kept:
-            assert self._keeper.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                self._keeper.stdin.write(os.fsencode(self._classes or ""))
-        for pipe in (self._keeper.stdin, self._keeper.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
-        if writes:
+        if was_used and self._classes is not None and not self._classes.exists() and self._kept.code is None:
+            self._kept.ends_with_file(self._classes)
+            self._kept.ask_to_end()
             return
-        try:
-            self._keeper.wait(10)
-        except subprocess.TimeoutExpired:
-            self._keeper.kill()
-            self._keeper.wait()
+        self._kept.end()
         shutil.rmtree(self._room, ignore_errors=True)
 
     def _command(self, wanted: EmbeddedSpark, jars: list[Path]) -> list[str]:
@@ -240,14 +205,14 @@ class SparkServer:
             "spark.ui.enabled": "false",
             "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
             "spark.sql.shuffle.partitions": str(wanted.cores),
-            **_REMEMBERED,
+            **SPARK_FORGETS,
             **_UNMARKED,
             "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
             **(_AFAR if self.storages else {}),
             **server_conf(self.storages, wanted.properties, lends=self.lends),
             **wanted.conf,
         }
-        ours = f"{_LEAN} -Dlog4j2.configurationFile={log4j}{f' {_PLANS_AFAR}' if self.storages else ''}"
+        ours = f"{' '.join(_LEAN)} -Dlog4j2.configurationFile={log4j}{f' {_PLANS_AFAR}' if self.storages else ''}"
         if self._classes is not None:
             to = self._room / self._classes.name
             there = self._classes.exists()
@@ -263,18 +228,18 @@ class SparkServer:
         command += ["--properties-file", str(told), "--load-spark-defaults"]
         if wanted.packages:
             command += ["--packages", ",".join(wanted.packages)]
-        return [*command, "--class", _SERVER, "spark-internal"]
+        return [*command, "--class", SPARK_CONNECT, "spark-internal"]
 
     def _wait_until_it_listens(self, within_s: float, is_given_up: Callable[[], bool]) -> None:
         give_up = time.monotonic() + within_s
-        while time.monotonic() < give_up and self._is_kept:
-            if listens("127.0.0.1", self._port, 1.0):
+        while time.monotonic() < give_up and self._kept.code is None:
+            if listens("127.0.0.1", self._port):
                 return
             if is_given_up():
                 self.stop()
                 raise EvidenceCancelled("The start of Spark was cancelled.", "Nobody was waiting for it.", "Ask again.")
             time.sleep(0.1)
-        why = "did not listen in time" if self._is_kept else "ended by itself"
+        why = "did not listen in time" if self._kept.code is None else "ended by itself"
         told = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
         end = [line[:200] for line in told if line and not line.startswith(("\t", " "))][-3:]
         self.stop()
@@ -284,15 +249,6 @@ class SparkServer:
             "Check that Java 17 or 21 is installed, and `spark.packages` and `spark.conf`. Or name a Spark Connect "
             "server by SPARK_REMOTE.",
         )
-
-
-def listens(host: str, port: int, timeout_s: float) -> bool:
-    """Whether something accepts connections there."""
-    try:
-        socket.create_connection((host, port), timeout=timeout_s).close()
-    except OSError:
-        return False
-    return True
 
 
 def _classes_of(wanted: EmbeddedSpark, jars: Iterable[Path]) -> Path | None:
@@ -305,17 +261,6 @@ def _classes_of(wanted: EmbeddedSpark, jars: Iterable[Path]) -> Path | None:
     told = "\n".join(map(str, [program, spark, *made, *jars, *sorted(wanted.conf.items()), *wanted.packages]))
     archive = cache_folder() / _CLASSES / f"{hashlib.sha256(told.encode()).hexdigest()[:16]}.jsa"
     return archive if archive.exists() or os.access(cache_folder(), os.W_OK) else None
-
-
-def _free_port() -> int:
-    """One that the system gives to no outgoing connection (Linux: those from 32,768 on) while the server starts."""
-    for port in random.sample(range(15_000, 32_768), 100):
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _escaped(text: str) -> str:

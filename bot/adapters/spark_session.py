@@ -24,8 +24,9 @@ from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.adapters.spark_storage import AccessOf, Storage, bucket_conf, has_keys, keys_told, storage_of
+from bot.kept_process import listens
 from bot.observation.errors import EvidenceFailed
 from bot.observation.table import TableState
 from bot.settings import SparkSettings

@@ -12,10 +12,10 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import DataFile, ManifestEntryStatus
 from pyiceberg.table import Table
 
+from bot.kept_process import pid_in
 from bot.lab.errors import LabError, until
 from bot.lab.flink_rest import FlinkRest
 from bot.lab.home import Home, LabState
-from bot.lab.process import pid_in
 from bot.lab.proof import open_catalog
 from bot.lab.spark_sql import spark_sql
 from bot.lab.wire import NOTIFICATION, lose

@@ -11,7 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
-from bot.lab.home import Home, Storage, free_ports
+from bot.kept_process import free_ports
+from bot.lab.home import Home, Storage
 from bot.lab.jars import Flink, flink_jars, rocksdb_jars
 from bot.lab.process import Kept
 from bot.lab.wire import LOSE_FILE, PROGRAM

@@ -1,9 +1,6 @@
 """The one folder of a lab: where each thing lives, how a used one is emptied, and the state file's model."""
 
-import random
 import shutil
-import socket
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlparse
@@ -11,11 +8,10 @@ from urllib.parse import unquote, urlparse
 from pyarrow.fs import FileSystem, LocalFileSystem, S3FileSystem
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
+from bot.kept_process import pid_in
 from bot.lab.errors import LabError
-from bot.lab.process import pid_in
 
 _FOLDERS = ("conf", "logs", "run", "warehouse", "checkpoints", "savepoints", "lineage", "scratch", "broker", "plugins")
-_PORTS = range(15_000, 32_768)
 PRODUCER_FILE = "producer.json"
 """In `scratch`; what the producer is told."""
 _FILES = ("catalog.db", "catalog.db-journal", "lab.json")
@@ -181,35 +177,3 @@ class Home:
                 "Start one with `waterline lab up`, or name its folder with --home.",
             )
         return LabState.model_validate_json(self.state_file.read_text(encoding="utf-8"))
-
-
-def free_ports(count: int) -> list[int]:
-    """Loopback ports that were free a moment ago, all different.
-
-    The system gives none of these to outgoing connections (Linux: those from 32,768 on). From there, one that a JVM
-    takes seconds to bind is now and then gone by then: even who asks it whether it listens may connect to itself.
-    """
-    with ExitStack() as held:
-        found: list[int] = []
-        for port in random.sample(_PORTS, 100 * count):
-            each = held.enter_context(socket.socket())
-            with suppress(OSError):
-                each.bind(("127.0.0.1", port))
-                found.append(port)
-            if len(found) == count:
-                return found
-    raise LabError(
-        "No port is free.",
-        f"Expected {count} among {100 * count} drawn from {_PORTS.start} to {_PORTS.stop - 1}; found {len(found)}.",
-        "Stop what listens on these ports.",
-    )
-
-
-def listens(address: str) -> bool | None:
-    """True when something listens at `scheme://host:port`, None before."""
-    told = urlparse(address)
-    try:
-        socket.create_connection((told.hostname, told.port), timeout=1).close()
-    except OSError:
-        return None
-    return True

@@ -11,9 +11,10 @@ from uuid import uuid4
 
 import httpx
 
+from bot.kept_process import free_ports, listens
 from bot.lab import orders
 from bot.lab.errors import LabError
-from bot.lab.home import Home, Storage, free_ports, listens
+from bot.lab.home import Home, Storage
 from bot.lab.jars import broker_jars, kafka_source_jars, s3_plugin_jars
 from bot.lab.process import IMPORTS_US, Kept, program
 from bot.lab.topic import Topic
@@ -31,6 +32,7 @@ class KafkaStack:
         self._home = home
         self._topic = topic
         s3, rest, broker, controller = free_ports(4)
+        self._web_ports = s3, rest
         self.servers = f"127.0.0.1:{broker}"
         self._s3 = f"http://127.0.0.1:{s3}"
         self._rest = f"http://127.0.0.1:{rest}"
@@ -57,11 +59,10 @@ class KafkaStack:
         ]
         self._producer: Kept | None = None
 
-    def is_ready(self) -> bool | None:
-        """True when S3, the catalog and the broker answer; None before."""
-        if not all(listens(url) for url in (self._s3, self._rest)):
-            return None
-        return Topic(self.servers, self._topic).answers() or None
+    def is_ready(self) -> bool:
+        """Whether S3, the catalog and the broker answer."""
+        are_up = all(listens("127.0.0.1", port) for port in self._web_ports)
+        return are_up and Topic(self.servers, self._topic).answers()
 
     def begin(self) -> None:
         """Empties S3, makes the topic anew, and has the producer write into it."""
@@ -78,8 +79,7 @@ class KafkaStack:
     def rest(self) -> None:
         """Ends the producer; safe to call twice."""
         if self._producer is not None:
-            self._producer.ask_to_end()
-            self._producer.wait_for_end()
+            self._producer.end()
             self.processes.remove(self._producer)
             self._producer = None
 

@@ -169,7 +169,7 @@ class Lab:
         for process in self._everything():
             process.ask_to_end()
         for process in self._everything():
-            process.wait_for_end()
+            process.end()
         self._processes.clear()
         self._kafka = None
 

@@ -3,85 +3,36 @@
 What follows a dot in a process's name tells runs apart; they share one log.
 """
 
-import contextlib
 import os
-import subprocess
 import sys
 from pathlib import Path
-from typing import Literal
 from uuid import uuid4
 
-import psutil
-
+from bot.kept_process import KeptProcess, Restarts
 from bot.lab.errors import LabError
 from bot.pinned_jars import last_lines
 
 _OF_OUR_SPARK = frozenset({"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED"})
 """PySpark leaves these behind in a process that spoke to a Spark; a child that inherits them would speak to it too."""
-_PACKAGE_ROOT = Path(__file__).parents[2]
-KEEPER = _PACKAGE_ROOT / "bot" / "process_keeper.py"
-IMPORTS_US = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
+IMPORTS_US = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path[1:]])}
 """In the environment of a Python program of the lab's."""
-Restarts = Literal["never", "killed", "always"]
-"""When a process is started again: never, when it was killed from outside, or whenever it ends."""
 
 
-class Kept:
-    """A process that a keeper runs for us."""
-
+class Kept(KeptProcess):
     def __init__(self, name: str, command: list[str], home: Path, env: dict[str, str], restarts: Restarts) -> None:
         self.name = name
-        self.log = home / "logs" / f"{name.partition('.')[0]}.log"
-        self.pid_file = home / "run" / f"{name}.pid"
-        self.pid_file.unlink(missing_ok=True)
-        keeper = [sys.executable, "-E", "-S", str(KEEPER), str(self.pid_file), restarts, "-", "0"]
-        with self.log.open("ab") as log:
-            self._keeper = subprocess.Popen(
-                keeper + command,
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                env={key: value for key, value in os.environ.items() if key not in _OF_OUR_SPARK} | env,
-                cwd=home,
-                start_new_session=True,
-            )
-
-    @property
-    def pid(self) -> int | None:
-        """Of the process itself, not of its keeper; None until it runs."""
-        return pid_in(self.pid_file)
+        ours = {key: value for key, value in os.environ.items() if key not in _OF_OUR_SPARK}
+        log, pid_file = home / "logs" / f"{name.partition('.')[0]}.log", home / "run" / f"{name}.pid"
+        super().__init__(command, log, pid_file, ours | env, restarts=restarts, cwd=home)
 
     def check(self) -> None:
         """Raises LabError when the process has ended by itself."""
-        code = self._keeper.poll()
-        if code is not None:
+        if self.code is not None:
             raise LabError(
                 f"The {self.name} ended by itself.",
-                f"Expected it to run; it ended with code {code}, and its log ends:\n{last_lines(self.log)}\n",
+                f"Expected it to run; it ended with code {self.code}, and its log ends:\n{last_lines(self.log)}\n",
                 f"Read {self.log}.",
             )
-
-    def wait(self) -> int:
-        """Waits for the process to end by itself; the answer is its exit code."""
-        code = self._keeper.wait()
-        self.ask_to_end()
-        self.wait_for_end()
-        return code
-
-    def ask_to_end(self) -> None:
-        """Closes the pipe; the keeper then ends the process. Does not wait."""
-        if self._keeper.stdin and not self._keeper.stdin.closed:
-            with contextlib.suppress(BrokenPipeError):
-                self._keeper.stdin.close()
-
-    def wait_for_end(self) -> None:
-        """Waits until keeper and process are gone."""
-        try:
-            self._keeper.wait(10)
-        except subprocess.TimeoutExpired:
-            self._keeper.kill()
-            self._keeper.wait()
-        self.pid_file.unlink(missing_ok=True)
 
 
 def program(module: str, *arguments: str) -> list[str]:
@@ -111,19 +62,5 @@ class Telling(Kept):
 
     def close(self) -> None:
         """Ends it when it still runs; safe to call twice."""
-        self.ask_to_end()
-        self.wait_for_end()
+        self.end()
         self._told.unlink(missing_ok=True)
-
-
-def pid_in(pid_file: Path) -> int | None:
-    """The process id in a keeper's pid file, while that process lives.
-
-    A process that began after the file was written has merely inherited the number.
-    """
-    try:
-        pid = int(pid_file.read_text(encoding="ascii"))
-        began = float(psutil.Process(pid).create_time())
-        return pid if began <= pid_file.stat().st_mtime + 1 else None
-    except (FileNotFoundError, psutil.NoSuchProcess):
-        return None

@@ -3,29 +3,27 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from bot.lab.home import Home, Storage, free_ports, listens
+from bot.kept_process import free_ports, listens
+from bot.lab.home import Home, Storage
 from bot.lab.process import Kept
-from bot.pinned_jars import LEAN, OPENS, java, log4j, pyspark_jars, spark_jars
-
-_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-_FORGETS = {
-    "spark.sql.ui.retainedExecutions": "20",
-    "spark.ui.retainedJobs": "50",
-    "spark.ui.retainedStages": "50",
-    "spark.ui.retainedTasks": "1000",
-    "spark.connect.ui.retainedSessions": "10",
-    "spark.connect.ui.retainedStatements": "20",
-}
-"""Without a page, too, Spark keeps a thousand plans of each."""
-_FORGETS_FILES = "-Dorg.apache.avro.fastread=false"
-"""Avro's fast reader remembers every file that it ever read: the heap was full after 26 minutes of watching."""
+from bot.pinned_jars import (
+    FORGETS_FILES,
+    LEAN,
+    OPENS,
+    SPARK_CONNECT,
+    SPARK_FORGETS,
+    java,
+    log4j,
+    pyspark_jars,
+    spark_jars,
+)
 
 
 class SparkServer:
     """Starts the server at once."""
 
     def __init__(self, home: Home, storage: Storage) -> None:
-        (port,) = free_ports(1)
+        (self._port,) = (port,) = free_ports(1)
         self.remote = f"sc://127.0.0.1:{port}"
         settings = {
             "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -37,19 +35,19 @@ class SparkServer:
             "spark.sql.warehouse.dir": str(home / "scratch" / "spark-warehouse"),
             "spark.sql.shuffle.partitions": "2",
             **catalog_settings(storage),
-            **_FORGETS,
+            **SPARK_FORGETS,
         }
         given = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
         class_path = ":".join([f"{pyspark_jars()}/*", *(str(jar) for jar in [*spark_jars(), *s3_jars(storage)])])
-        command = [str(java()), "-Xmx600m", *LEAN, *OPENS, _FORGETS_FILES, log4j_option(home)]
+        command = [str(java()), "-Xmx600m", *LEAN, *OPENS, FORGETS_FILES, log4j_option(home)]
         command += ["-cp", class_path, "org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
-        command += [*given, "--class", _SERVER, "spark-internal"]
+        command += [*given, "--class", SPARK_CONNECT, "spark-internal"]
         env = {"SPARK_HOME": str(pyspark_jars().parent), "SPARK_LOCAL_IP": "127.0.0.1", **storage.environment}
         self.process = Kept("spark", command, home.folder, env, restarts="never")
 
-    def is_ready(self) -> bool | None:
-        """True when it listens, None before."""
-        return listens(self.remote)
+    def is_ready(self) -> bool:
+        """Whether it listens."""
+        return listens("127.0.0.1", self._port)
 
 
 def catalog_settings(storage: Storage, uri: str = "uri") -> dict[str, str]:

@@ -21,7 +21,8 @@ from confluent_kafka.admin import (
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.kafka import Kafka
-from bot.lab.home import Home, free_ports
+from bot.kept_process import free_ports
+from bot.lab.home import Home
 from bot.lab.kafka_stack import broker_command
 from bot.lab.topic import Topic
 from bot.observation.errors import CouldNotLook

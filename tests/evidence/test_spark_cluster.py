@@ -15,8 +15,9 @@ from pyspark.sql import SparkSession
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.evidence import TaskModule, find_tasks
+from bot.kept_process import listens
 from bot.observation.evidence import Answer, Ask, Progress
 from bot.observation.table import Window
 from bot.pinned_jars import LEAN, java, pyspark_jars

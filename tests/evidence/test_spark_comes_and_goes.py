@@ -18,9 +18,10 @@ from pyspark.sql import SparkSession
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_server import KEEPER, EmbeddedSpark, SparkServer
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import SparkConnection
 from bot.evidence import TaskModule, find_tasks
+from bot.kept_process import KeptProcess
 from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
 from bot.observation.evidence import Answer, Ask, Verdict
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
@@ -185,22 +186,22 @@ def test_a_start_is_given_up_when_nobody_waits_for_it(embedded: EmbeddedSpark) -
 
 def test_nothing_outlives_a_bot_that_is_killed(tmp_path: Path) -> None:
     """Even `kill -9` of the bot ends the server and removes its scratch: its keeper sees the pipe end."""
-    scratch = tmp_path / "scratch"
+    scratch, pid_file = tmp_path / "scratch", tmp_path / "pid"
     scratch.mkdir()
     code = (
-        "import subprocess, sys, time; from bot.adapters.spark_server import KEEPER; "
-        "command = [sys.executable, str(KEEPER), '-', 'never', sys.argv[1], '0', 'sleep', '60']; "
-        "k = subprocess.Popen(command, stdin=subprocess.PIPE); "
+        "import sys, time; from pathlib import Path; from bot.kept_process import KeptProcess; "
+        "pid_file, log, scratch = map(Path, sys.argv[1:]); "
+        "kept = KeptProcess(['sleep', '60'], log, pid_file, {}, scratch=scratch); "
         "time.sleep(60)"
     )
-    bot = subprocess.Popen([sys.executable, "-c", code, str(scratch)], stdout=subprocess.PIPE)
-    server = psutil.Process(int(bot.stdout.readline()))
+    bot = subprocess.Popen([sys.executable, "-c", code, str(pid_file), str(tmp_path / "log"), str(scratch)])
+    eventually(pid_file.exists)
+    server = psutil.Process(int(pid_file.read_text()))
 
     bot.kill()
 
     server.wait(timeout=90)
     bot.wait()
-    bot.stdout.close()
     assert not server.is_running()
     wait_until_gone(scratch)
 
@@ -221,34 +222,17 @@ def test_java_options_are_added_to_our_own(server: SparkServer) -> None:
     assert [c for c in commands if "-Dwaterline.runs=tests" in c and "-Dorg.apache.avro.fastread=false" in c]
 
 
-def test_a_killed_keeper_takes_the_server_along(tmp_path: Path) -> None:
-    """The kernel ends the server when its keeper is gone; here with a small stand-in for the server."""
-    keeper = subprocess.Popen(
-        [sys.executable, str(KEEPER), "-", "never", str(tmp_path), "0", "sleep", "60"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    kept = psutil.Process(int(keeper.stdout.readline()))
-
-    keeper.kill()
-
-    kept.wait(timeout=90)
-    keeper.wait()
-    keeper.stdin.close()
-    keeper.stdout.close()
-    assert not kept.is_running()
-
-
 def test_a_keeper_moves_what_its_process_writes_as_it_ends(tmp_path: Path) -> None:
     """The process has as long as it needs, and whoever asked for its end need not wait."""
     scratch, to = tmp_path / "scratch", tmp_path / "kept" / "classes"
     scratch.mkdir()
     script = f"trap 'echo all > {scratch}/classes; exit 1' TERM; touch {scratch}/ready; while :; do sleep 0.1; done"
-    command = [sys.executable, str(KEEPER), "-", "never", str(scratch), "0", "sh", "-c", script]
-    keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    kept = KeptProcess(["sh", "-c", script], tmp_path / "log", tmp_path / "pid", os.environ, scratch=scratch)
     eventually((scratch / "ready").exists)
 
-    keeper.communicate(os.fsencode(to), timeout=90)
+    kept.ends_with_file(to)
+    kept.ask_to_end()
+    kept.wait()
 
     assert to.read_text() == "all\n"
     assert not scratch.exists()
@@ -263,7 +247,7 @@ def test_what_a_server_has_loaded_serves_the_next_one(
     wanted = embedded.model_copy(update={"keeps_classes": True, "conf": conf})
     first = SparkServer(wanted)
     first.stop(was_used=True)
-    first._keeper.wait(180)
+    first._kept.wait()
 
     second = SparkServer(wanted)
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.kept_process import free_ports, pid_in
 from bot.lab import flink_cluster
 from bot.lab.errors import LabError
-from bot.lab.home import free_ports
 from bot.lab.lab import Lab
-from bot.lab.process import pid_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.kept_process import free_ports
 from bot.lab.errors import LabError
-from bot.lab.home import Home, free_ports
+from bot.lab.home import Home
 
 
 def test_a_used_home_begins_anew(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bot.kept_process import KEEPER, Restarts, pid_in
 from bot.lab.errors import until
 from bot.lab.home import Home
-from bot.lab.process import KEEPER, Kept, Restarts, pid_in
+from bot.lab.process import Kept
 
 PATIENCE_S = 60
 _A_LAB = """
@@ -44,8 +45,7 @@ def keep(home: Path) -> Iterator[Callable[..., Kept]]:
 
     yield start
     for kept in started:
-        kept.ask_to_end()
-        kept.wait_for_end()
+        kept.end()
 
 
 def running(pid_file: Path) -> int:
@@ -74,8 +74,7 @@ def test_a_kept_process_ends_with_the_lab(keep: Callable[..., Kept]) -> None:
     pid = running(kept.pid_file)
 
     for _ in range(2):
-        kept.ask_to_end()
-        kept.wait_for_end()
+        kept.end()
 
     assert gone(pid)
     assert kept.pid is None

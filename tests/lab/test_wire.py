@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.kept_process import free_ports
 from bot.lab.errors import LabError, until
 from bot.lab.external_writers import Machines
 from bot.lab.flink_rest import FlinkRest
-from bot.lab.home import Home, free_ports
+from bot.lab.home import Home
 from bot.lab.wire import LOSE_FILE, NOTIFICATION, PROGRAM, lose, mend
 
 CALL = b"\x00rpc\x00" + NOTIFICATION.encode() + b"\x00"
