@@ -98,10 +98,7 @@ def examine(case: Case) -> Examined:
 def _matches(case: Case, rewind: Rewind) -> Matches:
     whence = f"checkpoint {rewind.restored}" if rewind.restored is not None else "an older point of its state"
     table = case.observation.table
-    reasons = [
-        f"Run {short_job(rewind.earlier)} had committed checkpoint {rewind.reached} before run "
-        f"{short_job(rewind.run)} took over."
-    ]
+    reasons = []
     if rewind.restored is not None:
         reasons.append(
             f"Flink says that run {short_job(rewind.run)} was restored from checkpoint {rewind.restored}, "

@@ -218,7 +218,7 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, filled:
     """Symptom, severity and the proposed window of a table. `source`: as in `table_form`."""
     symptoms = [Option(value=book.id, text=plain(book.title, OPTION_TEXT)) for book in runbooks]
     proposed = (
-        f"*Proposed window:* {offer.window_in_words}\n"
+        f"*Proposed window:* {offer.window_in_words}. "
         f"*Last snapshot with no known problem:* {short(offer.trusted)}\n{mrkdwn(offer.because)}"
     )
     return View(
