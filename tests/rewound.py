@@ -107,8 +107,8 @@ class Damaged:
             proposed_at=datetime.now(UTC),
         )
 
-    def approved(self, store: IncidentStore) -> IncidentId:
-        """Open an incident and have the rewind approved by Ben."""
+    def proposed(self, store: IncidentStore) -> tuple[IncidentId, Proposal]:
+        """Open an incident, and propose the rewind."""
         table = self.catalog.load(ORDERS)
         assert table.head is not None
         opened = IncidentOpened(
@@ -119,10 +119,15 @@ class Damaged:
         incident = store.open(opened, by=ANA)
         proposal = self.proposal()
         store.write(incident.id, by=ANA, decide=lambda _i: [ProposalMade(step=None, proposal=proposal)])
+        return incident.id, proposal
+
+    def approved(self, store: IncidentStore) -> IncidentId:
+        """And have it approved by Ben."""
+        incident, proposal = self.proposed(store)
         approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
         yes = ProposalApproved(proposal=proposal.id, approval=approval, complete=True)
-        store.write(incident.id, by=BEN, decide=lambda _i: [yes])
-        return incident.id
+        store.write(incident, by=BEN, decide=lambda _i: [yes])
+        return incident
 
     def executions(self, store: IncidentStore) -> tuple[Executions, Proposals]:
         """The use cases over this world."""

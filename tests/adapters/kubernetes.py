@@ -84,10 +84,11 @@ def cannot_be_had(reason: str, switch: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def server_program() -> Path:
-    """The built server; built here only where `make test-operator` asks for it, and where that fails, the test does."""
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(SOURCE.iterdir()))).hexdigest()[:16]
-    folder = cache_folder() / "kube-apiserver"
+def built_from_go(name: str, what: str, source: Path, target: str, package: str = ".") -> Path:
+    """A program of this module, kept in the cache; built here only where `make TARGET` asks for it, and where that
+    fails, the test does."""
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(source.iterdir()))).hexdigest()[:16]
+    folder = cache_folder() / name
     program = folder / digest
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
@@ -95,17 +96,22 @@ def server_program() -> Path:
         if program.exists():
             return program
         if not is_asked_for(BUILD):
-            pytest.skip("the Kubernetes API server is not built yet: `make test-operator` does it, in some minutes")
+            pytest.skip(f"{what} is not built yet: `make {target}` does it, in some minutes")
         go = shutil.which("go")
         if go is None:
-            cannot_be_had("the Kubernetes API server is built from Go modules, and there is no Go", BUILD)
+            cannot_be_had(f"{what} is built from Go modules, and there is no Go", BUILD)
         built = program.with_suffix(".part")
-        command = ["nice", go, "build", "-C", str(SOURCE), "-trimpath", "-ldflags=-s -w", "-o", str(built), "."]
+        command = ["nice", go, "build", "-C", str(source), "-trimpath", "-ldflags=-s -w", "-o", str(built), package]
         ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
         if ended.returncode:
-            cannot_be_had(f"the Kubernetes API server could not be built: {ended.stderr[-500:]}", BUILD)
+            cannot_be_had(f"{what} could not be built: {ended.stderr[-500:]}", BUILD)
         built.replace(program)
     return program
+
+
+def server_program() -> Path:
+    """The built server."""
+    return built_from_go("kube-apiserver", "the Kubernetes API server", SOURCE, "test-operator")
 
 
 @contextmanager

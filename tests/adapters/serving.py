@@ -1,13 +1,15 @@
-"""A real HTTP server on loopback for the length of a `with`."""
+"""Real HTTP servers on loopback for the length of a `with`."""
 
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import uvicorn
+from moto.server import ThreadedMotoServer
 from starlette.applications import Starlette
 
 
@@ -31,6 +33,33 @@ def served(app: Starlette, **tls: str | Path | int) -> Iterator[str]:
         server.should_exit = True
         thread.join(5)
         listening.close()
+
+
+@contextmanager
+def handled(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server whose requests this class answers, each in a thread of its own."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+@contextmanager
+def aws_of_moto() -> Iterator[str]:
+    """The address of moto's server: S3, Glue, and what else it knows."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        server.stop()
 
 
 def unused_address() -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 from pyarrow.fs import S3FileSystem
 
 from bot.adapters import checkpoint_files
@@ -24,7 +23,7 @@ from bot.observation.flink import CheckpointKind, CompletedCheckpoint, JobRun, S
 from bot.observation.ids import CheckpointId, JobId
 from bot.observation.looked import Seen
 from bot.observation.paths import plain
-from tests.adapters.serving import unused_address
+from tests.adapters.serving import aws_of_moto, unused_address
 from tests.adapters.test_checkpoint_parsing import COMMITTER_V1_21, V1_21, V1_21_RESTORED, V1_120, recorded
 from tests.adapters.test_lineage import TABLE
 from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
@@ -256,11 +255,8 @@ BUCKET = "flink-state"
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """An empty S3."""
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with aws_of_moto() as found:
+        yield found
 
 
 def known_as(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:

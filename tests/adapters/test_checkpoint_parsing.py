@@ -299,11 +299,6 @@ def text(value: str) -> bytes:
     return len(value).to_bytes(2, "big") + value.encode()
 
 
-def file_of(size: int) -> bytes:
-    """A file's handle."""
-    return b"\x02" + longs(size) + text("s3://state/f")
-
-
 @pytest.mark.parametrize("content", [b"\x63", b"\x01\xff", b"\x0f" + longs(1)])
 def test_an_unknown_or_cut_handle_is_not_understood(content: bytes) -> None:
     """The kind is named, or where the bytes ended."""

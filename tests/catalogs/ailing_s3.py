@@ -1,11 +1,12 @@
 """A proxy before an S3 that can deny or throttle the requests that a test names."""
 
 import http.client
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
+
+from tests.adapters.serving import handled
 
 ANSWERS = {
     "denied": (403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"),
@@ -43,18 +44,11 @@ class AilingS3:
 def ailing_s3(target: str) -> Iterator[AilingS3]:
     """The proxy, for the length of a `with`; well at first."""
     s3 = AilingS3(target)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"s3": s3}))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    s3.address = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield s3
-    finally:
-        s3.well()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with handled(type("Handler", (_Handler,), {"s3": s3})) as s3.address:
+        try:
+            yield s3
+        finally:
+            s3.well()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from tests.adapters.conftest import StandingClock
+from tests.adapters.serving import aws_of_moto
 from tests.catalogs.hive_metastore import Metastore, hive_metastore
 from tests.catalogs.losing_proxy import LosingProxy, losing_proxy
 from tests.catalogs.orders import Orders
@@ -36,16 +36,12 @@ def metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metastore]:
 @pytest.fixture(scope="session")
 def aws() -> Iterator[str]:
     """Address of moto's server: S3 with the bucket `lake`, and Glue."""
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    address = f"http://{host}:{port}"
     keys = {"aws_access_key_id": "any", "aws_secret_access_key": "any", "region_name": "us-east-1"}
-    client = boto3.client("s3", endpoint_url=address, **keys)
-    client.create_bucket(Bucket="lake")
-    client.close()
-    yield address
-    server.stop()
+    with aws_of_moto() as address:
+        client = boto3.client("s3", endpoint_url=address, **keys)
+        client.create_bucket(Bucket="lake")
+        client.close()
+        yield address
 
 
 @pytest.fixture

@@ -4,11 +4,12 @@ ask for it once more, as gateways do that have lost the first answer."""
 import http.client
 import socket
 import struct
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
+
+from tests.adapters.serving import handled
 
 _NO_WORD = b'{"error": {"message": "?", "type": "?", "code": 500}}'
 Loss = int | str
@@ -43,17 +44,8 @@ class LosingProxy:
 def losing_proxy(target: str) -> Iterator[LosingProxy]:
     """The proxy, for the length of a `with`."""
     proxy = LosingProxy(target)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": proxy}))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    proxy.address = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with handled(type("Handler", (_Handler,), {"proxy": proxy})) as proxy.address:
         yield proxy
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
 
 
 class _Handler(BaseHTTPRequestHandler):

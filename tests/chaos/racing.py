@@ -27,16 +27,13 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
 from bot.incident.decisions import Approve
 from bot.incident.effects import MoveTable
-from bot.incident.entries import IncidentOpened, ProposalMade
 from bot.incident.execution import ProposalState, ProposalView
 from bot.observation.errors import Refused, Superseded
 from bot.observation.ids import IncidentId, JobId
-from bot.observation.table import Window
 from bot.ports import Stopped
 from bot.service.incident_store import IncidentStore
 from bot.service.proposals.approving import Approvals
-from tests.decisions import RUNBOOK
-from tests.little_flink import JOB, ROWS_A_CHECKPOINT, LittleFlink, open_catalog
+from tests.little_flink import ROWS_A_CHECKPOINT, LittleFlink, open_catalog
 from tests.rewound import ANA, BEN, PROPOSAL, WRONG_RUN, Damaged, Nobody
 from tests.tables import ORDERS, rows
 
@@ -134,7 +131,7 @@ def race(here: Path, prepared: Path, chance: random.Random, raced: Raced) -> Non
     ]
     with closing(open_store(f"sqlite:///{here}/journal.db")) as record:
         store = IncidentStore(record.journal, SystemClock())
-        incident = _proposed(damaged, store)
+        incident, _ = damaged.proposed(store)
         for each in others:
             each.start()
         try:
@@ -155,20 +152,6 @@ def race(here: Path, prepared: Path, chance: random.Random, raced: Raced) -> Non
         raced.lost.append(f"the proposal ended as {view.state.value}")
     damaged.catalog.close()
     raced.took_s += time.monotonic() - began
-
-
-def _proposed(damaged: Damaged, store: IncidentStore) -> IncidentId:
-    table = damaged.catalog.load(ORDERS)
-    assert table.head is not None
-    opened = IncidentOpened(
-        table=ORDERS, job=JOB, runbook=RUNBOOK, severity="sev2", channel="C0ORDERS01",
-        window=Window(since=None, until=table.head), trusted=None,
-        metadata_location=table.metadata_location, summary="",
-    )  # fmt: skip
-    incident = store.open(opened, by=ANA)
-    made = ProposalMade(step=None, proposal=damaged.proposal())
-    store.write(incident.id, by=ANA, decide=lambda _incident: [made])
-    return incident.id
 
 
 def _approve_and_carry_out(damaged: Damaged, store: IncidentStore, incident: IncidentId) -> None:

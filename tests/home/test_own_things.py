@@ -25,7 +25,6 @@ from tests.incidents import Story
 
 CLEO = UserId("U0CLEO0003")
 DANA = UserId("U0DANA0004")
-REFUNDS = TableName("sales.refunds")
 GROUPS = {"S0APPROVE1": frozenset({BEN, CLEO}), "S0OTHER001": frozenset({EVE})}
 MINUTE = timedelta(minutes=1)
 

@@ -18,8 +18,6 @@ from tests.slack.orders import Orders
 from tests.slack.people import PATIENCE_S, Responder, eventually, is_card
 from tests.tables import ORDERS
 
-QUIET_ID = "C0QUIET001"
-
 
 @pytest.fixture
 def private(ana: Responder) -> SeenMessage:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import event
@@ -278,7 +277,6 @@ def _rows(bot: LittleBot, table: str, where: str) -> int:
     return int(count)
 
 
-ROOT = Path(__file__).parents[2]
 _A_SECOND = timedelta(seconds=1)
 _COMMENT = "The record of wl-1."
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,6 +25,7 @@ from bot.slack.render import render
 from bot.slack.sender import Sender
 from bot.slack.sent_before import answer_was_lost, directly, file_is_there, find_sent
 from bot.workspace import SeenMessage, Workspace
+from tests.adapters.serving import handled
 from tests.orders_table import NINE
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits, proposal_is_sent
 from tests.slack.people import ONCALL, Responder, eventually
@@ -264,13 +265,8 @@ def slack_that_says(*answers: bytes) -> Iterator[tuple[WebClient, list[str]]]:
         def log_message(self, *_: object) -> None:
             """Nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield WebClient(token="xoxb-1", base_url=f"http://127.0.0.1:{server.server_port}/", retry_handlers=[]), asked
-    finally:
-        server.shutdown()
-        server.server_close()
+    with handled(Door) as address:
+        yield WebClient(token="xoxb-1", base_url=f"{address}/", retry_handlers=[]), asked
 
 
 @dataclass

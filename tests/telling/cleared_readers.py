@@ -35,8 +35,6 @@ from tests.slack.looking import ArrowRunner
 from tests.tables import ORDERS
 from tests.web.scene import Scene, _setup
 
-DANA = "U0DANA0004"
-
 
 class World:
     """A real table under review, and a real file of lineage events."""

@@ -9,12 +9,13 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from bot.settings import SmtpSettings
+from tests.adapters.serving import handled
 
 
 def mail_server(port: int, limit_s: float = 60) -> SmtpSettings:
@@ -115,14 +116,9 @@ def hook() -> Iterator[Hook]:
         def log_message(self, *_args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    taken.url = f"http://127.0.0.1:{server.server_port}/hook"
-    yield taken
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with handled(Handler) as address:
+        taken.url = f"{address}/hook"
+        yield taken
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""What the Flink manifests of a history mean: by the rule of the evidence task, as the bot finds them, or untold.
+"""What the Flink manifests of a history mean, by the rule of the evidence task, as the bot finds them.
 
-The only module of the histories that asks the product. A judge that gets them untold has to work it out by itself.
+The only module of the histories that asks the product.
 """
 
 from collections.abc import Mapping
@@ -20,17 +20,7 @@ def judged(left: LeftBehind) -> LeakedManifestsFinding:
     """Each manifest with its rows and positions, as the files that it lists tell them, and what the task says of it."""
     ask = Ask(observation=left.case.observation, window=left.window, contract=left.case.contract)
     first = _first_positions(left, ask)
-    return _finding(tuple(_told(left, written, ask, first) for written in left.manifests))
-
-
-def untold(left: LeftBehind) -> LeakedManifestsFinding:
-    """The same manifests, rows and positions; what they mean is not said."""
-    return _finding(
-        tuple(_listed(left, written, LeakStanding.UNTOLD, "Nobody judged it.") for written in left.manifests)
-    )
-
-
-def _finding(told: tuple[LeakedManifest, ...]) -> LeakedManifestsFinding:
+    told = tuple(_told(left, written, ask, first) for written in left.manifests)
     lost = [leak for leak in told if leak.standing in {LeakStanding.DROPPED, LeakStanding.LOST_STATE}]
     return LeakedManifestsFinding(
         manifests=told, lost_files=len(lost), lost_rows=sum(leak.rows or 0 for leak in lost), lost_deletes=0

@@ -1,7 +1,7 @@
 """Which answers to a history are wrong, held against the truth; and how a failing one is told to a developer."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import bot.diagnosis
@@ -9,11 +9,10 @@ from bot.diagnosis._support.examine import diagnose, scan
 from bot.history.case import Case, PlannedChange
 from bot.incident.diagnosis import HEALTHY, Act, Diagnosis, LastGoodRows, Matches, Mode
 from bot.incident.doubt import faults_in, rows_are_right
-from bot.observation.findings import LeakedManifestsFinding
 from bot.observation.ids import UserId, short
 from tests.diagnosis.histories import by_task
 from tests.diagnosis.histories.drawn import Drawn, Plan, played
-from tests.diagnosis.histories.looked import TASKS, LeftBehind, case_of, look_again
+from tests.diagnosis.histories.looked import TASKS, case_of, look_again
 from tests.diagnosis.histories.source import has_passed
 from tests.diagnosis.histories.told import positions_in_words, standing_in_words
 from tests.diagnosis.histories.truth import Truth, truth_of, truth_since, wrong_up_to
@@ -26,9 +25,9 @@ KNOWN: dict[str, list[int]] = json.loads(Path(__file__).with_name("known_wrong.j
 """Rule, and which histories -> seeds of the 10,000 that `tests/made_up.py` goes through. It may only shrink."""
 
 
-def case_for(drawn: Drawn, judge: Callable[[LeftBehind], LeakedManifestsFinding] = by_task.judged) -> Case:
+def case_for(drawn: Drawn) -> Case:
     """The case as the bot would build it."""
-    return case_of(drawn.history, drawn.looked, judge)
+    return case_of(drawn.history, drawn.looked, by_task.judged)
 
 
 def answered(drawn: Drawn) -> Diagnosis:
