@@ -7,6 +7,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from tests.docs.blocks import blocks, commands
+
 PROJECT = Path(__file__).parents[2]
 PROGRAM = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -44,6 +46,14 @@ def test_the_image_has_what_waterline_needs_in_the_versions_that_are_tested() ->
 
     assert set(image) == needed()
     assert image == {name: tested[name] for name in image}
+
+
+def test_a_host_gets_the_same_packages_as_the_image() -> None:
+    """By the lines of the pages: nothing that only tests need."""
+    typed = [line for block in blocks("console") for line in commands(block) if "--require-hashes" in line]
+
+    assert len(typed) > 1
+    assert [line for line in typed if not line.endswith(" -r deploy/build.lock -r deploy/requirements.lock")] == []
 
 
 def test_what_builds_the_image_is_pinned_too() -> None:
