@@ -13,7 +13,7 @@ must be exactly as long as such a split: another source's state is not taken for
 
 import re
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -291,15 +291,11 @@ class OperatorPart(Record):
 def operators_and_files(content: bytes, version: int) -> tuple[tuple[OperatorPart, ...], tuple[StateFile, ...]]:
     """The parts in the file's order, and the files that hold what this one does not. Raises NotUnderstood."""
     data = JavaBytes(content, _AFTER_CHECKPOINT_ID)
-    return _read(data, version), tuple(data.files)
-
-
-def _read(data: JavaBytes, version: int) -> tuple[OperatorPart, ...]:
     data.times(lambda: _pass_master_state(data))
     parts = tuple(_operator(data, version) for _ in range(data.count()))
     if data.take(len(_JAVA_OBJECT)) != _JAVA_OBJECT:
         raise NotUnderstood(f"the properties do not follow the last operator at byte {data.at}")
-    return parts
+    return parts, tuple(data.files)
 
 
 def _pass_master_state(data: JavaBytes) -> None:
@@ -342,22 +338,16 @@ _KAFKAS_VERSION = 0
 _NEVER_STOPS = -(2**63)
 
 
-def readers_handles(operators: Sequence[OperatorPart]) -> Iterator[tuple[OperatorId, Handle, tuple[int, ...]]]:
-    """Where the splits of each source's subtask lie, and where each begins in there."""
-    for part in operators:
-        for each in part.lists:
-            if offsets := each.offsets.get(_READERS_STATE):
-                yield part.operator_id, each.handle, offsets
-
-
 def positions_in(
     operators: Sequence[OperatorPart], beside: Callable[[Handle], bytes | None]
 ) -> tuple[SourcePosition, ...]:
     """By operator, topic and partition. Empty where some reader's state could not be had, or is not Kafka's: a part of
     the positions would pass for all of them."""
     found: list[SourcePosition] = []
-    for operator, handle, offsets in readers_handles(operators):
-        content = handle.inline if handle.inline is not None else beside(handle)
+    for operator, state in ((part.operator_id, each) for part in operators for each in part.lists):
+        if not (offsets := state.offsets.get(_READERS_STATE)):
+            continue
+        content = state.handle.inline if state.handle.inline is not None else beside(state.handle)
         if content is None:
             return ()
         try:
@@ -501,16 +491,11 @@ def _problem_of_header(content: bytes) -> str | None:
 def _committer_state(
     operators: tuple[OperatorPart, ...], beside: Callable[[Handle], bytes | None]
 ) -> list[bytes | None]:
-    """The state of each committer's subtask; None where it could not be had."""
-    handles = _committers_handles(operators)
-    return [handle.inline if handle.inline is not None else beside(handle) for handle in handles]
-
-
-def _committers_handles(operators: tuple[OperatorPart, ...]) -> list[Handle]:
-    """Where the state of each subtask of an Iceberg committer lies. A restored V2 writer keeps an empty list under the
-    committer's name, for what an older Flink kept there (seen on 2.1.1): that holds nothing."""
+    """The state of each committer's subtask; None where it could not be had. A restored V2 writer keeps an empty list
+    under the committer's name, for what an older Flink kept there (seen on 2.1.1): that holds nothing."""
     lists = (each for part in operators for each in part.lists)
-    return [each.handle for each in lists if any(each.offsets.get(name) for name in _COMMITTERS_STATE)]
+    handles = (each.handle for each in lists if any(each.offsets.get(name) for name in _COMMITTERS_STATE))
+    return [handle.inline if handle.inline is not None else beside(handle) for handle in handles]
 
 
 def _is_legible(piece: bytes | None) -> bool:

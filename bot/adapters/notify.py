@@ -161,7 +161,7 @@ def mail_of(outgoing: NoticeDelivery, sender: str) -> EmailMessage:
     message["Subject"] = f"[{outgoing.incident}] {subject}"[:200]
     message["Date"] = format_datetime(outgoing.at)
     message["Message-ID"] = f"<{outgoing.key}@{_host_of(sender)}>"
-    message["References"] = f"<{outgoing.incident}.{_slug(notice.consumer)}@{_host_of(sender)}>"
+    message["References"] = f"<{outgoing.incident}.{_UNSAFE.sub('-', notice.consumer)}@{_host_of(sender)}>"
     message["Auto-Submitted"] = "auto-generated"
     message["X-Waterline-Notice"] = notice.key(outgoing.incident)
     text = f"{notice.text}\n\n{_TWICE}" if outgoing.may_be_there else notice.text
@@ -173,10 +173,6 @@ def mail_of(outgoing: NoticeDelivery, sender: str) -> EmailMessage:
 def _host_of(sender: str) -> str:
     host = sender.rpartition("@")[2].rstrip(">").strip()
     return host if host.isascii() and host else socket.gethostname()
-
-
-def _slug(name: str) -> str:
-    return "".join(each if each.isascii() and each.isalnum() else "-" for each in name)
 
 
 _AGAIN = frozenset({408, 409, 425, 429})

@@ -89,16 +89,13 @@ def job_ports(
         stack.callback(history.close)
     return JobPorts(
         flink=flink,
-        checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir, properties=_storage_of(job, catalog or {})),
+        checkpoints=CheckpointFiles(
+            job.checkpoint_dir, job.savepoint_dir, properties=catalog if job.storage is None else job.storage
+        ),
         history=history,
         kafka=Kafka(job.kafka, SystemClock()) if job.kafka is not None else None,
         snapshots=flink.snapshots if isinstance(flink, FlinkOperator) else None,
     )
-
-
-def _storage_of(job: JobSettings | None, catalog: Mapping[str, str]) -> dict[str, str]:
-    """How checkpoints and savepoints are reached, under PyIceberg's names."""
-    return dict(catalog if job is None or job.storage is None else job.storage)
 
 
 def lineage(settings: Settings, stack: ExitStack) -> ReadEvents:

@@ -25,40 +25,31 @@ Needed = Literal[
 PINS = Path(__file__).with_name("jars.txt")
 
 
+def jars_for(*needed: Needed) -> list[Path]:
+    """Fetched when missing. The largest are Flink's Kafka source (80 MB), RocksDB (50 MB), the broker (44 MB) and the
+    REST server (32 MB)."""
+    return present([jar for jar in parse_pins(PINS, get_args(Needed)) if jar.needed_by in needed])
+
+
 def flink_jars(version: Flink) -> list[Path]:
     """This Flink, its SQL gateway, Iceberg's Flink runtime and the SQLite driver; fetched when missing."""
-    return _present("flink", "flink-2.1" if version == "2.1" else "flink-1.20")
+    return jars_for("flink", "flink-2.1" if version == "2.1" else "flink-1.20")
 
 
 def rocksdb_jars(version: Flink) -> list[Path]:
     """The state backend of this Flink that keeps its state on disk; fetched when missing (about 50 MB)."""
-    return _present("rocksdb-2.1" if version == "2.1" else "rocksdb-1.20")
-
-
-def broker_jars() -> list[Path]:
-    """A Kafka broker; fetched when missing (44 MB)."""
-    return _present("broker")
-
-
-def kafka_source_jars() -> list[Path]:
-    """Flink's Kafka source, and the SDK by which Iceberg's tables lie on S3; fetched when missing (80 MB)."""
-    return _present("kafka-flink", "s3-iceberg")
-
-
-def s3_plugin_jars() -> list[Path]:
-    """By which Flink keeps its state on S3, for its folder of plugins; fetched when missing (31 MB)."""
-    return _present("s3-plugin")
+    return jars_for("rocksdb-2.1" if version == "2.1" else "rocksdb-1.20")
 
 
 def rest_server_jars(*, on_s3: bool = False) -> list[Path]:
     """Iceberg's REST catalog server, with PySpark's own Hadoop client; fetched when missing (32 MB)."""
     more: tuple[Needed, ...] = ("rest-s3", "s3-iceberg") if on_s3 else ()
-    return [*_present("rest", *more), *pyspark_jars().glob("hadoop-client-*.jar")]
+    return [*jars_for("rest", *more), *pyspark_jars().glob("hadoop-client-*.jar")]
 
 
 def consumer_jars() -> list[Path]:
     """Those of Spark and OpenLineage's listener: what the consumers of the lab run with; fetched when missing."""
-    return [*spark_jars(), *_present("consumers")]
+    return [*spark_jars(), *jars_for("consumers")]
 
 
 def prefetch(flink: Flink, say: Callable[[str], None]) -> None:
@@ -66,10 +57,6 @@ def prefetch(flink: Flink, say: Callable[[str], None]) -> None:
     for needed, jars in ((f"Flink {flink}", flink_jars(flink)), ("Spark", consumer_jars())):
         size_mb = sum(jar.stat().st_size for jar in jars) // 1_000_000
         say(f"{len(jars)} jars for {needed}, {size_mb} MB, verified in {cache_folder() / 'jars'}")
-
-
-def _present(*needed: Needed) -> list[Path]:
-    return present([jar for jar in parse_pins(PINS, get_args(Needed)) if jar.needed_by in needed])
 
 
 GENERATOR = "waterline.lab.ToOneTable"

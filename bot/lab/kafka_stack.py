@@ -15,7 +15,7 @@ from bot.kept_process import free_ports, listens
 from bot.lab import orders
 from bot.lab.errors import LabError
 from bot.lab.home import Home, Storage
-from bot.lab.jars import broker_jars, kafka_source_jars, s3_plugin_jars
+from bot.lab.jars import jars_for
 from bot.lab.process import IMPORTS_US, Kept, program
 from bot.lab.topic import Topic
 from bot.pinned_jars import LEAN, java, last_lines
@@ -39,10 +39,10 @@ class KafkaStack:
         self.storage = self._storage()
         plugin = home / "plugins" / "s3-fs-hadoop"
         plugin.mkdir(parents=True, exist_ok=True)
-        for jar in s3_plugin_jars():
+        for jar in jars_for("s3-plugin"):
             (plugin / jar.name).unlink(missing_ok=True)
             (plugin / jar.name).symlink_to(jar)
-        self.flink_jars = kafka_source_jars()
+        self.flink_jars = jars_for("kafka-flink", "s3-iceberg")
         served = {
             **self.storage.engine_properties,
             "catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
@@ -131,7 +131,7 @@ def broker_command(home: Home, port: int, controller: int, more: Mapping[str, st
     }
     file = folder / "server.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8")
-    class_path = ":".join(str(jar) for jar in broker_jars())
+    class_path = ":".join(str(jar) for jar in jars_for("broker"))
     kafka = [str(java()), "-Xmx256m", *LEAN, "-cp", class_path]
     tool = [*kafka, "kafka.tools.StorageTool", "format", "-t", uuid4().hex[:22], "-c", str(file)]
     log = home / "logs" / "broker.log"
