@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from bot.observation.record import Record
+from bot.observation.record import Documented
 from bot.observation.table import Snapshot
 
 HIDDEN = "•••"
@@ -35,88 +35,48 @@ _PLAIN = re.compile(r"[A-Za-z0-9_]")
 """What no engine escapes in the name of a partition."""
 
 
-class ContractColumn(Record):
-    name: str = Field(description="The column's name.", examples=["amount"])
-    type: str | None = Field(
-        default=None, description="Iceberg type as text; any type by default.", examples=["decimal(12, 2)"]
-    )
-    required: bool = Field(default=False, description="Whether it must never be null.", examples=[True])
+class ContractColumn(Documented):
+    name: str = Field(examples=["amount"])
+    """The column's name."""
+    type: str | None = Field(default=None, examples=["decimal(12, 2)"])
+    """Iceberg type as text; any type by default."""
+    required: bool = Field(default=False, examples=[True])
+    """Whether it must never be null."""
 
 
-class TableContract(Record):
+class TableContract(Documented):
     """Keys and meaning of the columns that evidence relies on. A missing one makes its tasks inconclusive."""
 
-    key: tuple[str, ...] = Field(
-        default=(),
-        description="Columns that together identify one business fact. Two live rows with the same key are duplicates.",
-        examples=[["order_id"]],
-    )
-    position: str | None = Field(
-        default=None,
-        description="Column of the source position: an integer that grows by one with each record of a source "
-        "partition.",
-        examples=["source_position"],
-    )
-    position_partition: str | None = Field(
-        default=None,
-        description="Column that holds the source partition, if the source has several. If the job reads "
-        "several topics, it must hold the topic as well.",
-        examples=["source_partition"],
-    )
-    position_is_dense: bool | None = Field(
-        default=None,
-        description="Whether each position has a record. Say no for a compacted topic, for one that a "
-        "transactional producer fills, and for a job that filters: then a missing position alone is no missing row. "
-        "Not set: Waterline looks whether the broker compacts the topic, and whether commits had such holes before.",
-        examples=[False],
-    )
-    event_time: str | None = Field(
-        default=None,
-        description="Column that holds the time of the event, for late rows and gaps.",
-        examples=["event_time"],
-    )
-    redacted: tuple[str, ...] = Field(
-        default=(),
-        description="Columns whose values Waterline never shows, with their fields and the partitions made from "
-        "them. Also name a partition field that has its own name.",
-        examples=[["customer"]],
-    )
+    key: tuple[str, ...] = Field(default=(), examples=[["order_id"]])
+    """Columns that together identify one business fact. Two live rows with the same key are duplicates."""
+    position: str | None = Field(default=None, examples=["source_position"])
+    """Column of the source position: an integer that grows by one with each record of a source partition."""
+    position_partition: str | None = Field(default=None, examples=["source_partition"])
+    """Column that holds the source partition, if the source has several. If the job reads several topics, it must hold
+    the topic as well."""
+    position_is_dense: bool | None = Field(default=None, examples=[False])
+    """Whether each position has a record. Say no for a compacted topic, for one that a transactional producer fills,
+    and for a job that filters: then a missing position alone is no missing row. Not set: Waterline looks whether the
+    broker compacts the topic, and whether commits had such holes before."""
+    event_time: str | None = Field(default=None, examples=["event_time"])
+    """Column that holds the time of the event, for late rows and gaps."""
+    redacted: tuple[str, ...] = Field(default=(), examples=[["customer"]])
+    """Columns whose values Waterline never shows, with their fields and the partitions made from them. Also name a
+    partition field that has its own name."""
     columns: tuple[ContractColumn, ...] = Field(
-        default=(),
-        description="Promised columns. Empty: the contract promises nothing about the schema.",
-        examples=[[{"name": "amount", "type": "decimal(12, 2)", "required": True}]],
+        default=(), examples=[[{"name": "amount", "type": "decimal(12, 2)", "required": True}]]
     )
-    freshness: timedelta | None = Field(
-        default=None,
-        description="Largest promised age of the newest event, as an ISO 8601 duration or in seconds.",
-        examples=["PT15M"],
-        gt=timedelta(0),
-    )
-    late_after: timedelta | None = Field(
-        default=None,
-        description="An event is late if it is this much older than the newest one before it. Without it, any "
-        "older event is late.",
-        examples=["PT5M"],
-        ge=timedelta(0),
-    )
-    checkpoint_every: timedelta | None = Field(
-        default=None,
-        description="Expected time between checkpoints; by default the job's own setting.",
-        examples=["PT1M"],
-        gt=timedelta(0),
-    )
-    keep_snapshots: timedelta | None = Field(
-        default=None,
-        description="How long snapshots must stay readable for consumers and for recovery.",
-        examples=["P5D"],
-        gt=timedelta(0),
-    )
-    commit_every: timedelta | None = Field(
-        default=None,
-        description="Expected time between commits, as an ISO 8601 duration or in seconds.",
-        examples=["PT1M"],
-        gt=timedelta(0),
-    )
+    """Promised columns. Empty: the contract promises nothing about the schema."""
+    freshness: timedelta | None = Field(default=None, examples=["PT15M"], gt=timedelta(0))
+    """Largest promised age of the newest event, as an ISO 8601 duration or in seconds."""
+    late_after: timedelta | None = Field(default=None, examples=["PT5M"], ge=timedelta(0))
+    """An event is late if it is this much older than the newest one before it. Without it, any older event is late."""
+    checkpoint_every: timedelta | None = Field(default=None, examples=["PT1M"], gt=timedelta(0))
+    """Expected time between checkpoints; by default the job's own setting."""
+    keep_snapshots: timedelta | None = Field(default=None, examples=["P5D"], gt=timedelta(0))
+    """How long snapshots must stay readable for consumers and for recovery."""
+    commit_every: timedelta | None = Field(default=None, examples=["PT1M"], gt=timedelta(0))
+    """Expected time between commits, as an ISO 8601 duration or in seconds."""
 
     def hides(self, column: str | None) -> bool:
         """Whether this column's values are never shown, or those of a struct that it is a field of (`address.city`).
@@ -151,18 +111,13 @@ def _written(char: str) -> str:
     return f"(?:{'|'.join([re.escape(char), *sorted(escaped), *([re.escape('+')] if char == ' ' else [])])})"
 
 
-class CopyRule(Record):
+class CopyRule(Documented):
     """Without a word of the owners all copies must be equal, and the oldest stays."""
 
-    keep: Literal["oldest", "newest"] = Field(
-        default="oldest", description="Which copy of a key stays when duplicates are removed.", examples=["newest"]
-    )
-    ignore: tuple[str, ...] = Field(
-        default=(),
-        description="Columns that each write sets, such as the ingestion time. Copies that differ only in these "
-        "are the same row.",
-        examples=[["ingested_at"]],
-    )
+    keep: Literal["oldest", "newest"] = Field(default="oldest", examples=["newest"])
+    """Which copy of a key stays when duplicates are removed."""
+    ignore: tuple[str, ...] = Field(default=(), examples=[["ingested_at"]])
+    """Columns that each write sets, such as the ingestion time. Copies that differ only in these are the same row."""
 
     @property
     def but(self) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from bot.observation.ids import SnapshotId
-from bot.observation.record import Record, Utc
+from bot.observation.record import Documented, Record, Utc
 
 WAYS = {"slack": "in Slack", "email": "by e-mail", "webhook": "by webhook", "file": "as a file"}
 
@@ -93,46 +93,28 @@ class FarRead(Record):
         return len(self.path) // 2 + 1
 
 
-class Consumer(Record):
+class Consumer(Documented):
     """A declared consumer, and each way to notify it."""
 
-    name: str = Field(
-        min_length=1,
-        max_length=80,
-        pattern=r"^[^\s/][^/\r\n]*$",
-        description="The consumer's name, equal to its job's name in lineage events.",
-        examples=["revenue_daily"],
-    )
-    kind: Kind = Field(
-        default="job",
-        description="What it is. A `channel` stands for everybody who reads there; an agent gets the same "
-        "notices as a job.",
-        examples=["agent"],
-    )
-    channel: str | None = Field(default=None, description="Slack channel id for its notices.", examples=["C0REVENUE1"])
-    email: tuple[str, ...] = Field(
-        default=(), description="E-mail addresses for its notices.", examples=[["revenue@acme.example"]]
-    )
+    name: str = Field(min_length=1, max_length=80, pattern=r"^[^\s/][^/\r\n]*$", examples=["revenue_daily"])
+    """The consumer's name, equal to its job's name in lineage events."""
+    kind: Kind = Field(default="job", examples=["agent"])
+    """What it is. A `channel` stands for everybody who reads there; an agent gets the same notices as a job."""
+    channel: str | None = Field(default=None, examples=["C0REVENUE1"])
+    """Slack channel id for its notices."""
+    email: tuple[str, ...] = Field(default=(), examples=[["revenue@acme.example"]])
+    """E-mail addresses for its notices."""
     webhook: str | None = Field(
-        default=None,
-        pattern=r"^https?://\S+$",
-        description="URL that accepts signed notices as JSON: for jobs and agents.",
-        examples=["https://hooks.acme.example/waterline"],
+        default=None, pattern=r"^https?://\S+$", examples=["https://hooks.acme.example/waterline"]
     )
-    folder: str | None = Field(
-        default=None,
-        description="Folder for its notices, one Markdown file each; relative to this file.",
-        examples=["notices/revenue"],
-    )
-    engine: Engine | None = Field(
-        default=None,
-        description="The engine by which it reads: its notices show how to read the trusted snapshot there. By "
-        "default the one that lineage names.",
-        examples=["Trino"],
-    )
-    owner: str | None = Field(
-        default=None, description="Its owner: a Slack user id, or a name.", examples=["U0DANA0001"]
-    )
+    """URL that accepts signed notices as JSON: for jobs and agents."""
+    folder: str | None = Field(default=None, examples=["notices/revenue"])
+    """Folder for its notices, one Markdown file each; relative to this file."""
+    engine: Engine | None = Field(default=None, examples=["Trino"])
+    """The engine by which it reads: its notices show how to read the trusted snapshot there. By default the one that
+    lineage names."""
+    owner: str | None = Field(default=None, examples=["U0DANA0001"])
+    """Its owner: a Slack user id, or a name."""
 
     @model_validator(mode="after")
     def _is_reachable(self) -> "Consumer":
