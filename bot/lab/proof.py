@@ -47,6 +47,8 @@ class PartitionProof(BaseModel):
     ends included."""
     deleted: tuple[tuple[int, int], ...]
     """Ranges of offsets that neither the table has nor, any more, the broker."""
+    later: int
+    """Records of the broker above the highest that both have: they are on their way."""
 
     @property
     def missing_offsets(self) -> int:
@@ -154,7 +156,7 @@ def prove_topic(table: Table, topic: "Topic") -> Proof:
         mine = {each: copies for each, copies in told.items() if each[0] == partition}
         offsets = {each[1] for each in mine}
         shared = max((each.offset for each in there if each.partition == partition and tuple(each) in mine), default=-1)
-        absent = [each.offset for each in there if each.partition == partition and each.offset <= shared]
+        held = [each.offset for each in there if each.partition == partition]
         deleted = [offset for offset in range(starts.get(partition, 0)) if offset not in offsets]
         proofs.append(
             PartitionProof(
@@ -162,8 +164,9 @@ def prove_topic(table: Table, topic: "Topic") -> Proof:
                 rows=sum(mine.values()),
                 highest=max(offsets, default=-1),
                 duplicates=sum(mine.values()) - len(mine),
-                missing=_ranges(sorted(each for each in absent if each not in offsets)),
+                missing=_ranges(sorted(each for each in held if each <= shared and each not in offsets)),
                 deleted=_ranges(deleted),
+                later=sum(each > shared for each in held),
             )
         )
     return Proof(

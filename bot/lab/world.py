@@ -132,15 +132,18 @@ class World:
         properties: Mapping[str, str] | None = None,
         columns: Mapping[str, Callable[[str], str]] | None = None,
         source_options: Mapping[str, str] | None = None,
+        only: str | None = None,
     ) -> str:
         """Submits the job, from a savepoint or checkpoint if one is named; the answer is its id.
 
-        `source_options`: other ones of the table that is read.
+        `source_options`: other ones of the table that is read. `only`: a condition of the rows that it writes.
         `columns`: what becomes of the expressions of these columns, where another version of the job is deployed.
         """
         statements = reading_otherwise(self.state.start_statements, source_options or {})
         for name, rewritten in (columns or {}).items():
             statements[-1] = with_column(statements[-1], name, rewritten)
+        if only is not None:
+            statements[-1] += f"\nWHERE {only}"
         properties = {**self.state.session_properties, **(properties or {})}
         if sink_options is not None:
             statements[-1] = with_sink_options(statements[-1], sink_options)

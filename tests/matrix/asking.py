@@ -66,7 +66,10 @@ def told_in(name: str, said: dict[str, object], proof: str) -> Told:
     assert isinstance(results, list)
     by_verdict: dict[str, list[str]] = {"matches": [], "excluded": [], "cannot-tell": []}
     headlines = {}
+    is_open = ""
     for result in results:
+        if result["mode"]["code"] == "healthy" and result["examined"]["verdict"] == "cannot-tell":
+            is_open = f" Not known: {'; '.join(result['examined']['missing'])}."
         by_verdict[result["examined"]["verdict"]].append(result["mode"]["code"])
         headlines[result["mode"]["code"]] = result["examined"].get("headline", "")
     codes = said["codes"]
@@ -74,7 +77,7 @@ def told_in(name: str, said: dict[str, object], proof: str) -> Told:
     return Told(
         name=name,
         codes=tuple(codes),
-        headline=headlines[codes[0]] if codes else "No mode matches.",
+        headline=headlines[codes[0]] if codes else f"No mode matches.{is_open}",
         excluded=tuple(by_verdict["excluded"]),
         undecided=tuple(by_verdict["cannot-tell"]),
         proof=proof,
@@ -100,6 +103,7 @@ def counted(lab: Lab) -> str:
     if proof.partitions:
         gone = sum(last - first + 1 for each in proof.partitions for first, last in each.deleted)
         missing += f" in {len(proof.partitions)} partitions" + (f" ({gone} gone from the topic)" if gone else "")
+        missing += f", {sum(each.later for each in proof.partitions)} later records in the topic"
     return f"{proof.rows} rows, {proof.duplicates} duplicates, {missing}"
 
 

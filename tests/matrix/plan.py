@@ -211,13 +211,16 @@ RUNS: tuple[Run, ...] = (
     _on_kafka("restored-from-older-savepoint", "F3", sink="v1", besides=("F2",)),
     _on_kafka("planned-restart", "healthy", sink="v1"),
     _on_kafka("restored-from-older-savepoint", "F2", sink="dynamic"),
+    _on_kafka("restored-writing-nothing", sink="dynamic"),
 )
 """In the order in which they are told in `docs/matrix.md`."""
 
 NOT_PRODUCED: tuple[tuple[str, str], ...] = (
     (
         "DynamicIcebergSink",
-        "with several tables in one job, and with Flink 1.20: the lab's record generator sends every row to one table.",
+        "with several tables in one job, and with Flink 1.20: the lab's record generator sends every row to one table. "
+        "Throwing rows away by itself after a restore (apache/iceberg #17494, whose cause nobody knows): shown instead "
+        "is a filter that does so.",
     ),
     (
         "A changelog of state",

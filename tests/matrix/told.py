@@ -86,6 +86,7 @@ def page(all_told: dict[str, Told]) -> str:
         "Flink.",
         "*agrees*: every expected code matches, and no other but those that `tests/matrix/plan.py` allows beside it:",
         "what is only worth knowing (F19, F20, F22, F24), and what the same mistake also is (an id used twice: F14).",
+        "Where – is expected, no mode is about it, and the bot must not say `healthy`.",
         "The count is made after the answer, while the job goes on, so it can hold rows that came later.",
         "",
         f"{agreeing} of {len(runs)} answers agree with what was expected.",

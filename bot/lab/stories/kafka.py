@@ -104,6 +104,26 @@ def topic_made_anew(world: World) -> None:
     _goes_on(world, first, good, second, "goes on from it, and the topic is another one")
 
 
+@story(
+    "The job is restored with a filter that lets nothing through: it reads, completes checkpoints, writes nothing.",
+    "kafka",
+)
+def restored_writing_nothing(world: World) -> None:
+    """Another version of the job goes on from the stop savepoint, and throws each row away before its sink. Source and
+    checkpoints go on, nothing fails and nothing waits, as where a sink does so by itself (apache/iceberg #17494).
+
+    Ends with several checkpoints of the second run, whose source has read what the table does not have.
+    """
+    first, good = world.stopped_after(4)
+    second = world.start_job(from_path=good.path, only="CHAR_LENGTH(order_id) > 1000")
+    world.note(
+        f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; run B ({second[:8]}) goes on from it, "
+        "with a filter that no row passes"
+    )
+    world.await_checkpoints(second, good.checkpoint_id, 8)
+    world.note(f"Checkpoints {sorted(world.flink.completed(second))} completed")
+
+
 @story("The source gets another uid, its state is left behind, the sink's stays: everything is read again.", "kafka")
 def source_uid_changed(world: World) -> None:
     """A parallelism of its own gives the source another uid; Flink is told to leave unclaimed state behind.
