@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.observation.evidence import Ask
-from bot.observation.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.observation.ids import CheckpointId
+from bot.observation.flink import JobRun, StoredCheckpoint
+from tests.evidence.restore_points import stored
 from tests.evidence.test_ledger import run_of
 from tests.tables import OrdersTable, job, of_table
 
@@ -36,13 +36,7 @@ def at(ask: Ask, later: timedelta, **changes: object) -> Ask:
 
 def savepoint(checkpoint: int, age: timedelta) -> StoredCheckpoint:
     """A restore point of run `a` on storage."""
-    return StoredCheckpoint(
-        path=f"file:/state/savepoint-{checkpoint}",
-        kind=CheckpointKind.STOP_SAVEPOINT,
-        checkpoint_id=CheckpointId(checkpoint),
-        job_id=job("a"),
-        written_at=datetime.now(UTC) - age,
-    )
+    return stored(job("a"), checkpoint, path=f"file:/state/savepoint-{checkpoint}", written_at=datetime.now(UTC) - age)
 
 
 def completed(name: str, started_at: datetime) -> JobRun:

@@ -35,9 +35,11 @@ def stored(
     operators: tuple[OperatorId, ...] = (),
     problem: str | None = None,
     age: timedelta = timedelta(0),
+    **told: object,
 ) -> StoredCheckpoint:
-    """A restore point on storage; `owes` are the checkpoints of its pending manifests, None: not readable."""
-    return StoredCheckpoint(
+    """A restore point on storage; `owes` are the checkpoints of its pending manifests, None: not readable. `told`: what
+    else differs."""
+    usual = StoredCheckpoint(
         path=f"file:/state/{checkpoint}",
         kind=kind,
         checkpoint_id=None if checkpoint is None else CheckpointId(checkpoint),
@@ -49,6 +51,7 @@ def stored(
         digest="d" * 64,
         problem=problem,
     )
+    return usual.model_copy(update=told)
 
 
 def judged(point: StoredCheckpoint, table: TableState, *runs: JobRun) -> Pairing:

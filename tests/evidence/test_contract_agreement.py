@@ -7,6 +7,7 @@ from bot.observation.evidence import Answer, Verdict
 from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun, StoredCheckpoint
 from bot.observation.ids import CheckpointId
 from tests.evidence.conftest import Asks
+from tests.evidence.restore_points import stored
 from tests.tables import OrdersTable, job, unseen
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
@@ -52,13 +53,7 @@ def run(
 
 def savepoint(checkpoint: int) -> StoredCheckpoint:
     """A stop-with-savepoint of run `a`."""
-    return StoredCheckpoint(
-        path=f"s3://state/savepoint-{checkpoint}",
-        kind=CheckpointKind.STOP_SAVEPOINT,
-        checkpoint_id=CheckpointId(checkpoint),
-        job_id=job("a"),
-        written_at=NOON,
-    )
+    return stored(job("a"), checkpoint, path=f"s3://state/savepoint-{checkpoint}")
 
 
 def test_terms_that_are_kept_are_all_told(orders: OrdersTable, judges: Asks) -> None:

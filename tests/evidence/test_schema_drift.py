@@ -16,6 +16,7 @@ from tests.cases import NOON, OPERATOR, Tale, job_id
 from tests.evidence.conftest import Asks
 from tests.evidence.histories import write
 from tests.evidence.kept_tables import DAY, HOUR_MS, at, brief, completed, ended, savepoint
+from tests.evidence.restore_points import stored
 from tests.evidence.test_ledger import run_of
 from tests.tables import CONTRACT, OrdersTable, job, of_table, rows, unseen
 from tests.upserts import upserts
@@ -288,25 +289,19 @@ def point(
     run: str, checkpoint: int, *pending: str, problem: str | None = None, folder: str = FOLDER
 ) -> StoredCheckpoint:
     """A retained checkpoint, its committer's state read."""
-    return StoredCheckpoint(
-        path=f"s3://chk/{run}/chk-{checkpoint}",
-        kind=CheckpointKind.CHECKPOINT,
-        checkpoint_id=CheckpointId(checkpoint),
-        job_id=job_id(run),
-        written_at=NOON + timedelta(seconds=checkpoint),
-        pending_manifests=pending,
-        manifest_folders=dict.fromkeys(pending, (folder,)),
-        is_committer_read=True,
-        problem=problem,
-    )
+    return stored(
+        job_id(run), checkpoint, CheckpointKind.CHECKPOINT, owes=(), problem=problem,
+        path=f"s3://chk/{run}/chk-{checkpoint}", written_at=NOON + timedelta(seconds=checkpoint),
+        pending_manifests=pending, manifest_folders=dict.fromkeys(pending, (folder,)),
+    )  # fmt: skip
 
 
 def looked(tale: Tale, *points: StoredCheckpoint, guest: str | None = None) -> tuple[WriterSource, ...] | NotSeen:
     """Where to look in this world."""
-    stored = Seen[StoredCheckpoint](source="s3://chk", values=points)
+    on_storage = Seen[StoredCheckpoint](source="s3://chk", values=points)
     listed: Seen[FlinkManifest] | NotSeen = tale.flink_manifests
     other_jobs = {job_id(guest)} if guest is not None else set()
-    return writer_sources(tale.table, stored, listed, lambda run: run in other_jobs)
+    return writer_sources(tale.table, on_storage, listed, lambda run: run in other_jobs)
 
 
 def sources_told(sources: tuple[WriterSource, ...] | NotSeen) -> list[tuple[int, tuple[str, ...], bool]]:
@@ -318,9 +313,9 @@ def sources_told(sources: tuple[WriterSource, ...] | NotSeen) -> list[tuple[int,
 def test_the_newest_manifest_that_the_newest_point_names_is_asked_first() -> None:
     """Then the commit of its run at or before it: a later commit may be written under another schema."""
     tale = Tale().commits("a", 1, 2, 3).leaves_manifest("a", 2)
-    stored = (point("a", 1), point("a", 2, name("a", 1), name("a", 2)), point("a", 4, problem="It is cut off."))
+    there = (point("a", 1), point("a", 2, name("a", 1), name("a", 2)), point("a", 4, problem="It is cut off."))
 
-    sources = looked(tale, *stored)
+    sources = looked(tale, *there)
 
     assert sources_told(sources) == [(2, (f"{FOLDER}/{name('a', 2)}",), False), (2, (), True)]
 

@@ -8,9 +8,10 @@ import pytest
 from bot.history.uncommitted import standing
 from bot.observation.findings import LeakStanding
 from bot.observation.flink import CheckpointKind, CheckpointSettings, JobRun, StoredCheckpoint
-from bot.observation.ids import DRAINED, CheckpointId, OperatorId
+from bot.observation.ids import DRAINED, OperatorId
 from bot.observation.looked import Seen
 from tests.cases import Tale, job_id
+from tests.evidence.restore_points import stored
 
 NEW = OperatorId("ee" * 16)
 """The operator id of another sink, or of the job's own after it got a new uid."""
@@ -105,15 +106,8 @@ def savepoint_of(run: str) -> str:
 
 def on_storage(path: str, checkpoint: int, written_at: datetime, pending: tuple[str, ...] = ()) -> StoredCheckpoint:
     """A restore point of run a as a listing shows it."""
-    return StoredCheckpoint(
-        path=path,
-        kind=CheckpointKind.CHECKPOINT,
-        checkpoint_id=CheckpointId(checkpoint),
-        job_id=job_id("a"),
-        written_at=written_at,
-        pending_manifests=pending,
-        is_committer_read=True,
-    )
+    told = {"path": path, "written_at": written_at, "pending_manifests": pending}
+    return stored(job_id("a"), checkpoint, CheckpointKind.CHECKPOINT, owes=(), **told)
 
 
 def late_files(before: int = 2, after: int = 4, *, unaligned: bool = True) -> Tale:
