@@ -319,12 +319,13 @@ class CheckpointFiles:
         without one is listed with that problem, and so is a point that storage lists and does not let be opened.
         Of copies, each was written when the oldest was. Raises CouldNotLook, also for a folder that is missing, and
         where not one of the points can be opened."""
-        found, unread = list[StoredCheckpoint](), list[_Unread]()
-        state = self._state_files()
+        told, state = list[StoredCheckpoint | _Unread](), self._state_files()
         if self._checkpoint_dir is not None:
-            _collect(self._retained(self._checkpoint_dir, runs, job, state), found, unread)
+            told += self._retained(self._checkpoint_dir, runs, job, state)
         if self._savepoint_dir is not None:
-            _collect(self._savepoints(self._savepoint_dir, job, state), found, unread)
+            told += self._savepoints(self._savepoint_dir, job, state)
+        unread = [each for each in told if isinstance(each, _Unread)]
+        found = [each for each in told if isinstance(each, StoredCheckpoint)]
         if unread and not any(each.digest is not None for each in found):
             raise unread[0].could_not_look
         paths = {each.path for each in found}
@@ -434,14 +435,6 @@ def _as_first_written(found: Sequence[StoredCheckpoint]) -> Iterator[StoredCheck
         first[each.digest] = min(each.written_at, first.get(each.digest, each.written_at))
     for each in found:
         yield each if each.digest is None else each.model_copy(update={"written_at": first[each.digest]})
-
-
-def _collect(told: Iterable[StoredCheckpoint | _Unread], found: list[StoredCheckpoint], unread: list[_Unread]) -> None:
-    for each in told:
-        if isinstance(each, _Unread):
-            unread.append(each)
-        else:
-            found.append(each)
 
 
 def _folders(files: FileSystem, path: str, *, may_be_gone: bool = False) -> list[FileInfo]:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from bot.adapters.flink_http import polled
 from bot.adapters.flink_operator_resource import (
     DRAIN,
+    RETAINED,
     SAVEPOINT_DIR,
     FlinkResource,
     Kind,
@@ -205,12 +206,12 @@ def about_to_start(seen: FlinkResource, name: str, job_id: JobId) -> Superseded:
 def stopped_by(before: FlinkResource, after: FlinkResource, job_id: JobId, *, keeps_checkpoints: bool) -> Stopped:
     """What a suspension has come to: how the run ended, and what it has left."""
     left = after.status.job.left_since(before.status.job)
-    savepoint = left.path if left is not None and not left.is_checkpoint else None
+    savepoint = left if left is not None and not RETAINED.fullmatch(left) else None
     if before.has_ended and savepoint is None:
         why = f" ({before.why_started})" if before.why_started is not None else ""
         told = f"Run {short_job(job_id)} had ended already, and its job might have been started again{why}"
         return Stopped(sentence=f"{told}: it is suspended now.", savepoint=None)
-    kept = f"its retained checkpoint {left.path} stays" if left is not None else "its retained checkpoints stay"
+    kept = f"its retained checkpoint {left} stays" if left is not None else "its retained checkpoints stay"
     how = f"with savepoint {savepoint}" if savepoint else f"without a savepoint; {kept}"
     if savepoint and keeps_checkpoints:
         how += ", though none was asked for; Flink deletes the checkpoints of a run that ends with one"

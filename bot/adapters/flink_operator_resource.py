@@ -64,16 +64,8 @@ class _Writer(BaseModel):
 
 _LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
 """In place of a path: what high availability knows of the newest checkpoint."""
-_CHECKPOINT = re.compile(r".*/chk-\d+/?")
-
-
-class Left(BaseModel):
-    path: str
-
-    @property
-    def is_checkpoint(self) -> bool:
-        """Whether it is the newest retained checkpoint: a suspension by last state may cancel the run."""
-        return _CHECKPOINT.fullmatch(self.path) is not None
+RETAINED = re.compile(r".*/chk-\d+/?")
+"""Path of a retained checkpoint, in place of a savepoint's: a suspension by last state may cancel the run."""
 
 
 class JobStatus(BaseModel):
@@ -85,10 +77,9 @@ class JobStatus(BaseModel):
     started: str | None = Field(default=None, alias="startTime")
     restored_from: str | None = Field(default=None, alias="upgradeSavepointPath")
 
-    def left_since(self, before: "JobStatus") -> Left | None:
-        """What a stop has left since `before`; None where nothing new is told."""
-        left = self.restored_from
-        return None if left in {None, before.restored_from, _LAST_STATE} else Left(path=str(left))
+    def left_since(self, before: "JobStatus") -> str | None:
+        """Path of what a stop has left since `before`; None where nothing new is told."""
+        return None if self.restored_from in {before.restored_from, _LAST_STATE} else self.restored_from
 
 
 class _Reconciled(BaseModel):
@@ -170,15 +161,11 @@ def savepoints_in(body: bytes, job: str) -> tuple[NamedSavepoint, ...]:
             f"Expected a list of them; found {len(error.errors())} fields that are none.",
             "Check that the operator is of version 1.10 or later.",
         ) from error
-    mine = [
-        each
-        for each in listed
-        if each.spec.savepoint is not None and job == f"{each.spec.job.kind} {each.spec.job.name}"
-    ]
     return tuple(
-        NamedSavepoint(path=each.status.path, at=each.status.at)
-        for each in mine
-        if each.status.state == "COMPLETED" and each.status.path and each.status.at is not None
+        NamedSavepoint(path=status.path, at=status.at)
+        for spec, status in ((each.spec, each.status) for each in listed)
+        if spec.savepoint is not None and job == f"{spec.job.kind} {spec.job.name}"
+        if status.state == "COMPLETED" and status.path and status.at is not None
     )
 
 

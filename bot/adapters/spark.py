@@ -381,7 +381,11 @@ class SparkEvidenceRunner:
             if one.was_cancelled:
                 raise _cancelled(task) from error
             if one.ran_out_of_time:
-                raise self._too_slow(task) from error
+                raise EvidenceFailed(
+                    f"The evidence task {task.name} was stopped.",
+                    f"Expected an answer within {self._time_limit}; it was still running.",
+                    "Choose a shorter window, or raise the time limit.",
+                ) from error
             what = f"the evidence task {task.name}"
             raise self._of_a_file(session, ask, error, what) or self._translated(error, what) from error
         finally:
@@ -424,13 +428,6 @@ class SparkEvidenceRunner:
             f"Spark could not finish {what}.",
             f"Expected an answer; found: {first}",
             "Run it again. If it fails again, run unreadable_files, and missing_files for files of older commits.",
-        )
-
-    def _too_slow(self, task: Task) -> EvidenceFailed:
-        return EvidenceFailed(
-            f"The evidence task {task.name} was stopped.",
-            f"Expected an answer within {self._time_limit}; it was still running.",
-            "Choose a shorter window, or raise the time limit.",
         )
 
 

@@ -195,7 +195,7 @@ class LeanFileIO(FileIO):
 
     def new_input(self, location: str) -> InputFile:
         """The file; a metadata file without its history."""
-        file = self._chosen(location).new_input(location)
+        file = load_file_io(self.properties, location).new_input(location)
         return _LeanMetadata(file) if location.endswith((".metadata.json", *_GZIP)) else file
 
     def new_output(self, location: str) -> OutputFile:
@@ -203,9 +203,6 @@ class LeanFileIO(FileIO):
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
         raise OSError(f"{location} is not deleted: this catalog is opened for reading.")
-
-    def _chosen(self, location: str) -> FileIO:
-        return load_file_io(self.properties, location)
 
 
 class _LeanMetadata(InputFile):
