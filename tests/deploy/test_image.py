@@ -6,24 +6,30 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
 from ruamel.yaml import YAML
 
 from bot.adapters.spark_server import SparkServer
+from bot.cli.demo import HERE
+from bot.lab.lab import Lab
 from bot.workspace import Workspace
 from tests.adapters.lake import Lake
 from tests.adapters.serving import unused_address
 from tests.deploy.image import PROJECT, USER, build, file_of, running, unpacked
 from tests.postgres import Postgres
 from tests.slack.people import eventually
+from tests.walks.world import Incident, incident
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 LARGEST = 800
 """Megabytes of the unpacked image that asks a Spark elsewhere."""
 COMPOSE = YAML(typ="safe").load(PROJECT / "deploy/compose.yaml")["services"]["waterline"]
+STORY = "restored-from-older-savepoint"
 EVIDENCE = ("waterline", "evidence", "duplicate_rows", "sales.orders", "--config", "/etc/waterline/waterline.yaml")
 
 
@@ -120,6 +126,54 @@ def test_without_java_it_collects_evidence_by_a_spark_elsewhere(
 
     assert code == 0, log.read_text()
     assert "o-2" in log.read_text()
+
+
+@pytest.fixture
+def broken(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incident]:
+    """A table on Kafka, S3 and a REST catalog with rows twice, and a workspace; the container's user owns the files."""
+    with Lab(tmp_path_factory.mktemp("lab"), say=lambda _line: None, stack="kafka") as lab:
+        lab.start()
+        lab.tell(STORY)
+        with incident(lab, tmp_path) as world:
+            for path in (tmp_path, *tmp_path.rglob("*")):
+                os.chown(path, USER, USER)
+            yield world
+
+
+@contextmanager
+def bot_in(image: Path, world: Incident) -> Iterator[str]:
+    """The name of a container in which the bot works, begun as the image begins by itself."""
+    name, log = f"waterline-{uuid4().hex[:8]}", world.folder.with_suffix(".log")
+    state, slack = world.lab.state, world.workspace
+    mounts = {"/etc/waterline": world.folder, "/etc/hosts": Path("/etc/hosts")}
+    mounts[str(state.lineage_path.parent)] = state.lineage_path.parent
+    env = {**state.environment, "SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+    started = json.loads((image / "config.json").read_text())["process"]["args"]
+    with running(image, started, mounts=mounts, env=env, log=log, name=name) as process:
+        eventually(lambda: HERE in log.read_text() or process.poll() is not None, timeout_s=120)
+        assert process.poll() is None, log.read_text()
+        yield name
+
+
+def test_it_recovers_a_table_on_kafka_and_s3_though_it_is_killed_meanwhile(client: Path, broken: Incident) -> None:
+    """A whole incident on a real cluster, walked through what Slack shows. The container is killed in the middle of
+    the repair; the next one finds in the record what it was doing. It asks the lab's Spark, and has none of its own."""
+    with bot_in(client, broken) as container:
+        broken.walk(STORY, stop_at="Execute")
+        broken.until(lambda: bool(broken.journal("effect-ended")))
+        subprocess.run(["runc", "kill", container, "KILL"], check=True)
+    unfinished = broken.journal("execution-ended") == []
+    with bot_in(client, broken):
+        broken.workspace.person("ana").waits_for("Verified at head", timeout=300)
+        clicked = broken.goes_on(STORY)
+    proof = broken.lab.proof()
+
+    assert unfinished
+    assert len(broken.journal("execution-started")) == 1
+    assert [entry["outcome"] for entry in broken.journal("execution-ended")] == ["applied"]
+    assert clicked[-1] == "Close…"
+    assert proof.is_exactly_once, proof.lines
+    assert len(proof.partitions) == 3
 
 
 def test_the_trial_of_compose_gets_ready_and_brings_a_spark_of_its_own(

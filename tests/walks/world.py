@@ -50,6 +50,10 @@ class Incident:
         """Walk the story's runbook (or this one) to its end, or to the click on `stop_at` (which is made)."""
         return _StoppingWalk(self.workspace, runbook or SYMPTOMS[story], self.said.append, stop_at).run()
 
+    def goes_on(self, story: str) -> list[str]:
+        """Walk from where the incident is to its end, as after `stop_at`."""
+        return _GoingOn(self.workspace, SYMPTOMS[story], self.said.append).run()
+
     def opens(self, runbook: str) -> None:
         """Ana opens an incident, and it is named by itself."""
         before = self._named()
@@ -177,6 +181,13 @@ class _StoppingWalk(Walk):
         if self._stop_at == "Execute":
             self._ana.clicks("Execute")
         raise Stopped
+
+
+class _GoingOn(Walk):
+    patience_s = 1500.0
+
+    def _open(self) -> None:
+        """It is open already."""
 
 
 @contextmanager
