@@ -29,7 +29,7 @@ def test_the_container_has_its_places_and_its_user_from_the_containerfile() -> N
     assert f"USER {USER}:{USER}\n" in TARGET
     assert f'"--config", "{inside}"' in TARGET
     assert f"HOME={TRIAL.home} " in TARGET
-    assert f"uid={USER},gid={USER}" in folders[str(TRIAL.home)]
+    assert folders[str(TRIAL.home)] == "mode=1777"
     assert "exec" in folders["/tmp"].split(",")
     assert (PROJECT / "deploy" / outside).resolve() == PROJECT / "waterline.yaml"
     assert mode == "ro"
