@@ -306,7 +306,7 @@ class CheckpointFiles:
         *,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        """None: there is no such folder, and nothing is looked for. `properties` say how the storage is reached, under
+        """None: no such folder is known. `properties` say how the storage is reached, under
         PyIceberg's names; what they do not say, the environment does."""
         self._opened: Opened = partial(opened_with, dict(properties or {}))
         self._checkpoint_dir = without_entropy(checkpoint_dir)
@@ -317,8 +317,14 @@ class CheckpointFiles:
     def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
         """See the port. A `chk-N` without `_metadata` is not complete (yet) and is left out; a savepoint
         without one is listed with that problem, and so is a point that storage lists and does not let be opened.
-        Of copies, each was written when the oldest was. Raises CouldNotLook, also for a folder that is missing, and
-        where not one of the points can be opened."""
+        Of copies, each was written when the oldest was. Raises CouldNotLook, also for a folder that is missing,
+        where none is known, and where not one of the points can be opened."""
+        if self._checkpoint_dir is None and self._savepoint_dir is None:
+            raise CouldNotLook(
+                f"No folder of checkpoints or savepoints of {job} is configured.",
+                "Expected checkpoint_dir or savepoint_dir; found neither.",
+                f"Set both under `jobs.{job}`.",
+            )
         told, state = list[StoredCheckpoint | _Unread](), self._state_files()
         if self._checkpoint_dir is not None:
             told += self._retained(self._checkpoint_dir, runs, job, state)

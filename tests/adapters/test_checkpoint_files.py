@@ -189,9 +189,10 @@ def test_a_missing_folder_is_not_an_empty_one(state: State, folder: str) -> None
         state.files.stored(JOB, [])
 
 
-def test_a_job_without_folders_has_no_restore_points() -> None:
-    """Nothing configured, nothing looked for."""
-    assert CheckpointFiles(None, None).stored(JOB, []) == ()
+def test_without_a_configured_folder_nobody_has_looked() -> None:
+    """It must not read as a storage that holds no restore point."""
+    with pytest.raises(CouldNotLook, match="No folder"):
+        CheckpointFiles(None, None).stored(JOB, [])
 
 
 @pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}", "{}/", "{}/_metadata"])
