@@ -1,7 +1,4 @@
-"""Do checkpoints complete, in time, and where they outlive the cluster?
-
-How the checkpoints of one run fare, from what Flink says of it; pure.
-"""
+"""Do checkpoints complete, in time, and where they outlive the cluster?"""
 
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -17,7 +14,7 @@ from bot.observation.flink import CheckpointKind, CheckpointSettings, CompletedC
 from bot.observation.ids import short_job
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
-from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, cell, lasting
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, cell, inconclusive, lasting
 
 SLACK = 2
 """So many intervals may lie between two checkpoints before the interval counts as not kept."""
@@ -173,12 +170,10 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
         raise Inconclusive(world.jobs)
     runs = _of_interest(ask, world.jobs.values)
     if not runs:
-        raise Inconclusive(
-            NotSeen(
-                source=world.jobs.source,
-                reason="Flink remembers no run of this job.",
-                remedy="Name the job in the configuration as Flink names it; set `history_server` for runs that ended.",
-            ),
+        raise inconclusive(
+            source=world.jobs.source,
+            reason="Flink remembers no run of this job.",
+            remedy="Name the job in the configuration as Flink names it; set `history_server` for runs that ended.",
         )
     now = world.table.read_at
     healths = tuple(health_of(run, ask.contract.checkpoint_every, now) for run in runs)

@@ -1,9 +1,4 @@
-"""Which keys have other values at the window's end than where it begins?
-
-Whether compactions kept their rows, told by the keys before and after each.
-
-Keys that the window's commits may have touched, and what each was before and after.
-"""
+"""Which keys have other values at the window's end than where it begins, and did compactions keep their rows?"""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -16,16 +11,15 @@ from bot.history.other_writers import leaves_rows_open
 from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.observation.findings import CompactedRows, CorrectedRowsFinding
 from bot.observation.ids import SnapshotId, short
-from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
 from spark_tasks._support.copies import in_range_of, with_key_in
 from spark_tasks._support.data_files import comparable, files_of, rows_in
 from spark_tasks._support.manifest_entries import Entry
-from spark_tasks._support.reading import column, names_at, require_readable, rows_at, whole_schema
+from spark_tasks._support.reading import column, names_at, persisted, require_readable, rows_at, whole_schema
 from spark_tasks._support.storage import exact
 from spark_tasks._support.window import Reach, cut_off, reach_of
-from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, require_key, shown
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, inconclusive, require_key, shown
 
 _POSITION_DELETES = "file_path string"
 POSITIONS, EQUALITY = 1, 2
@@ -53,12 +47,10 @@ def touched_keys(spark: SparkSession, ask: Ask, files: Sequence[Entry]) -> DataF
         deleted = rows_in(spark, table, by_equality, key).select(*names)
         has_null = reduce(or_, (F.col(name).isNull() for name in key_names(ask)))
         if deleted.where(has_null).limit(1).count():
-            raise Inconclusive(
-                NotSeen(
-                    source=f"equality deletes of {table.name}",
-                    reason=f"Equality deletes do not name the key ({', '.join(key)}).",
-                    remedy="Let the contract's key be the equality columns of the Flink sink.",
-                )
+            raise inconclusive(
+                source=f"equality deletes of {table.name}",
+                reason=f"Equality deletes do not name the key ({', '.join(key)}).",
+                remedy="Let the contract's key be the equality columns of the Flink sink.",
             )
         found = found.unionByName(deleted)
     return found.distinct()
@@ -127,11 +119,8 @@ def losses(compactions: Iterable[CompactedRows]) -> str:
 
 def _lost(spark: SparkSession, ask: Ask, parent: SnapshotId, compaction: Snapshot) -> int:
     """Rows of keys that live in fewer rows after it than before."""
-    keys, kept = (
-        key_names(ask),
-        touched_keys(spark, ask, files_of(spark, ask.observation.table, ask.contract, [compaction])).persist(),
-    )
-    try:
+    keys, files = key_names(ask), files_of(spark, ask.observation.table, ask.contract, [compaction])
+    with persisted(touched_keys(spark, ask, files)) as kept:
         before = states_of(spark, ask, parent, kept, (), "before")
         after = states_of(spark, ask, compaction.snapshot_id, kept, (), "after")
         ended = after.select(*(F.col(key).alias(f"{key}_after") for key in keys), "after_rows")
@@ -140,8 +129,6 @@ def _lost(spark: SparkSession, ask: Ask, parent: SnapshotId, compaction: Snapsho
             same = same & F.col(key).eqNullSafe(F.col(f"{key}_after"))
         missing = F.greatest(F.col("before_rows") - F.coalesce("after_rows", F.lit(0)), F.lit(0))
         found = before.join(ended, on=same, how="left").agg(F.sum(missing).alias("lost")).first()
-    finally:
-        kept.unpersist()
     return int(found["lost"] or 0) if found is not None else 0
 
 
@@ -179,11 +166,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return _none("Nothing lived where the window begins, so nothing can have been corrected"
                      if commits else "No commit of the window changed a row", compactions)  # fmt: skip
     values = [name for name in names_at(ask.observation.table, reach.since) if name not in key]
-    kept = touched_keys(spark, ask, files_of(spark, ask.observation.table, ask.contract, commits)).persist()
-    try:
+    with persisted(touched_keys(spark, ask, files_of(spark, ask.observation.table, ask.contract, commits))) as kept:
         return _compared(spark, ask, reach, kept, values, compactions)
-    finally:
-        kept.unpersist()
 
 
 def changes(before: DataFrame, after: DataFrame, keys: Sequence[str], count: int) -> DataFrame:
@@ -219,15 +203,12 @@ def _compared(
     keys = key_names(ask)
     before = states_of(spark, ask, reach.since, touched, values, "before")
     after = states_of(spark, ask, reach.until, touched, values, "after")
-    found = changes(before, after, keys, len(values)).persist()
-    try:
+    with persisted(changes(before, after, keys, len(values))) as found:
         total = found.agg(F.count_if(~F.col("is_gone")).alias("keys"), F.count_if("is_gone").alias("gone")).first()
         assert total is not None
         places = found.where("NOT is_gone").select(F.explode("changed").alias("place")).groupBy("place").count()
         by_column = {values[row["place"]]: int(row["count"]) for row in places.limit(len(values)).collect()}
         sample = found.orderBy("is_gone", *keys).limit(MAX_ROWS).collect()
-    finally:
-        found.unpersist()
     finding = CorrectedRowsFinding(
         keys=int(total["keys"]),
         gone=int(total["gone"]),

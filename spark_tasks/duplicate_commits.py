@@ -1,15 +1,7 @@
 """Does any commit of the window bring what another had brought before?
 
-What `duplicate_commits` could not compare: commits of which nothing tells the part of the source, and rows without a
-position.
-
-Which commits bring what others had brought, each with its strongest proof; pure.
-
-What commits brought, to be compared: the part of the source each covers, and the files that several added.
-
-Told by their manifests, and by rows where these do not tell.
-
-Which positions of a repeating commit other commits had brought before, and how many of its rows stand there.
+Compared are the part of the source that each covers, and the files that several added: told by their manifests, and by
+rows where these do not tell.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set

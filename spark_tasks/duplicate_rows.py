@@ -1,7 +1,4 @@
-"""Does any business key live more than once, with a copy from the window?
-
-Copies of keys by the commits that wrote them: which came first, and what their writers have in common.
-"""
+"""Does any business key live more than once, with a copy from the window? Which commits wrote the copies?"""
 
 from functools import reduce
 from operator import or_
@@ -25,7 +22,7 @@ from spark_tasks._support.copies import (
     untold,
     with_key_in,
 )
-from spark_tasks._support.reading import added_since, entries, local_ids, writers_of
+from spark_tasks._support.reading import added_since, entries, local_ids, persisted, writers_of
 from spark_tasks._support.storage import SUBTASK_IN_FILE_NAME
 from spark_tasks._support.window import Reach, begin_of, reach_of
 from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, require_key, shown
@@ -145,8 +142,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     copies = copies_of(spark, ask, reach, written)
     if copies.window_rows == 0:
         return _none(0, "The window's commits left no live row, so there is no duplicate from it.", copies.sources)
-    grouped = _groups(copies.frame, copies.keys).persist()
-    try:
+    with persisted(_groups(copies.frame, copies.keys)) as grouped:
         total = grouped.agg(
             F.count_if(_has(copies.keys)).alias("keys"),
             F.sum(F.when(~_has(copies.keys), F.col("copies"))).alias("keyless"),
@@ -160,8 +156,6 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
             rows = counted(copies.window_rows, "row")
             return _none(copies.window_rows, f"Each key of {rows} in the window occurs once.", copies.sources)
         return _some(spark, ask, reach, written, copies, grouped.where(_has(copies.keys)), int(total["keyless"] or 0))
-    finally:
-        grouped.unpersist()
 
 
 def repeated_keys(copies: DataFrame, keys: tuple[str, ...]) -> DataFrame:
@@ -183,23 +177,20 @@ def _some(
     spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame, copies: Copies, repeated: DataFrame, keyless: int
 ) -> Answer:
     table = ask.observation.table
-    found = with_key_in(copies.frame, repeated, copies.keys).persist()
-    try:
+    with persisted(with_key_in(copies.frame, repeated, copies.keys)) as found:
         older = found.where(~F.col(IN_WINDOW)).select(F.col(FILE).alias("file_path")).distinct()
         if reach.since is not None and older.limit(1).count():
             written = written.union(writers_of(spark, table.by_id[reach.since], older))
-        placed = with_writers(spark, table, found, copies.keys, written, lambda at: keys_at(spark, ask, repeated, at))
         order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
-        ordered = copies_in_order(placed, order, copies.keys, table.place_of(reach.since)).persist()
-        try:
+        with (
+            persisted(
+                with_writers(spark, table, found, copies.keys, written, lambda at: keys_at(spark, ask, repeated, at))
+            ) as placed,
+            persisted(copies_in_order(placed, order, copies.keys, table.place_of(reach.since))) as ordered,
+        ):
             pairs = pairs_of(ordered).limit(PAIRS_TOLD).collect()
             shares = shares_of(ordered).first()
             sample = most_copied(ordered, copies.keys, MAX_ROWS, MAX_COMMITS).limit(MAX_ROWS).collect()
-        finally:
-            ordered.unpersist()
-            placed.unpersist()
-    finally:
-        found.unpersist()
     assert shares is not None
     if not shares["keys"]:
         return _none(copies.window_rows, _OLDER, copies.sources)

@@ -1,9 +1,7 @@
-"""Which rows of the window repeat a key that lives already, and do all its copies say the same?
-
-Which of several copies of a key stays, and where the others stand in their files.
-"""
+"""Which rows of the window repeat a key that lives already, where, and do all its copies say the same?"""
 
 from collections.abc import Sequence
+from functools import partial
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
@@ -16,7 +14,7 @@ from bot.observation.sentences import counted
 from spark_tasks._support.before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
 from spark_tasks._support.copies import changed_at, copies_of, in_range_of, with_key_in
 from spark_tasks._support.data_files import comparable
-from spark_tasks._support.reading import added_since, column, entries, local_ids, rows_at, whole_schema
+from spark_tasks._support.reading import added_since, column, entries, local_ids, persisted, rows_at, whole_schema
 from spark_tasks._support.window import Reach, begin_of, reach_of
 from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, require_columns, require_key, shown
 from spark_tasks.duplicate_rows import repeated_keys
@@ -105,37 +103,27 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return _none(reach, "No commit in the window, so it brought no copy.", ())
     written = entries(spark, reach.main).where("status = 1 AND content = 0").select("file_path", "snapshot_id")
     copies = copies_of(spark, ask, reach, written)
-    repeated = repeated_keys(copies.frame, copies.keys).drop("copies").persist()
-    try:
+    with persisted(repeated_keys(copies.frame, copies.keys).drop("copies")) as repeated:
         is_none = repeated.limit(1).count() == 0
         if is_none and (added := added_since(ask.observation.table, begin_of(reach), ask.contract.key)):
             raise Inconclusive(*added)
         if is_none:
             return _none(reach, "No key of the window lives more than once.", copies.sources)
-        rows = _rows(spark, ask, reach.until, repeated)
-        placed = with_writers(
-            spark,
-            ask.observation.table,
-            rows,
-            (*copies.keys, "hashes"),
-            _first_named(spark, ask, written),
-            lambda at: _rows(spark, ask, at, repeated),
-        )
-        order = local_ids(spark, [s.snapshot_id for s in ask.observation.table.snapshots])
-        begins = ask.observation.table.place_of(reach.since)
-        standing = standing_of(placed_of(placed, order, copies.keys, begins), copies.keys, ask.copies.keep).persist()
-        try:
+        table, rows_then = ask.observation.table, partial(_rows, spark, ask, repeated)
+        same, named = (*copies.keys, "hashes"), _first_named(spark, ask, written)
+        order, begins = local_ids(spark, [s.snapshot_id for s in table.snapshots]), table.place_of(reach.since)
+        with (
+            persisted(with_writers(spark, table, rows_then(reach.until), same, named, rows_then)) as written_by,
+            persisted(
+                standing_of(placed_of(written_by, order, copies.keys, begins), copies.keys, ask.copies.keep)
+            ) as standing,
+        ):
             if standing.limit(1).count() == 0:
                 return _none(reach, "Compactions of the window only rewrote older copies.", copies.sources)
             return _told(ask, reach, standing, copies.keys, copies.sources)
-        finally:
-            standing.unpersist()
-            placed.unpersist()
-    finally:
-        repeated.unpersist()
 
 
-def _rows(spark: SparkSession, ask: Ask, at: SnapshotId, repeated: DataFrame) -> DataFrame:
+def _rows(spark: SparkSession, ask: Ask, repeated: DataFrame, at: SnapshotId) -> DataFrame:
     """Shape: the key, _file, _pos, hashes (array of bigint, one a column beside the key); one row per row that lived at
     `at` and whose key is repeated."""
     keys = repeated.columns

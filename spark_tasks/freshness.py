@@ -25,7 +25,7 @@ from spark_tasks._support.event_time import (
     with_overwrites,
 )
 from spark_tasks._support.reading import require_readable
-from spark_tasks._support.words import Inconclusive, answers, at, cell, lasting, moment
+from spark_tasks._support.words import Inconclusive, answers, at, cell, inconclusive, lasting, moment
 
 TASK = Task(
     name="freshness",
@@ -52,11 +52,13 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     younger than the newest commit.
     """
     table = ask.observation.table
-    if table.head is None:
-        raise Inconclusive(_empty(ask))
     newest = with_overwrites(table, table.head, BELOW)
     if not newest:
-        raise Inconclusive(_empty(ask))
+        raise inconclusive(
+            source=f"commits of {table.name}",
+            reason="No commit with rows is listed on main.",
+            remedy="Look whether the job has committed yet, and whether snapshots were expired.",
+        )
     files: list[Timed] = []
     try:
         event = event_column(ask)
@@ -86,7 +88,12 @@ def told(ask: Ask, commits: Sequence[Snapshot], files: Sequence[Timed], unseen: 
     elif not promised:
         verdict = Verdict.INCONCLUSIVE
         headline = f"{_ages(finding)}; the contract promises neither freshness nor a cadence to judge that by."
-        unseen = (*unseen, _unpromised(ask))
+        unpromised = NotSeen(
+            source="contract.freshness",
+            reason=f"The contract of {ask.observation.table.name} promises neither freshness nor commit_every.",
+            remedy="Name them in the table's contract.",
+        )
+        unseen = (*unseen, unpromised)
     elif finding.promised_s is not None and finding.event_age_s is None:
         verdict = Verdict.INCONCLUSIVE
         headline = f"{_ages(finding)}; how old the newest event is, is not known."
@@ -202,19 +209,3 @@ def _seconds(span: timedelta | None) -> float | None:
 def _doubtful(commits: Sequence[Snapshot]) -> NotSeen:
     """For want of event times nothing tells whether the newest of them, which overwrites, brought rows."""
     return mixes(commits)[-1]
-
-
-def _empty(ask: Ask) -> NotSeen:
-    return NotSeen(
-        source=f"commits of {ask.observation.table.name}",
-        reason="No commit with rows is listed on main.",
-        remedy="Look whether the job has committed yet, and whether snapshots were expired.",
-    )
-
-
-def _unpromised(ask: Ask) -> NotSeen:
-    return NotSeen(
-        source="contract.freshness",
-        reason=f"The contract of {ask.observation.table.name} promises neither freshness nor commit_every.",
-        remedy="Name them in the table's contract.",
-    )

@@ -1,9 +1,4 @@
-"""Has Flink written files for a checkpoint that the table never got?
-
-Where runs that began with nothing began in their source, by the positions of the rows that they brought first.
-
-What such a run began with (earliest, latest, a time) no metadata tells; a source is read in order, so its rows do.
-"""
+"""Has Flink written files for a checkpoint that the table never got?"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -35,7 +30,8 @@ began at the earliest, it is low in each."""
 def first_positions(spark: SparkSession, ask: Ask) -> Mapping[JobId, int]:
     """Run -> the lowest source position that it brought first; only of runs that began with nothing, all of whose
     commits are on main, from the first one on. Empty where the contract names no position that may be shown, or a
-    source partition: then ranges are of all partitions together.
+    source partition: then ranges are of all partitions together. What such a run began with (earliest, latest, a time)
+    no metadata tells; a source is read in order, so its rows do.
 
     Cost: the manifests of those commits, at most `_FIRST` of each run.
     """

@@ -1,11 +1,4 @@
-"""Who committed what in the window?
-
-What breaks a chain of commits, in words; and which of its rows tell most.
-
-Which code wrote a commit: Iceberg does not record it, so the job must say it somewhere.
-
-Commits as lines of the ledger's sample: what a phone shows first comes first.
-"""
+"""Who committed what in the window, and what breaks the chain of its commits?"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -33,7 +26,7 @@ COLUMNS = (
     "checkpoint", "run", "committed", "on main", "no commit before", "rows", "read by", "snapshot", "writer", "files",
     "deletes", "event time", "positions", "refs", "code", "attempts", "subtasks", "operator", "schema, spec", "parent",
 )  # fmt: skip
-"""Twenty: Slack's table takes no more."""
+"""Twenty: Slack's table takes no more. What a phone shows first comes first."""
 _WRITERS = {Sink.FLINK_UNKNOWN: "Flink", Sink.COMPACTION: "compaction"}
 
 
@@ -104,7 +97,8 @@ def _schema_and_spec(row: LedgerRow) -> str:
 
 
 PROPERTIES = ("app.git-sha", "git-sha", "git.sha", "git-commit", "git.commit.id", "code.version", "app.version")
-"""Snapshot properties that jobs set for it (`setSnapshotProperty`), first found counts."""
+"""Snapshot properties in which jobs say their code's version (`setSnapshotProperty`), because Iceberg does not record
+it. The first one counts."""
 
 
 def code_version_of(commit: Snapshot, jobs: Seen[JobRun] | NotSeen) -> tuple[str | None, str | None]:

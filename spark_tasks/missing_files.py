@@ -18,7 +18,7 @@ from bot.observation.paths import told_apart
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
 from spark_tasks._support.manifests import MAX_MANIFESTS, Manifest, newest_of
-from spark_tasks._support.reading import entries_of, local_ids
+from spark_tasks._support.reading import entries_of, local_ids, persisted
 from spark_tasks._support.storage import (
     PASSED_OVER,
     UNASKABLE,
@@ -31,7 +31,7 @@ from spark_tasks._support.storage import (
     sizes_of,
 )
 from spark_tasks._support.window import by_age
-from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, cell, ids
+from spark_tasks._support.words import MAX_ROWS, answers, ids, inconclusive
 
 MAX_ASKED = 10_000
 """So many files that the listing does not show are asked for by name."""
@@ -76,11 +76,8 @@ def lost_of(spark: SparkSession, table: TableState, named: DataFrame, folder: st
     assert counts is not None
     if not counts["unlisted"]:
         return Lost(int(counts["named"]), 0, 0, (), (), 0)
-    unlisted = _placed(spark, named, folder).where("is_unlisted").drop("is_unlisted").persist()
-    try:
+    with persisted(_placed(spark, named, folder).where("is_unlisted").drop("is_unlisted")) as unlisted:
         return _judged(spark, table, unlisted, int(counts["named"]))
-    finally:
-        unlisted.unpersist()
 
 
 def _placed(spark: SparkSession, named: DataFrame, folder: str) -> DataFrame:
@@ -145,7 +142,12 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     except PySparkException as error:
         if not is_refused(error):
             raise
-        raise _refused(folder, error) from error
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        raise inconclusive(
+            source=f"the storage of {folder}",
+            reason=f"Storage refused the look: {first}",
+            remedy="Check the rights of Spark on that folder, or ask again later.",
+        ) from error
 
 
 def _looked(spark: SparkSession, ask: Ask, head: Snapshot, folder: str) -> Answer:
@@ -156,7 +158,11 @@ def _looked(spark: SparkSession, ask: Ask, head: Snapshot, folder: str) -> Answe
         return _told(table, finding, 0)
     manifests = newest_of(spark, head, MAX_MANIFESTS + 1)
     if len(manifests) > MAX_MANIFESTS:
-        raise _too_many(table)
+        raise inconclusive(
+            source=f"the manifests of {table.name}",
+            reason=f"The head has more than {MAX_MANIFESTS:,} manifests.",
+            remedy="Rewrite the manifests into fewer, then run it again.",
+        )
     there = sizes_of(spark, table, [each.path for each in manifests])
     torn = [each for each in manifests if there.lacks(each.path)]
     whole = [each for each in manifests if each.path in there.sizes]
@@ -197,7 +203,7 @@ def _told(table: TableState, finding: MissingFilesFinding, manifests: int) -> An
             Measure(name="files not asked for", value=finding.not_asked, unit="files"),
         ),
         columns=("what", "file", "commit", "rows"),
-        rows=tuple((file.what, names[file.path], _commit(file), f"{file.rows:,}") for file in finding.files),
+        rows=tuple((file.what, names[file.path], short(file.snapshot_id), f"{file.rows:,}") for file in finding.files),
         finding=finding,
         sources=(f"{counted(manifests, 'manifest')} of the head", f"a listing of {data_folder(table)}"),
         could_not_look=(_elsewhere(table, finding.not_asked),) if finding.not_asked else (),
@@ -226,34 +232,9 @@ def _file(path: str, what: str, commit: SnapshotId, rows: int = 0) -> Unreadable
     return UnreadableFile.model_validate(told)
 
 
-def _commit(file: UnreadableFile) -> str:
-    return cell(file.snapshot_id) if file.snapshot_id is None else short(file.snapshot_id)
-
-
 def _elsewhere(table: TableState, many: int) -> NotSeen:
     return NotSeen(
         source=f"{counted(many, 'file')} of {table.name} that the listing of {data_folder(table)} does not show",
         reason=f"At most {MAX_ASKED:,} such files are asked for one by one, and none of {PASSED_OVER}.",
         remedy="Look whether the table's files lie in another folder than its properties say.",
-    )
-
-
-def _too_many(table: TableState) -> Inconclusive:
-    return Inconclusive(
-        NotSeen(
-            source=f"the manifests of {table.name}",
-            reason=f"The head has more than {MAX_MANIFESTS:,} manifests.",
-            remedy="Rewrite the manifests into fewer, then run it again.",
-        ),
-    )
-
-
-def _refused(folder: str, error: PySparkException) -> Inconclusive:
-    first = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-    return Inconclusive(
-        NotSeen(
-            source=f"the storage of {folder}",
-            reason=f"Storage refused the look: {first}",
-            remedy="Check the rights of Spark on that folder, or ask again later.",
-        ),
     )

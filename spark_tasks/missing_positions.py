@@ -62,8 +62,10 @@ from spark_tasks._support.words import (
     cell,
     could_not,
     ids,
+    inconclusive,
     require_columns,
     shown,
+    shown_range,
 )
 
 _MOST_NAMED = 4
@@ -127,9 +129,7 @@ def _not_undone(spark: SparkSession, ask: Ask, reach: Reach) -> list[Snapshot]:
 
 
 def _span(ask: Ask, of: Partition, first: int, last: int) -> str:
-    position, named = ask.contract.position or "", ask.contract.position_partition
-    low, high = (shown(position, end, ask.contract) for end in (first, last))
-    span = low if low == high else f"{low} to {high}"
+    span, named = shown_range(ask, first, last), ask.contract.position_partition
     return span if named is None else f"{span} of partition {shown(named, of, ask.contract)}"
 
 
@@ -151,7 +151,6 @@ def _parts(ask: Ask, edges: Edges) -> str:
 def headline(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, found: Positions, tails: Tails) -> str:
     """What is missing, and where it stood once; or up to where nothing is, and what is still to come."""
     edges, inside, above = found.edges, found.inside, found.above
-    position = ask.contract.position or ""
     lost = [s.snapshot_id for s in reach.rolled_back]
     of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
     if not finding.missing:
@@ -161,14 +160,13 @@ def headline(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, found: Pos
             if above
             else ""
         )
-        highest = shown(position, finding.highest, ask.contract)
+        highest = shown(ask.contract.position or "", finding.highest, ask.contract)
         one = "live one" if finding.replaced is None else "one that was brought"
         up_to = f"{_beginning(ask, edges)} up to the highest {one}, {highest}{_parts(ask, edges)}"
         holes = "" if found.is_dense else " Holes between rows of one commit are no loss there."
         return f"No position is missing{up_to}.{holes}{_replaced(finding)}{waiting}{waiting_in_words(tails)}"
     first = finding.gaps[0]
-    low, high = (shown(position, bound, ask.contract) for bound in (first.first, first.last))
-    where = f"{low} to {high}" if first.size > 1 else low
+    where = shown_range(ask, first.first, first.last)
     partition = f" of partition {first.partition}" if first.partition is not None else ""
     several = f" in {gaps} gaps, the first {where}{partition}" if gaps > 1 else f": {where}{partition}"
     told = f"{_replaced(finding)}{waiting_in_words(tails)}"
@@ -390,42 +388,34 @@ def _require_position(ask: Ask) -> None:
     """Raises Inconclusive when the contract does not name columns that can be compared."""
     name, table = ask.contract.position, ask.observation.table
     if name is None:
-        raise Inconclusive(
-            NotSeen(
-                source="contract.position",
-                reason="The contract names no column that holds the source position.",
-                remedy="Name one in the table's contract, if the rows carry it.",
-            )
+        raise inconclusive(
+            source="contract.position",
+            reason="The contract names no column that holds the source position.",
+            remedy="Name one in the table's contract, if the rows carry it.",
         )
     require_columns(ask, name, ask.contract.position_partition)
     kind = next(column.type for column in table.columns if column.name == name)
     if kind not in WHOLE:
-        raise Inconclusive(
-            NotSeen(
-                source=f"column {name} of {table.name}",
-                reason=f"Column {name} holds {kind}, not whole numbers.",
-                remedy="Name another column as position, or none.",
-            )
+        raise inconclusive(
+            source=f"column {name} of {table.name}",
+            reason=f"Column {name} holds {kind}, not whole numbers.",
+            remedy="Name another column as position, or none.",
         )
 
 
 def _without_positions(ask: Ask, reach: Reach, rows: int) -> Answer:
     if rows == 0 and any(brings_rows(c) or overwrites(c) for c in (*reach.main, *reach.rolled_back)):
-        raise Inconclusive(
-            NotSeen(
-                source=f"column {ask.contract.position} of the window's rows",
-                reason="The rows that the window added were all deleted or replaced since.",
-                remedy="Ask who deleted them; if that was right, ask again with a window that ends before it.",
-            )
+        raise inconclusive(
+            source=f"column {ask.contract.position} of the window's rows",
+            reason="The rows that the window added were all deleted or replaced since.",
+            remedy="Ask who deleted them; if that was right, ask again with a window that ends before it.",
         )
     if rows == 0:
         return _whole(None, "The window's commits added no row, so no position can be missing from it.")
-    raise Inconclusive(
-        NotSeen(
-            source=f"column {ask.contract.position} of {ask.observation.table.name}",
-            reason=f"Column {ask.contract.position} is null in all {rows:,} rows of the window.",
-            remedy="Look whether the job still fills it; name another column if not.",
-        )
+    raise inconclusive(
+        source=f"column {ask.contract.position} of {ask.observation.table.name}",
+        reason=f"Column {ask.contract.position} is null in all {rows:,} rows of the window.",
+        remedy="Look whether the job still fills it; name another column if not.",
     )
 
 
@@ -443,6 +433,5 @@ def _gap(gap: PositionGap, ask: Ask) -> PositionGap:
 
 
 def _row(ask: Ask, gap: PositionGap) -> tuple[str, ...]:
-    position = ask.contract.position or ""
-    bounds: Sequence[str] = [shown(position, bound, ask.contract) for bound in (gap.first, gap.last)]
-    return (cell(gap.partition), bounds[0], bounds[1], str(gap.size))
+    bounds = (shown(ask.contract.position or "", bound, ask.contract) for bound in (gap.first, gap.last))
+    return (cell(gap.partition), *bounds, str(gap.size))

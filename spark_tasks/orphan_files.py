@@ -1,6 +1,7 @@
 """Do data files lie on storage, written in the window's time, that nothing names?"""
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
@@ -16,7 +17,7 @@ from bot.observation.sentences import counted
 from bot.observation.table import TableState
 from spark_tasks._support.leaked_files import files_in
 from spark_tasks._support.manifests import MAX_MANIFESTS, listed, manifest_of
-from spark_tasks._support.reading import entries, entries_of, live_since
+from spark_tasks._support.reading import entries, entries_of, live_since, persisted
 from spark_tasks._support.storage import (
     ATTEMPT_IN_FILE_NAME,
     SUBTASK_IN_FILE_NAME,
@@ -26,7 +27,7 @@ from spark_tasks._support.storage import (
     patience,
 )
 from spark_tasks._support.window import Reach, reach_of
-from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, at
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, at, inconclusive
 
 _WRITTEN_BEFORE = timedelta(hours=1)
 """How long before its commit a file of the oldest listed commit is looked for, where those below have expired."""
@@ -181,7 +182,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     folder = data_folder(table)
     there = files_under(spark, folder)
     if there is None:
-        raise _no_folder(folder)
+        raise inconclusive(
+            source=f"the data folder {folder}",
+            reason="Spark does not find the table's data folder.",
+            remedy="Check that Spark reads the table's storage, and where `write.data.path` points.",
+        )
     there = there.withColumn("inside", inside_of(F.col("path")))
     begin = begin_of(ask, reach)
     others = world.others.values if world.others is not None else ()
@@ -189,32 +194,31 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     safe_age = max(_SAFE_AGE, *(patience(ask, run) for run in alive), patience(ask, None))
     of_flink = files_in(spark, table, world.flink_manifests.values)
     pending = [file.path for files in of_flink.values() for file in files]
-    named = named_since(spark, ask, begin, pending).persist()
-    try:
+    with ExitStack() as stack:
+        named = stack.enter_context(persisted(named_since(spark, ask, begin, pending)))
         head_at = table.chain[0].committed_at if table.chain else begin
-        by_window = unnamed(there, named, begin, table.read_at - safe_age, head_at).persist()
+        of_window = unnamed(there, named, begin, table.read_at - safe_age, head_at)
+        files = stack.enter_context(persisted(of_window))
         is_orphan = ~F.col("is_named")
-        has_old = by_window.where(is_orphan & ~F.col("is_young")).limit(1).count() > 0
-        files = unnamed_still(spark, table, by_window).persist() if has_old else by_window
-        try:
-            total = files.agg(
-                F.count("*").alias("files"),
-                F.count_if(is_orphan).alias("orphans"),
-                F.sum(F.when(is_orphan, F.col("length")).otherwise(0)).alias("bytes"),
-                F.count_if(is_orphan & F.col("is_young")).alias("young"),
-                F.count_if(is_orphan & F.col("of_other_attempt")).alias("of_other_attempts"),
-                F.unix_micros(F.max(F.when(is_orphan, F.col("written_at")))).alias("newest_micros"),
-            ).first()
-            assert total is not None
-            oldest = files.where(is_orphan).orderBy("written_at", "path").limit(MAX_ROWS)
-            sample = oldest.collect() if total["orphans"] else []
-        finally:
-            files.unpersist()
-            by_window.unpersist()
+        if files.where(is_orphan & ~F.col("is_young")).limit(1).count():
+            files = stack.enter_context(persisted(unnamed_still(spark, table, files)))
+        total = files.agg(
+            F.count("*").alias("files"),
+            F.count_if(is_orphan).alias("orphans"),
+            F.sum(F.when(is_orphan, F.col("length")).otherwise(0)).alias("bytes"),
+            F.count_if(is_orphan & F.col("is_young")).alias("young"),
+            F.count_if(is_orphan & F.col("of_other_attempt")).alias("of_other_attempts"),
+            F.unix_micros(F.max(F.when(is_orphan, F.col("written_at")))).alias("newest_micros"),
+        ).first()
+        assert total is not None
+        oldest = files.where(is_orphan).orderBy("written_at", "path").limit(MAX_ROWS)
+        sample = oldest.collect() if total["orphans"] else []
         if total["orphans"] and total["orphans"] == total["files"] and _are_strangers(there, named):
-            raise _other_names(folder)
-    finally:
-        named.unpersist()
+            raise inconclusive(
+                source=f"the data folder {folder}",
+                reason="The commits of the window's time name files; none of them was found in the folder.",
+                remedy="Look whether the writers use another folder or another scheme than the table's location says.",
+            )
     unread = sorted(path for path, files in of_flink.items() if not files)
     if unread and total["orphans"] > total["young"]:
         raise _unread(unread)
@@ -283,34 +287,12 @@ def _headline(finding: OrphanFilesFinding, minutes: int) -> str:
     )
 
 
-def _no_folder(folder: str) -> Inconclusive:
-    return Inconclusive(
-        NotSeen(
-            source=f"the data folder {folder}",
-            reason="Spark does not find the table's data folder.",
-            remedy="Check that Spark reads the table's storage, and where `write.data.path` points.",
-        ),
-    )
-
-
 def _unread(manifests: Sequence[str]) -> Inconclusive:
     first = manifests[0].rsplit("/", 1)[-1]
     more = f" and {len(manifests) - 1:,} more" if len(manifests) > 1 else ""
-    return Inconclusive(
-        NotSeen(
-            source=f"Flink manifest {first}{more}",
-            reason=f"Flink manifest {first}{more} cannot be read: files that nothing else names may be named there.",
-            remedy="Bring back an earlier version of it if storage keeps one. Put it aside only if its run is over and "
-            "no restore point needs it; then ask again.",
-        )
-    )
-
-
-def _other_names(folder: str) -> Inconclusive:
-    return Inconclusive(
-        NotSeen(
-            source=f"the data folder {folder}",
-            reason="The commits of the window's time name files; none of them was found in the folder.",
-            remedy="Look whether the writers use another folder or another scheme than the table's location says.",
-        ),
+    return inconclusive(
+        source=f"Flink manifest {first}{more}",
+        reason=f"Flink manifest {first}{more} cannot be read: files that nothing else names may be named there.",
+        remedy="Bring back an earlier version of it if storage keeps one. Put it aside only if its run is over and "
+        "no restore point needs it; then ask again.",
     )

@@ -7,9 +7,9 @@ from bot.observation.findings import ReadsFinding
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
 from bot.observation.readers import ReadRun
-from bot.observation.sentences import counted
+from bot.observation.sentences import counted, few
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers
+from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, inconclusive
 
 TASK = Task(
     name="reads_above_waterline",
@@ -23,7 +23,6 @@ TASK = Task(
     reads="nothing",
 )
 _TAG = "waterline"
-_NAMES = 4
 
 
 @answers(TASK)
@@ -38,7 +37,11 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
     if isinstance(looked, NotSeen):
         raise Inconclusive(looked)
     if trusted is None or trusted not in table.by_id:
-        raise Inconclusive(_untrusted(table))
+        raise inconclusive(
+            source=f"the trusted snapshot of {table.name}",
+            reason=f"No incident names one that is listed, and the table has no tag {_TAG}.",
+            remedy="Open an incident, or set the tag to the snapshot that is known to be good.",
+        )
     since = table.by_id[trusted]
     below = frozenset(snapshot.snapshot_id for snapshot in table.ancestors(trusted))
     above = tuple(sorted((r for r in looked.values if _is_above(r, table, below)), key=lambda run: run.at))
@@ -89,12 +92,11 @@ def _is_unclear(run: ReadRun, table: TableState, trusted: Snapshot) -> bool:
 
 def _headline(table: TableState, above: tuple[ReadRun, ...], unclear: tuple[ReadRun, ...], trusted: SnapshotId) -> str:
     names = list(dict.fromkeys(run.consumer for run in above))
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     lost = {s.snapshot_id for s in table.rolled_back}
     gone = sum(run.snapshot_id in lost for run in above)
     rolled_back = f", {counted(gone, 'run')} of them a state that was rolled back" if gone else ""
     also = f"; {_unclear(unclear)}" if unclear else ""
-    who = f"{counted(len(names), 'consumer')} read above {short(trusted)}: {', '.join(names[:_NAMES])}{more}"
+    who = f"{counted(len(names), 'consumer')} read above {short(trusted)}: {few(names)}"
     return f"{who} ({counted(len(above), 'run')} since {above[0].at:%Y-%m-%d %H:%M:%S} UTC{rolled_back}){also}."
 
 
@@ -110,11 +112,3 @@ def _row(run: ReadRun, table: TableState) -> tuple[str, ...]:
     else:
         why = "above the waterline" if run.snapshot_id in table.chain_ids else "rolled back since"
     return (run.consumer, f"{run.at:%Y-%m-%d %H:%M:%S}", short(run.snapshot_id), why, run.run_id)
-
-
-def _untrusted(table: TableState) -> NotSeen:
-    return NotSeen(
-        source=f"the trusted snapshot of {table.name}",
-        reason=f"No incident names one that is listed, and the table has no tag {_TAG}.",
-        remedy="Open an incident, or set the tag to the snapshot that is known to be good.",
-    )

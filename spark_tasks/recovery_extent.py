@@ -1,8 +1,4 @@
-"""What would a restore bring back, and what not?
-
-Where its source goes on, whether that fits the paired table state, and how many rows would be read again: from metadata
-and bounds of files in hand.
-"""
+"""What would a restore bring back, and what not? Told by metadata and bounds of files."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
@@ -20,7 +16,7 @@ from bot.observation.findings import Pairing, PairVerdict, RecoveryExtentFinding
 from bot.observation.flink import SourcePosition, StoredCheckpoint, owed_to
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen, Seen
-from bot.observation.sentences import counted
+from bot.observation.sentences import counted, few
 from bot.observation.table import Snapshot, TableState
 from spark_tasks._support.data_files import data_added, files_of
 from spark_tasks._support.event_time import newest_with_rows
@@ -35,15 +31,12 @@ def rows_again(above: Iterable[Snapshot]) -> int:
     return sum(s.counted("added-records") for s in flinks if s.operation != "replace")
 
 
-_NAMED = 4
 _UNREAD = {-1: "the end of the topic", -2: "the beginning of the topic", -3: "the group's committed offset"}
 
 
 def source_in_words(positions: Sequence[SourcePosition], contract: TableContract) -> str:
     """`orders/0 at 1,234, orders/1 at 1,201 and 10 more`; empty where nothing is known."""
-    told = ", ".join(f"{name_of(each)} at {_offset(each.following, contract)}" for each in positions[:_NAMED])
-    more = len(positions) - _NAMED
-    return f"{told} and {more} more" if more > 0 else told
+    return few([f"{name_of(each)} at {_offset(each.following, contract)}" for each in positions])
 
 
 def name_of(position: SourcePosition) -> str:

@@ -7,15 +7,25 @@ from bot.history.source_records import in_words, on_broker
 from bot.observation.contract import TableContract
 from bot.observation.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.observation.findings import PositionGap, ReplayableFinding
-from bot.observation.looked import NotSeen, Seen
+from bot.observation.looked import Seen
 from bot.observation.replay import PositionRange, ReplayRange, ReplayRecipe
 from bot.observation.sentences import counted
 from spark_tasks._support.kafka import held
 from spark_tasks._support.positions import positions_of, several_partitions, unplaced, untold_gaps
-from spark_tasks._support.reading import column, rows_appended, rows_at, whole_schema
+from spark_tasks._support.reading import column, persisted, rows_appended, rows_at, whole_schema
 from spark_tasks._support.replay import event_span, rows_absent, rows_given, summed
 from spark_tasks._support.window import Reach, reach_of
-from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, at, cell, require_columns, require_key, shown
+from spark_tasks._support.words import (
+    MAX_ROWS,
+    Inconclusive,
+    answers,
+    at,
+    cell,
+    inconclusive,
+    require_columns,
+    require_key,
+    shown,
+)
 
 TASK = Task(
     name="replayable_rows",
@@ -39,12 +49,10 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     recipe = ask.replay
     if recipe is None:
-        raise Inconclusive(
-            NotSeen(
-                source=f"`replay` of {ask.observation.table.name} in the configuration file",
-                reason="Nothing is declared from which rows could be made once more: no topic, SELECT or function.",
-                remedy="Declare `replay` with `kafka`, `sql` or `function`, restart Waterline, and ask again.",
-            )
+        raise inconclusive(
+            source=f"`replay` of {ask.observation.table.name} in the configuration file",
+            reason="Nothing is declared from which rows could be made once more: no topic, SELECT or function.",
+            remedy="Declare `replay` with `kafka`, `sql` or `function`, restart Waterline, and ask again.",
         )
     require_key(ask)
     contract = ask.contract
@@ -74,12 +82,10 @@ def _gaps(spark: SparkSession, ask: Ask, reach: Reach) -> tuple[ReplayRange | No
     if not found.gaps.count and found.edges.unplaced:
         raise Inconclusive(unplaced(ask, found.edges.unplaced))
     if found.gaps.count > MAX_RANGES:
-        raise Inconclusive(
-            NotSeen(
-                source="gaps of source positions",
-                reason=f"More than {MAX_RANGES} separate gaps: the positions are scattered, not lost in ranges.",
-                remedy="Look whether the column of the contract counts by one, or ask with a shorter window.",
-            )
+        raise inconclusive(
+            source="gaps of source positions",
+            reason=f"More than {MAX_RANGES} separate gaps: the positions are scattered, not lost in ranges.",
+            remedy="Look whether the column of the contract counts by one, or ask with a shorter window.",
         )
     ranges = tuple(_range(ask, gap) for gap in found.gaps.first)
     return (ReplayRange(positions=ranges) if ranges else None), found.gaps.missing
@@ -95,12 +101,10 @@ def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) ->
     """From the window's first event to where the job has surely read, as the window's newest event tells."""
     named = ask.contract.event_time
     if named is None:
-        raise Inconclusive(
-            NotSeen(
-                source="contract.position and contract.event_time",
-                reason="The contract names neither a position nor an event time, so that a replay has no bounds.",
-                remedy="Name one of both in the table's contract, and give it in the declared replay.",
-            )
+        raise inconclusive(
+            source="contract.position and contract.event_time",
+            reason="The contract names neither a position nor an event time, so that a replay has no bounds.",
+            remedy="Name one of both in the table's contract, and give it in the declared replay.",
         )
     if not reach.main:
         return None
@@ -113,13 +117,11 @@ def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) ->
         return None
     since_, until_ = at(edges["low"]), at(edges["high"]) - recipe.settled_after
     if since_ >= until_:
-        raise Inconclusive(
-            NotSeen(
-                source="the window's event times",
-                reason=f"Every event of the window is younger than {recipe.settled_after}, so that the job may still "
-                "bring what is missing.",
-                remedy="Wait, then ask again; or name a shorter `settled_after` if the job is surely further.",
-            )
+        raise inconclusive(
+            source="the window's event times",
+            reason=f"Every event of the window is younger than {recipe.settled_after}, so that the job may still "
+            "bring what is missing.",
+            remedy="Wait, then ask again; or name a shorter `settled_after` if the job is surely further.",
         )
     return ReplayRange(event_from=since_, event_until=until_)
 
@@ -135,8 +137,7 @@ def _told(
         there = sum(each.last - each.first + 1 for each in asked.positions)
     is_gone = bool(bounds.positions) and not asked.positions
     given = spark.createDataFrame([], schema) if is_gone else rows_given(spark, recipe, asked, contract, schema)
-    given = given.persist()
-    try:
+    with persisted(given):
         places = [F.count_distinct(F.struct(*_place(contract))).alias("places")] if lost is not None else []
         keys = F.count_distinct(F.struct(*(column(key) for key in contract.key))).alias("keys")
         total = given.agg(F.count("*").alias("rows"), keys, *places).first()
@@ -144,8 +145,6 @@ def _told(
         rows, digest = summed(absent)
         since, until = event_span(absent, contract)
         assert total is not None
-    finally:
-        given.unpersist()
     found = rows if _of_every_partition(bounds, contract) else int(total["rows"])
     placed = min(found, int(total["places"])) if lost is not None else 0
     finding = ReplayableFinding(

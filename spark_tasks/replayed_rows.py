@@ -1,8 +1,6 @@
 """Did the window bring records of the source that had been brought already, by an earlier commit or by the same one?
 
-Records of the source that came more than once: by their place in the source, else by key and time of the event.
-
-What `replayed_rows` says, in words.
+Told by their place in the source, else by key and time of the event.
 """
 
 from collections.abc import Sequence
@@ -40,6 +38,7 @@ from spark_tasks._support.reading import (
     column,
     local_ids,
     names_at,
+    persisted,
     require_readable,
     rows_at,
     whole_schema,
@@ -47,7 +46,7 @@ from spark_tasks._support.reading import (
 )
 from spark_tasks._support.source_ranges import without_position
 from spark_tasks._support.window import Reach, begin_of, cut_off, reach_of
-from spark_tasks._support.words import MAX_ROWS, Inconclusive, answers, require_columns
+from spark_tasks._support.words import MAX_ROWS, answers, inconclusive, require_columns
 
 
 def came_again(ask: Ask, finding: ReplayedRowsFinding) -> str:
@@ -236,12 +235,10 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """
     identity = identity_of(ask)
     if not identity:
-        raise Inconclusive(
-            NotSeen(
-                source="contract.position",
-                reason="The contract names no source position, and not both a key and an event_time to stand for it.",
-                remedy="Name position, or key and event_time, in the table's contract.",
-            )
+        raise inconclusive(
+            source="contract.position",
+            reason="The contract names no source position, and not both a key and an event_time to stand for it.",
+            remedy="Name position, or key and event_time, in the table's contract.",
         )
     require_columns(ask, *identity)
     require_readable(ask.observation.table, identity)
@@ -290,22 +287,16 @@ def read(spark: SparkSession, ask: Ask, reach: Reach) -> Facts:
     if not files:
         return Facts(0, 0)
     identity = identity_of(ask)
-    rows = brought_rows(spark, ask, reach, files, identity).persist()
-    try:
+    with persisted(brought_rows(spark, ask, reach, files, identity)) as rows:
         named = has_identity(identity)
         total = rows.where("on_main").agg(F.count_if(named), F.count_if(~named)).first()
         assert total is not None
         told = rows.where(named)
         whole = told if reach.since is None else told.unionByName(older_rows(spark, ask, reach, told, identity))
-        again = replays_of(whole, identity).persist()
-        try:
+        with persisted(replays_of(whole, identity)) as again:
             facts = replace(_came_again(spark, ask, reach, again), checked=total[0], bare=total[1])
-            own = _of_own(twice_within(told, identity)) if key_columns(ask) else (0, ())
-            return replace(facts, within=own[0], own=own[1])
-        finally:
-            again.unpersist()
-    finally:
-        rows.unpersist()
+            within, own = _of_own(twice_within(told, identity)) if key_columns(ask) else (0, ())
+            return replace(facts, within=within, own=own)
 
 
 def _once(spark: SparkSession, ask: Ask, reach: Reach, commits: Sequence[Snapshot]) -> list[Part] | None:
@@ -363,12 +354,10 @@ def _came_again(spark: SparkSession, ask: Ask, reach: Reach, again: DataFrame) -
 def _of_own(within: DataFrame) -> tuple[int, tuple[Pair, ...]]:
     """Of `twice_within`: all, and the commits with most."""
     same = F.col("snapshot_id")
-    pairs = within.select(same.alias("first"), same.alias("second"), "rows", F.lit(0).alias("changed")).persist()
-    try:
+    found = within.select(same.alias("first"), same.alias("second"), "rows", F.lit(0).alias("changed"))
+    with persisted(found) as pairs:
         total = pairs.agg(F.sum("rows")).first()
         most = pairs.orderBy(F.desc("rows"), "first").limit(MAX_ROWS).collect()
-    finally:
-        pairs.unpersist()
     return int(total[0] or 0) if total is not None else 0, tuple(Pair(*row) for row in most)
 
 
@@ -376,12 +365,10 @@ def judge(ask: Ask, reach: Reach, facts: Facts) -> Answer:
     """Without Spark."""
     table, identity = ask.observation.table, identity_of(ask)
     if not facts.checked and facts.bare:
-        raise Inconclusive(
-            NotSeen(
-                source=f"column {identity[-1]} of {table.name}",
-                reason=f"Column {identity[-1]} is null in every row that the window brought.",
-                remedy="Look whether the job still fills it; name another column if not.",
-            )
+        raise inconclusive(
+            source=f"column {identity[-1]} of {table.name}",
+            reason=f"Column {identity[-1]} is null in every row that the window brought.",
+            remedy="Look whether the job still fills it; name another column if not.",
         )
     rows = facts.checked + facts.bare
     unseen = (

@@ -1,7 +1,4 @@
-"""Do table, contract, the job's state and its files agree about the columns?
-
-Whether files fill a column, from the counts that their manifests keep; no file of rows is read.
-"""
+"""Do table, contract, the job's state and its files agree about the columns?"""
 
 from collections.abc import Sequence
 

@@ -19,7 +19,7 @@ from spark_tasks._support.manifests import Manifest, newest_of
 from spark_tasks._support.reading import entries_of
 from spark_tasks._support.storage import MAX_PATHS, PASSED_OVER, OnStorage, load_files, sizes_of, unescaped
 from spark_tasks._support.window import Reach, by_age, reach_of
-from spark_tasks._support.words import MAX_ROWS, answers, cell, ids
+from spark_tasks._support.words import MAX_ROWS, answers, ids
 
 MANIFESTS_CHECKED = 100
 """Of the head's manifests from before the window; a reader of the table opens all of them."""
@@ -233,7 +233,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         ),
         columns=("what", "file", "commit", "rows", "problem"),
         rows=tuple(
-            (file.what, file.path.rsplit("/", 1)[-1], _commit(file.snapshot_id), f"{file.rows:,}", file.problem)
+            (file.what, file.path.rsplit("/", 1)[-1], short(file.snapshot_id), f"{file.rows:,}", file.problem)
             for file in finding.files
         ),
         finding=finding,
@@ -293,7 +293,3 @@ def _passed_over(table: TableState, files: int) -> NotSeen:
         reason="Spark neither lists such files nor tells of them when it is asked.",
         remedy="Look for them with the storage's own tool.",
     )
-
-
-def _commit(snapshot: SnapshotId | None) -> str:
-    return cell(snapshot) if snapshot is None else short(snapshot)

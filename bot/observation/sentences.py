@@ -13,7 +13,7 @@ and must not take it for words of ours.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from bot.observation.ids import UserId
@@ -28,6 +28,12 @@ def full_stop(text: str) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """`1 row`, `2,300 rows`; `many` where it is not `one` with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def few(names: Sequence[str], most: int = 4) -> str:
+    """`a, b, c, d and 3 more`; empty without any."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def clock_time(at: datetime, beside: datetime | None = None, *, seconds: bool = False) -> str:

@@ -1,9 +1,4 @@
-"""Rows that can be copies of the window's rows, read as cheaply as exactness allows.
-
-The keys that stand in the files that a window brought: what can be a copy of its rows has one of them.
-
-In which partition of the table a row lies, as text; and where Iceberg cannot tell it.
-"""
+"""Rows that can be copies of the window's rows, read as cheaply as exactness allows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

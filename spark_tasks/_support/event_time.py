@@ -22,7 +22,7 @@ from bot.observation.table import Snapshot, TableState
 from spark_tasks._support.data_files import COMMIT, PATH, data_added, files_of, rows_in
 from spark_tasks._support.manifest_entries import Entry
 from spark_tasks._support.reading import column
-from spark_tasks._support.words import Inconclusive, require_columns
+from spark_tasks._support.words import inconclusive, require_columns
 
 
 class Timed(NamedTuple):
@@ -169,12 +169,10 @@ def event_column(ask: Ask) -> TableColumn:
     contract, table = ask.contract, ask.observation.table
     name = contract.event_time
     if name is None:
-        raise Inconclusive(
-            NotSeen(
-                source="contract.event_time",
-                reason="The contract names no column that holds the time of the event.",
-                remedy="Name one as event_time in the table's contract, if the rows carry it.",
-            )
+        raise inconclusive(
+            source="contract.event_time",
+            reason="The contract names no column that holds the time of the event.",
+            remedy="Name one as event_time in the table's contract, if the rows carry it.",
         )
     require_columns(ask, name)
     found = next(each for each in table.columns if each.name == name)
@@ -182,12 +180,10 @@ def event_column(ask: Ask) -> TableColumn:
     if found.type not in _TIMES:
         unfit = f"holds {found.type}, and no time"
     if unfit is not None:
-        raise Inconclusive(
-            NotSeen(
-                source=f"column {name} of {table.name}",
-                reason=f"Column {name} {unfit}.",
-                remedy="Name another column as event_time, or none: commit_every tells how old a table may be, too.",
-            )
+        raise inconclusive(
+            source=f"column {name} of {table.name}",
+            reason=f"Column {name} {unfit}.",
+            remedy="Name another column as event_time, or none: commit_every tells how old a table may be, too.",
         )
     return found
 

@@ -104,7 +104,12 @@ def files_in(
                 raise
             continue
         if len(rows) > MAX_PATHS:
-            raise _too_many(len(here))
+            raise EvidenceFailed(
+                "Flink's manifests list too many files to check each.",
+                f"Expected at most {MAX_PATHS:,} files in {counted(len(here), 'manifest')}; there are more.",
+                "Let the job commit them if it still can. Else move aside the manifests of ended runs that no restore "
+                "point needs. Then run it again.",
+            )
         found: dict[str, list[Entry]] = {}
         for at, path, content, count, *bounds in rows:
             entry = Entry(0, 1, content or 0, path, int(count), spec_id=0, bounds=bounds_in(bounds))
@@ -112,15 +117,6 @@ def files_in(
         by_path = ByPath((unescaped(path), files) for path, files in found.items())
         return {path: by_path.get(path) or [] for path in here}
     return {}
-
-
-def _too_many(manifests: int) -> EvidenceFailed:
-    return EvidenceFailed(
-        "Flink's manifests list too many files to check each.",
-        f"Expected at most {MAX_PATHS:,} files in {counted(manifests, 'manifest')}; there are more.",
-        "Let the job commit them if it still can. Else move aside the manifests of ended runs that no restore "
-        "point needs. Then run it again.",
-    )
 
 
 def _known(spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], paths: Sequence[str]) -> set[str]:

@@ -33,9 +33,17 @@ from spark_tasks._support.coverage import (
 )
 from spark_tasks._support.data_files import COMMIT, data_added, files_of, rows_in
 from spark_tasks._support.event_time import brings_rows, newest_with_rows
-from spark_tasks._support.reading import column, entries, operations, require_readable, rows_appended, rows_at
+from spark_tasks._support.reading import (
+    column,
+    entries,
+    operations,
+    persisted,
+    require_readable,
+    rows_appended,
+    rows_at,
+)
 from spark_tasks._support.window import Branch, Reach
-from spark_tasks._support.words import shown
+from spark_tasks._support.words import shown_range
 
 _COMMITS = 20
 _FEWEST = 3
@@ -148,8 +156,7 @@ def holding(gaps: DataFrame, places: DataFrame) -> DataFrame:
 
 def holes_untold(ask: Ask, size: int, first: tuple[int, int], usual: Usual) -> NotSeen:
     """What is said of holes of the usual kind; `first`: the ends of the first one."""
-    low, high = (shown(ask.contract.position or "", end, ask.contract) for end in first)
-    where = f"the first {low}" if first[0] == first[1] else f"the first {low} to {high}"
+    where = f"the first {shown_range(ask, *first)}"
     alike = (
         f"Within {counted(usual.commits, 'commit')} there, {usual.missing:,} of {usual.positions:,} positions have no "
         f"row either, at most {usual.widest:,} in a row"
@@ -306,16 +313,13 @@ def gaps_of(
 def gaps_in(gaps: DataFrame, most: int, usual: Callable[[], Usual], lost: DataFrame | None) -> Gaps:
     """The same of `gaps`: partition, first, last, size, is_sure (whether it may be sure); one row per gap. `lost`: as
     of `lost_places`. Reads."""
-    kept = gaps.persist()
-    try:
+    with persisted(gaps) as kept:
         total = kept.agg(F.sum("size")).first()
         widest = kept.orderBy(F.desc("size"), "partition", "first").limit(MOST_GAPS).collect()
         of_lost: set[tuple[str | None, int]] = set()
         if lost is not None and widest:
             held = holding(kept, lost).select("partition", "first").distinct().limit(MOST_GAPS)
             of_lost = {(row["partition"], row["first"]) for row in held.collect()}
-    finally:
-        kept.unpersist()
     told = [
         (PositionGap(first=row["first"], last=row["last"], partition=row["partition"]), row["is_sure"])
         for row in sorted(widest, key=lambda row: (row["partition"] or "", row["first"]))

@@ -8,6 +8,7 @@ the position.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -19,7 +20,7 @@ from bot.observation.evidence import Ask
 from bot.observation.findings import PositionGap
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
-from bot.observation.sentences import counted
+from bot.observation.sentences import counted, few
 from bot.observation.table import Snapshot
 from spark_tasks._support.copies import keeps_rows
 from spark_tasks._support.coverage import (
@@ -60,9 +61,9 @@ from spark_tasks._support.places import (
     usual_holes,
     window_places,
 )
-from spark_tasks._support.reading import column, local_ids, require_readable, rows_at
+from spark_tasks._support.reading import column, local_ids, persisted, require_readable, rows_at
 from spark_tasks._support.window import Reach, is_cut
-from spark_tasks._support.words import Inconclusive, shown
+from spark_tasks._support.words import Inconclusive, inconclusive, shown, shown_range
 
 _OLDER = -1
 """The place of a row that lived where the window begins."""
@@ -96,13 +97,11 @@ def written_places(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame:
     by the table's present names, or no key tells what another writer took out. Raises EvidenceFailed; see `rows_in`."""
     require_readable(ask.observation.table, names_of_places(ask))
     if not key_columns(ask) and (others := takers(reach)):
-        raise Inconclusive(
-            NotSeen(
-                source="contract.key",
-                reason=f"The table is written by key, {short(others[0].snapshot_id)} of another writer took rows out, "
-                "and the contract names no key: which rows were replaced rightly is not known.",
-                remedy="Name the key of the Flink sink in the table's contract, then ask again.",
-            )
+        raise inconclusive(
+            source="contract.key",
+            reason=f"The table is written by key, {short(others[0].snapshot_id)} of another writer took rows out, "
+            "and the contract names no key: which rows were replaced rightly is not known.",
+            remedy="Name the key of the Flink sink in the table's contract, then ask again.",
         )
     return places_as_written(spark, ask, reach.main)
 
@@ -151,8 +150,7 @@ def untold_gaps(ask: Ask, reach: Reach, gaps: Gaps) -> NotSeen:
     assert one is not None
     if gaps.usual is not None and not is_by_key(ask, reach):
         return holes_untold(ask, gaps.untold, (one.first, one.last), gaps.usual)
-    low, high = (shown(ask.contract.position or "", end, ask.contract) for end in (one.first, one.last))
-    where = f"{'' if one.size == gaps.untold else 'the first '}{low if one.size == 1 else f'{low} to {high}'}"
+    where = f"{'' if one.size == gaps.untold else 'the first '}{shown_range(ask, one.first, one.last)}"
     others = takers(reach)
     also = f", and {short(others[0].snapshot_id)} of another writer may have taken rows away" if others else ""
     return NotSeen(
@@ -232,7 +230,6 @@ def _with_bare(spark: SparkSession, ask: Ask, reach: Reach, paired: DataFrame) -
 MOST_PARTITIONS = 2_000
 _STEPS = (10_000, 10_000_000, None)
 """How far below the lowest position is looked, for those partitions of which nothing was found nearer; None: all."""
-_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -391,16 +388,16 @@ def _by_rows(
     spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written: DataFrame | None, most: int,
     usual: Callable[[], Usual], brought: _Brought | None, *, is_dense: bool,
 ) -> Positions:  # fmt: skip
-    live = live_places(spark, ask, reach.until, edges.each).persist()
     by_key = None
-    try:
+    with ExitStack() as stack:
+        live = stack.enter_context(persisted(live_places(spark, ask, reach.until, edges.each)))
         span = live.agg(F.count_if(F.col("position") >= F.col("lowest")), F.count_if("is_shared")).first()
         assert span is not None
         if span[1]:
             return Positions(edges, NO_GAPS, shared=int(span[1]))
         if written is not None:
             by_key = told_by_key(spark, ask, reach, edges.each, live, written)
-            by_key.brought.persist()
+            stack.enter_context(persisted(by_key.brought))
         there = live if by_key is None else by_key.brought
         gaps = gaps_between(live).withColumn("is_sure", F.lit(True)) if by_key is None else by_key.gaps
         if by_key is None and brought is not None and not is_dense:
@@ -417,10 +414,6 @@ def _by_rows(
             above=int(lost["above"]) if lost else 0,
             replaced=None if by_key is None else by_key.brought.where("NOT is_live").count(),
         )
-    finally:
-        live.unpersist()
-        if by_key is not None:
-            by_key.brought.unpersist()
 
 
 def unplaced(ask: Ask, edges: Sequence[Edge]) -> NotSeen:
@@ -429,9 +422,8 @@ def unplaced(ask: Ask, edges: Sequence[Edge]) -> NotSeen:
     first = edges[0]
     of = "the source"
     if named is not None:
-        parts = ", ".join(shown(named, edge.partition, ask.contract) for edge in edges[:_NAMED])
-        more = f" and {len(edges) - _NAMED} more" if len(edges) > _NAMED else ""
-        of = f"source partition{'s' if len(edges) > 1 else ''} {parts}{more}"
+        parts = few([shown(named, edge.partition, ask.contract) for edge in edges])
+        of = f"source partition{'s' if len(edges) > 1 else ''} {parts}"
     lowest = shown(ask.contract.position or "", first.lowest, ask.contract)
     return NotSeen(
         source=f"positions of {of} below the window",

@@ -7,6 +7,7 @@ a hash, needs one shape.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple
 
@@ -265,6 +266,16 @@ def fetched(spark: SparkSession, rows: DataFrame) -> DataFrame:
     most = 2 * _FETCHED_ROWS
     here = rows.limit(most).toArrow()
     return rows if here.num_rows == most or here.nbytes > _FETCHED_BYTES else spark.createDataFrame(here, rows.schema)
+
+
+@contextmanager
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
+    """The frame, kept by Spark from its first use to the end of the block."""
+    kept = frame.persist()
+    try:
+        yield kept
+    finally:
+        kept.unpersist()
 
 
 def column(name: str) -> Column:

@@ -19,7 +19,7 @@ from bot.observation.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.observation.table import TableState
 from spark_tasks._support.data_files import comparable
 from spark_tasks._support.kafka import rows_of_topic
-from spark_tasks._support.reading import column, rows_at, whole_schema
+from spark_tasks._support.reading import column, persisted, rows_at, whole_schema
 from spark_tasks._support.words import at as at_micros
 from spark_tasks._support.words import cell
 
@@ -157,18 +157,13 @@ def survey(
     """Reads now; writes nothing. Keys of differing rows come hidden where the contract redacts them. Raises
     EvidenceFailed for a recipe that does not fit. Cost: the source within the bounds, up to `most_rows`; then the
     table's columns by which rows are compared."""
-    given = (
-        rows_given(spark, recipe, bounds, contract, whole_schema(spark, table)).limit(recipe.most_rows + 1).persist()
-    )
-    try:
+    source = rows_given(spark, recipe, bounds, contract, whole_schema(spark, table)).limit(recipe.most_rows + 1)
+    with persisted(source) as given:
         rows = given.count()
         if rows == 0 or rows > recipe.most_rows:
             return SourceSurvey(given=rows)
-        return _compared(spark, given, rows_at(spark, table, at), recipe, bounds, contract, copies).model_copy(
-            update={"given": rows}
-        )
-    finally:
-        given.unpersist()
+        found = _compared(spark, given, rows_at(spark, table, at), recipe, bounds, contract, copies)
+        return found.model_copy(update={"given": rows})
 
 
 def _compared(

@@ -16,7 +16,7 @@ from bot.observation.flink import CLOCKS_DIFFER, SourcePosition, StoredCheckpoin
 from bot.observation.ids import CheckpointId, short
 from bot.observation.looked import NotSeen
 from bot.observation.record import Record
-from bot.observation.sentences import counted
+from bot.observation.sentences import counted, few
 from bot.observation.table import Snapshot
 from spark_tasks._support.coverage import Partition, parts_by_commit, places_in, tops_of
 from spark_tasks._support.event_time import brings_rows, newest_with_rows
@@ -76,7 +76,6 @@ SEVERAL = 5
 """From so many commits on a silence counts, if it is also more than twice as long as any before it: a partition that is
 quiet for one commit or two, or that always writes rarely, is none."""
 _MOST_FILES = 10_000
-_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -209,11 +208,12 @@ def ends_untold(ask: Ask, reach: Reach, stopped: Sequence[Stopped]) -> NotSeen:
     """What is said of partitions whose end is not judged, of which there is one at least: all of them were silent in
     the whole window, or none."""
     column, place = ask.contract.position_partition or "", ask.contract.position or ""
-    named = ", ".join(
-        f"{shown(column, each.partition, ask.contract)} (last {shown(place, each.top, ask.contract)})"
-        for each in stopped[:_NAMED]
+    named = few(
+        [
+            f"{shown(column, each.partition, ask.contract)} (last {shown(place, each.top, ask.contract)})"
+            for each in stopped
+        ]
     )
-    more = f" and {len(stopped) - _NAMED} more" if len(stopped) > _NAMED else ""
     several, has = ("s", " have") if len(stopped) > 1 else ("", " has")
     said = []
     quiet = [each.quiet for each in stopped if each.quiet is not None]
@@ -227,8 +227,8 @@ def ends_untold(ask: Ask, reach: Reach, stopped: Sequence[Stopped]) -> NotSeen:
         of = shown(column, past.partition, ask.contract)
         said.append(f" by its own state the job has read {past.read:,} offsets beyond the last row of partition {of}")
     return NotSeen(
-        source=f"source partition{several} {named}{more}",
-        reason=f"Source partition{several} {named}{more}{';'.join(said)}: idle, or its last rows are lost.",
+        source=f"source partition{several} {named}",
+        reason=f"Source partition{several} {named}{';'.join(said)}: idle, or its last rows are lost.",
         remedy="Ask the source whether it has records there; if it has, they are missing.",
     )
 

@@ -9,7 +9,7 @@ from bot.observation.listed import marks_of
 from bot.observation.looked import NotSeen
 from bot.observation.record import Record
 from bot.observation.table import Snapshot, TableState
-from spark_tasks._support.words import Inconclusive
+from spark_tasks._support.words import inconclusive
 
 
 class Branch(Record):
@@ -42,21 +42,17 @@ def reach_of(ask: Ask) -> Reach:
     """The window's commits. Raises Inconclusive when the metadata no longer lists its end, or there is no commit."""
     table, window = ask.observation.table, ask.window
     if window.until is None:
-        raise Inconclusive(
-            NotSeen(
-                source=f"main of {table.name}",
-                reason="Nothing was ever committed to the table.",
-                remedy="Look at the job: checkpoint_health, checkpoint_pairing and leaked_manifests need no commit. "
-                "Ask again after its first commit.",
-            )
+        raise inconclusive(
+            source=f"main of {table.name}",
+            reason="Nothing was ever committed to the table.",
+            remedy="Look at the job: checkpoint_health, checkpoint_pairing and leaked_manifests need no commit. "
+            "Ask again after its first commit.",
         )
     if window.until not in table.by_id:
-        raise Inconclusive(
-            NotSeen(
-                source=f"snapshot {window.until} of {table.name}",
-                reason="The snapshot at which the window ends is no longer listed (expired, or never there).",
-                remedy="Ask again with a window that ends at the present head.",
-            )
+        raise inconclusive(
+            source=f"snapshot {window.until} of {table.name}",
+            reason="The snapshot at which the window ends is no longer listed (expired, or never there).",
+            remedy="Ask again with a window that ends at the present head.",
         )
     inside = window.of(table)
     ids = {s.snapshot_id for s in inside}

@@ -10,7 +10,7 @@ from bot.observation.contract import HIDDEN, TableContract
 from bot.observation.evidence import Answer, Ask, Task, Verdict
 from bot.observation.ids import SnapshotId, short
 from bot.observation.looked import NotSeen
-from bot.observation.sentences import span
+from bot.observation.sentences import few, span
 
 MAX_ROWS = 20
 IDS_IN_A_SENTENCE = 4
@@ -18,9 +18,7 @@ IDS_IN_A_SENTENCE = 4
 
 def ids(snapshots: Sequence[SnapshotId]) -> str:
     """`…123456, …654321 and 3 more`."""
-    shown = ", ".join(short(snapshot) for snapshot in snapshots[:IDS_IN_A_SENTENCE])
-    more = len(snapshots) - IDS_IN_A_SENTENCE
-    return f"{shown} and {more} more" if more > 0 else shown
+    return few([short(snapshot) for snapshot in snapshots], IDS_IN_A_SENTENCE)
 
 
 def lasting(seconds: float) -> str:
@@ -48,12 +46,23 @@ def shown(column: str, value: object, contract: TableContract) -> str:
     return HIDDEN if contract.hides(column) else cell(value)
 
 
+def shown_range(ask: Ask, first: int, last: int) -> str:
+    """Source positions, both inclusive: `7`, `7 to 9`."""
+    low, high = (shown(ask.contract.position or "", end, ask.contract) for end in (first, last))
+    return low if first == last else f"{low} to {high}"
+
+
 class Inconclusive(Exception):
     """The question has no answer, for want of this."""
 
     def __init__(self, *missing: NotSeen) -> None:
         super().__init__(missing[0].reason)
         self.missing = missing
+
+
+def inconclusive(source: str, reason: str, remedy: str) -> Inconclusive:
+    """For want of this one source."""
+    return Inconclusive(NotSeen(source=source, reason=reason, remedy=remedy))
 
 
 def could_not(headline: str, *missing: NotSeen) -> Answer:
@@ -83,12 +92,10 @@ def answers(task: Task) -> Callable[[_Answers], _Answers]:
 def require_key(ask: Ask) -> None:
     """Raises Inconclusive where the contract names no key, or columns that the table does not have."""
     if not ask.contract.key:
-        raise Inconclusive(
-            NotSeen(
-                source="contract.key",
-                reason="The contract names no columns that make two rows the same business fact.",
-                remedy="Name them as key in the table's contract.",
-            )
+        raise inconclusive(
+            source="contract.key",
+            reason="The contract names no columns that make two rows the same business fact.",
+            remedy="Name them as key in the table's contract.",
         )
     require_columns(ask, *ask.contract.key)
 
