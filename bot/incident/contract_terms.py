@@ -21,7 +21,7 @@ from bot.history.checkpoint_pace import empty_commits_allowed
 from bot.history.other_jobs import own_points
 from bot.observation.contract import ContractColumn, TableContract
 from bot.observation.evidence import Observation
-from bot.observation.findings.promises import Contract, SchemaDifference, Term
+from bot.observation.findings import Contract, SchemaDifference, Term
 from bot.observation.flink import CheckpointKind, JobRun
 from bot.observation.ids import SnapshotId, short, short_job
 from bot.observation.looked import NotSeen

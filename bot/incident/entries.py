@@ -27,8 +27,7 @@ from bot.incident.notice import SeverityChanged as SeverityChanged
 from bot.incident.proposal import Proposal
 from bot.incident.runbook import Runbook
 from bot.observation.evidence import Evidence
-from bot.observation.findings import RecoveryDeadline, Term
-from bot.observation.findings.promises import Contract
+from bot.observation.findings import Contract, RecoveryDeadline, Term
 from bot.observation.ids import (
     CheckpointId,
     EvidenceId,

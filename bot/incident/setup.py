@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from bot.incident.approval import ApprovalPolicy
 from bot.observation.contract import CopyRule, TableContract
-from bot.observation.findings.promises import Contract
+from bot.observation.findings import Contract
 from bot.observation.ids import Severity, TableName, UserId
 from bot.observation.readers import Consumer, Untold
 from bot.observation.record import Record

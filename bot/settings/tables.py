@@ -16,7 +16,7 @@ from bot.incident.approval import ApprovalPolicy
 from bot.incident.setup import NEXT_UPDATE_MINUTES, TableSetup
 from bot.observation.contract import CopyRule, TableContract
 from bot.observation.errors import BadConfiguration
-from bot.observation.findings.promises import Contract
+from bot.observation.findings import Contract
 from bot.observation.ids import Severity, TableName, UserId
 from bot.observation.readers import Consumer
 from bot.observation.record import Documented
