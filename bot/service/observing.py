@@ -15,8 +15,7 @@ from typing import TypeVar
 import structlog
 from ulid import ULID
 
-from bot.actions._effects import Clients
-from bot.actions._effects.handler import NO_REPLAYS
+from bot.actions._effects.handler import NO_REPLAYS, Clients
 from bot.evidence import Collector
 from bot.history.other_jobs import began_from, known_runs, other_jobs_in
 from bot.history.starts import flink_commits

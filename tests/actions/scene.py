@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
 
-from bot.actions._effects import Pending, awaited, checks
+from bot.actions._effects import awaited, checks
+from bot.actions._effects.handler import Pending
 from bot.actions._support.completing import ActionModule, completed
 from bot.actions._support.requirements import check_all
 from bot.adapters.checkpoint_files import CheckpointFiles

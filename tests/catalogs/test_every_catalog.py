@@ -10,7 +10,7 @@ from pyarrow.fs import FileSelector
 from pyiceberg.catalog import Catalog
 from pyiceberg.table.update import UpgradeFormatVersionUpdate
 
-from bot.actions._effects import Clients
+from bot.actions._effects.handler import Clients
 from bot.actions._effects.table import PublishingBranch
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.incident.effects import PublishBranch

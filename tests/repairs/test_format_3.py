@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.actions._effects import Clients
 from bot.actions._effects.branch import DeletingRows
+from bot.actions._effects.handler import Clients
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.incident.effects import DeleteRows

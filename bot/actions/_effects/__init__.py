@@ -147,21 +147,3 @@ def checks(clients: Clients, view: ProposalView) -> Sequence[Check]:
     for index, effect in enumerate(view.proposal.effects):
         found += kind_of(effect).checks(effect, view.started[index], world)
     return found
-
-
-__all__ = [
-    "HANDLERS",
-    "Clients",
-    "EffectHandler",
-    "EffectResult",
-    "Pending",
-    "Verification",
-    "awaited",
-    "checks",
-    "describe",
-    "kind_of",
-    "perform",
-    "prepare",
-    "standing",
-    "verify",
-]  # fmt: skip

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.actions import _effects as effects
-from bot.actions._effects import Verification, describe
+from bot.actions._effects import describe
+from bot.actions._effects.handler import Verification
 from bot.incident.decisions import Begin, decide
 from bot.incident.effects import MakeBranch, StartFromStop, StartJob, StopJob
 from bot.incident.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted, NoteAdded

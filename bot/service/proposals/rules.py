@@ -6,7 +6,7 @@ A job that writes several tables may be in several incidents: only one of them w
 from collections.abc import Collection
 
 from bot.actions import _effects as effects
-from bot.actions._effects import Clients
+from bot.actions._effects.handler import Clients
 from bot.actions._support.completing import ActionModule
 from bot.history.case import Case
 from bot.history.staleness import stale_reason

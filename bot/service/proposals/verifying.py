@@ -20,7 +20,8 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from bot.actions._effects import Pending, awaited, checks
+from bot.actions._effects import awaited, checks
+from bot.actions._effects.handler import Pending
 from bot.actions._support.completing import ActionModule
 from bot.history.checkpoint_pace import empty_commits_allowed
 from bot.incident.action import Action, MovesWaterline
