@@ -5,8 +5,7 @@ another restore point of the job fits the table as it is.
 """
 
 from bot.actions._support.draft import live_run
-from bot.actions._support.recipes import started_on_head
-from bot.actions._support.restore_points import pair_with_head
+from bot.actions._support.recipes import started_on_pair
 from bot.incident.action import Action, Plan
 from bot.incident.proposal import Proposal
 
@@ -23,5 +22,4 @@ ACTION = Action(
 def propose(plan: Plan) -> Proposal:
     """Raises Refused when nothing pairs with the head or several runs are alive, CouldNotLook when Flink was not
     seen."""
-    live = live_run(plan)
-    return started_on_head(plan, ACTION, pair_with_head(plan.case, live), live)
+    return started_on_pair(plan, ACTION, live_run(plan))

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from bot.actions._effects.handler import Clients, EffectHandler, EffectResult, Verification
 from bot.actions._support.requirements import CurrentState
+from bot.actions._support.staging import sized
 from bot.incident.effects import ChangeFiles, DeleteRows, DropBranch, MakeBranch, Repair, ReplayRows
 from bot.incident.entries import Check, EffectStarted
 from bot.observation.errors import OutcomeUnknown, Superseded
-from bot.observation.file_changes import FileList
 from bot.observation.ids import SnapshotId, short
 from bot.observation.sentences import counted
 from bot.observation.table import REPAIR, TOOK_OUT, Snapshot, TableState
@@ -100,8 +100,19 @@ class RepairOnBranch(EffectHandler[R]):
     def told(self, effect: R) -> str:
         """What it did, one clause: `2 files with 20 rows taken out on branch recovery-wl-1`."""
 
+    @abstractmethod
+    def write(
+        self, effect: R, table: TableState, head: SnapshotId, intent: EffectStarted, clients: Clients
+    ) -> SnapshotId:
+        """One commit on the branch, which is at `head`. Raises as `perform`."""
+
+    def perform(self, effect: R, intent: EffectStarted, clients: Clients) -> EffectResult:
+        """`result`: `snapshot`."""
+        assert intent.expected_head is not None
+        table = clients.catalog.load(effect.table)
+        return self.did(effect, self.write(effect, table, intent.expected_head, intent, clients))
+
     def did(self, effect: R, made: SnapshotId) -> EffectResult:
-        """What its commit did. `result`: `snapshot`."""
         return EffectResult(sentence=f"{self.told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
 
     def describe(self, effect: R) -> str:
@@ -186,20 +197,14 @@ class DeletingRows(RepairOnBranch[DeleteRows]):
         rows, files = _rows(effect), len(effect.rows)
         return f"{counted(rows, 'row')} of {counted(files, 'file')} deleted on branch {effect.branch}"
 
-    def perform(self, effect: DeleteRows, intent: EffectStarted, clients: Clients) -> EffectResult:
-        """One commit. `result`: `snapshot`."""
-        assert intent.expected_head is not None
-        made = clients.catalog.delete_rows(
-            effect.table,
-            RowChange(
-                expected_uuid=clients.catalog.load(effect.table).uuid,
-                ref=effect.branch,
-                expected_head=intent.expected_head,
-                rows=effect.rows,
-                summary={**effect.carries, **mark_of(effect, intent)},
-            ),
+    def write(
+        self, effect: DeleteRows, table: TableState, head: SnapshotId, intent: EffectStarted, clients: Clients
+    ) -> SnapshotId:
+        summary = {**effect.carries, **mark_of(effect, intent)}
+        change = RowChange(
+            expected_uuid=table.uuid, ref=effect.branch, expected_head=head, rows=effect.rows, summary=summary
         )
-        return self.did(effect, made)
+        return clients.catalog.delete_rows(effect.table, change)
 
     def checks(self, effect: DeleteRows, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         """As of any repair; and it deleted as many rows as were approved, by the commit's own count. A deletion vector
@@ -225,18 +230,12 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
     def told(self, effect: ReplayRows) -> str:
         return f"{counted(effect.replay.rows, 'row')} replayed from the source to branch {effect.branch}"
 
-    def perform(self, effect: ReplayRows, intent: EffectStarted, clients: Clients) -> EffectResult:
-        """One commit by Spark. `result`: `snapshot`."""
-        assert intent.expected_head is not None
-        clients.replays.write(
-            clients.catalog.load(effect.table),
-            RowReplay(
-                ref=effect.branch,
-                expected_head=intent.expected_head,
-                replay=effect.replay,
-                summary=mark_of(effect, intent),
-            ),
-        )
+    def write(
+        self, effect: ReplayRows, table: TableState, head: SnapshotId, intent: EffectStarted, clients: Clients
+    ) -> SnapshotId:
+        summary = mark_of(effect, intent)
+        replay = RowReplay(ref=effect.branch, expected_head=head, replay=effect.replay, summary=summary)
+        clients.replays.write(table, replay)
         made = marked(clients.catalog.load(effect.table), effect, intent)
         if made is None:
             raise OutcomeUnknown(
@@ -244,7 +243,7 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
                 "Expected a commit with this effect's mark; found none.",
                 "Check that Spark and Waterline use the same catalog (`spark.catalog` in the configuration file).",
             )
-        return self.did(effect, made.snapshot_id)
+        return made.snapshot_id
 
     def checks(self, effect: ReplayRows, intent: EffectStarted, world: CurrentState) -> tuple[Check, ...]:
         """As of any repair; and it wrote as many rows as were approved, on the very head that was looked at."""
@@ -265,27 +264,22 @@ class ChangingFiles(RepairOnBranch[ChangeFiles]):
 
     def told(self, effect: ChangeFiles) -> str:
         said = [
-            f"{_counted(files)} {verb}" for files, verb in ((effect.add, "added"), (effect.remove, "removed")) if files
+            f"{sized(files)} {verb}" for files, verb in ((effect.add, "added"), (effect.remove, "removed")) if files
         ]
         return " and ".join(said) + f" on branch {effect.branch}"
 
-    def perform(self, effect: ChangeFiles, intent: EffectStarted, clients: Clients) -> EffectResult:
-        """One commit. `result`: `snapshot`."""
-        assert intent.expected_head is not None
-        table = clients.catalog.load(effect.table)
-        carries = _carried(effect, table, intent.expected_head)
-        made = clients.catalog.change_files(
-            effect.table,
-            FileChange(
-                expected_uuid=table.uuid,
-                ref=effect.branch,
-                expected_head=intent.expected_head,
-                add=effect.add,
-                remove=effect.remove,
-                summary={**carries, **_taken_out(effect), **mark_of(effect, intent)},
-            ),
+    def write(
+        self, effect: ChangeFiles, table: TableState, head: SnapshotId, intent: EffectStarted, clients: Clients
+    ) -> SnapshotId:
+        change = FileChange(
+            expected_uuid=table.uuid,
+            ref=effect.branch,
+            expected_head=head,
+            add=effect.add,
+            remove=effect.remove,
+            summary={**_carried(effect, table, head), **_taken_out(effect), **mark_of(effect, intent)},
         )
-        return self.did(effect, made)
+        return clients.catalog.change_files(effect.table, change)
 
 
 def _carried(effect: ChangeFiles, table: TableState, base: SnapshotId) -> dict[str, str]:
@@ -300,7 +294,3 @@ def _carried(effect: ChangeFiles, table: TableState, base: SnapshotId) -> dict[s
 def _taken_out(effect: ChangeFiles) -> dict[str, str]:
     taken = effect.remove.sources.taken_out_of if effect.remove and not effect.remove.sources.only_unreadable else ()
     return {TOOK_OUT: ",".join(map(str, taken))} if taken else {}
-
-
-def _counted(files: FileList) -> str:
-    return f"{counted(files.files, 'file')} with {counted(files.rows, 'row')}"

@@ -25,7 +25,7 @@ from bot.observation.findings import PairVerdict
 from bot.observation.flink import JobRun
 from bot.observation.ids import CheckpointId, JobId, SnapshotId, short, short_job
 from bot.observation.looked import Seen
-from bot.observation.sentences import clock_time
+from bot.observation.sentences import clock_time, few
 from bot.observation.table import Snapshot, TableState
 from bot.ports import FlinkJobs, TableChange
 
@@ -122,9 +122,6 @@ class StoppingFork(_Stopping[StopFork]):
             return (Check(name=name, passed=None, sentence=str(error)),)
         found = ", ".join(short_job(job_id) for job_id in live) or "none"
         return (Check(name=name, passed=live == [effect.keeps], sentence=f"Alive: {found}."),)
-
-
-_NAMED = 3
 
 
 class Began:
@@ -243,7 +240,7 @@ class Began:
             }
             binding = [each for each in others if each.job_id is not None and each.snapshot_id in bound]
         told = [f"{short(each.snapshot_id)} by {committer(each)}" for each in binding or others]
-        who = ", ".join(told[:_NAMED]) + (f" and {len(told) - _NAMED} more" if len(told) > _NAMED else "")
+        who = few(told, 3)
         if binding:
             return True, (
                 f"Before that came {who}. It is not known to be of another job, so it may have written the same rows."

@@ -141,6 +141,11 @@ def started_on_head(
     )
 
 
+def started_on_pair(plan: Plan, action: Action, live: JobRun | None, *, first: tuple[str, ...] = ()) -> Proposal:
+    """The same from the newest point that pairs with the head. Raises as `pair_with_head`."""
+    return started_on_head(plan, action, pair_with_head(plan.case, live), live, first=first)
+
+
 def kept_for_start(plan: Plan, job: str, head: SnapshotId, point: RestorePoint) -> HeadDescends:
     """That nobody commits on `head` before the start from `point` but those whose commits do not matter to it."""
     stored = plan.case.observation.checkpoints.values
@@ -153,7 +158,7 @@ def restarted(plan: Plan, action: Action, live: JobRun | None, *, first: tuple[s
     from the newest point that pairs with the head. `first`: what an approver must know before. Raises as
     `pair_with_head`."""
     if live is None or not live.is_settled or lists_none_of(live.job_id, plan.case.observation.table):
-        return started_on_head(plan, action, pair_with_head(plan.case, live), live, first=first)
+        return started_on_pair(plan, action, live, first=first)
     return _started_from_stop(plan, action, live, first)
 
 

@@ -28,11 +28,10 @@ from bot.observation.flink import JobRun
 from bot.observation.ids import CheckpointId, JobId, SnapshotId, short, short_job
 from bot.observation.record import Utc
 from bot.observation.replay import PositionRange, Replay, ReplayRange, ReplayRecipe, SourceSurvey
-from bot.observation.sentences import counted
+from bot.observation.sentences import counted, few
 from bot.observation.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
 from bot.observation.table import Snapshot, TableState
 
-FILES_TOLD = 3
 _TOLD_BY = {"duplicate_rows": "key", "missing_positions": "position"}
 """Proof -> what the contract must name for it to be told."""
 _STANDS = (
@@ -218,8 +217,7 @@ def every(snapshots: Sequence[int]) -> str:
 
 def listed(snapshots: Sequence[int]) -> str:
     """`…421007`, `…421007 and 2 more`: for titles and refusals."""
-    more = f" and {len(snapshots) - FILES_TOLD} more" if len(snapshots) > FILES_TOLD else ""
-    return ", ".join(short(each) for each in snapshots[:FILES_TOLD]) + more
+    return few([short(each) for each in snapshots], 3)
 
 
 def branch_for(plan: Plan) -> str:
