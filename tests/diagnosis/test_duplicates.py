@@ -11,8 +11,6 @@ from bot.diagnosis import (
     restored_from_older_savepoint,
     two_jobs_write_the_table,
 )
-from bot.diagnosis import upsert_duplicates_across_writers as across
-from bot.diagnosis import upsert_duplicates_in_one_commit as within
 from bot.diagnosis._support.examine import diagnose
 from bot.history.case import Case
 from bot.incident.diagnosis import CannotTell, Excluded, Matches, Remedy
@@ -203,8 +201,8 @@ def back_to_4(*, v1: bool) -> Case:
 
 
 F1, F2, F3, F13, F15, F16, F17 = (
-    mode, restored_from_older_savepoint, commits_withheld, two_jobs_write_the_table, restarted_from_empty, within,
-    across,
+    mode, restored_from_older_savepoint, commits_withheld, two_jobs_write_the_table, restarted_from_empty,
+    MODES["F16"], MODES["F17"],
 )  # fmt: skip
 DROP, REWIND, BY_KEY = (
     Remedy.DROP_DUPLICATED_COMMIT, Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.DEDUPLICATE_ROWS,

@@ -36,32 +36,31 @@ class ModeModule(Record):
 
 
 def scan(package: ModuleType) -> Mapping[str, ModeModule]:
-    """Code -> module, frozen, in the order of the catalogue (F1, F2, …, then words).
-
-    Raises BadConfiguration with what to write.
-    """
+    """Code -> module, frozen, in the order of the catalogue (F1, F2, …, then words). A module of several modes, whose
+    names begin with its own, has `MODES`, each with its function. Raises BadConfiguration with what to write."""
     found: dict[str, ModeModule] = {}
     for info in pkgutil.iter_modules(package.__path__):
         if info.name.startswith("_"):
             continue
         name = f"{package.__name__}.{info.name}"
         module = importlib.import_module(name)
-        mode, examine = getattr(module, "MODE", None), getattr(module, "examine", None)
-        if not isinstance(mode, Mode) or not callable(examine) or mode.name != info.name:
-            raise BadConfiguration(
-                f"The diagnosis module {name} is not complete.",
-                f"Expected MODE = Mode(code=…, name={info.name!r}, …) and examine(case) -> Matches | Excluded | "
-                f"CannotTell; found MODE={type(mode).__name__}, "
-                f"examine={'a function' if callable(examine) else 'none'}.",
-                "Write both; CONTRIBUTING.md shows an example.",
-            )
-        if mode.code in found:
-            raise BadConfiguration(
-                f"The diagnosis module {name} repeats a code.",
-                f"Expected a code of its own; found {mode.code}, which {found[mode.code].mode.name} has.",
-                "Give it the code of its line in the catalogue, or a word.",
-            )
-        found[mode.code] = ModeModule(mode=mode, examine=examine)
+        only = (getattr(module, "MODE", None), getattr(module, "examine", None))
+        for mode, examine in getattr(module, "MODES", (only,)):
+            if not isinstance(mode, Mode) or not callable(examine) or not mode.name.startswith(info.name):
+                raise BadConfiguration(
+                    f"The diagnosis module {name} is not complete.",
+                    f"Expected MODE = Mode(code=…, name={info.name!r}, …) and examine(case) -> Matches | Excluded | "
+                    f"CannotTell; found MODE={type(mode).__name__}, "
+                    f"examine={'a function' if callable(examine) else 'none'}.",
+                    "Write both; CONTRIBUTING.md shows an example.",
+                )
+            if mode.code in found:
+                raise BadConfiguration(
+                    f"The diagnosis module {name} repeats a code.",
+                    f"Expected a code of its own; found {mode.code}, which {found[mode.code].mode.name} has.",
+                    "Give it the code of its line in the catalogue, or a word.",
+                )
+            found[mode.code] = ModeModule(mode=mode, examine=examine)
     return MappingProxyType({code: _with_neighbours(found, code) for code in sorted(found, key=_catalogue_order)})
 
 

@@ -2,18 +2,15 @@
 
 A row that was replaced takes its source position along, so in such a table a missing position is no missing row by
 itself. Where it lies outside of everything that any commit brought, nobody ever wrote it.
-
-What F16 and F17 say of copies whose writers a compaction hides.
 """
 
 from dataclasses import dataclass
 
 from bot.diagnosis._support.case import at_position, in_window
 from bot.history.case import Case
-from bot.incident.diagnosis import CannotTell
 from bot.observation.contract import bare_deletes, why_by_key
-from bot.observation.findings import DuplicatesFinding, GapsFinding, PositionGap
-from bot.observation.ids import SnapshotId, short
+from bot.observation.findings import GapsFinding, PositionGap
+from bot.observation.ids import short
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
 
@@ -95,17 +92,3 @@ def _seams(case: Case) -> tuple[Seam, ...]:
         if reached is None or high > reached[0]:
             reached = (high, place)
     return tuple(found)
-
-
-def cannot_tell_which(found: DuplicatesFinding) -> CannotTell:
-    """One commit or several, one subtask or several: the copies stand in a file of the compaction."""
-    keys = counted(found.hidden, "key")
-    return CannotTell(missing=(f"who wrote the copies of {keys} (a compaction has rewritten them and hides it)",))
-
-
-def last_good_below(case: Case, first: SnapshotId | None) -> SnapshotId | None:
-    """What lies below `first`, the oldest commit that shows the fault; where the window begins, if none does. None
-    where a compaction hides who wrote some copy: any state before it may hold the copies."""
-    if case.duplicates is not None and case.duplicates.hidden:
-        return None
-    return case.observation.table.by_id[first].parent_id if first else case.window.since
