@@ -7,12 +7,12 @@ lost: the next notification or a restart commits everything that waits, so nothi
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from bot.diagnosis._support.arrivals import stretches
 from bot.diagnosis._support.asked import untold_order
 from bot.diagnosis._support.case import by_sink, empty_starts, listed, living, rewinds_in, sinks_of, time_in, unseen
 from bot.diagnosis._support.leaks import leaks_of
 from bot.diagnosis._support.other_branch import commits_anywhere, commits_on_branches
 from bot.diagnosis._support.restoring import restore_in_words
-from bot.diagnosis._support.stretches import stretches
 from bot.history.case import Case
 from bot.history.other_jobs import commits_of_job
 from bot.history.starts import came_up_at, flink_commits

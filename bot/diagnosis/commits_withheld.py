@@ -23,8 +23,15 @@ from bot.diagnosis._support.case import (
     unseen,
     writes_as_v1,
 )
-from bot.diagnosis._support.leaks import came_again, can_be_appended, in_doubt, in_words, leaks_of, up_to
-from bot.diagnosis._support.never_let_in import runs_never_let_in
+from bot.diagnosis._support.leaks import (
+    came_again,
+    can_be_appended,
+    in_doubt,
+    in_words,
+    leaks_of,
+    runs_never_let_in,
+    up_to,
+)
 from bot.diagnosis._support.restoring import can_rewind_to
 from bot.diagnosis._support.rightness import root_in_doubt
 from bot.diagnosis._support.upsert import why_upsert

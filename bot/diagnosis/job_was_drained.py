@@ -5,8 +5,7 @@ is restored from that state, or from any older one of that job, takes each of it
 """
 
 from bot.diagnosis._support.case import listed, takes_for_its_own, unseen
-from bot.diagnosis._support.leaks import in_words, leaks_of
-from bot.diagnosis._support.never_let_in import never_let_in
+from bot.diagnosis._support.leaks import in_words, leaks_of, never_let_in
 from bot.diagnosis._support.restoring import can_rewind_to
 from bot.history.case import Case
 from bot.history.other_jobs import commits_of_job

@@ -1,6 +1,9 @@
 """Whether main is exactly what the job's state has read, and stays so: one proof, premise by premise.
 
 P1 *exact*: up to a snapshot, rows were counted, and each position is there once (`counted`).
+   Of a table whose rows carry none, main has each checkpoint of the job once: each start in the window is known to have
+   begun from a state that has what main had by then (P2), and between two starts the sink commits each completed
+   checkpoint once. What the source itself skipped, or gave twice under other keys, does not show.
 P2 *anchor*: the living run stands where the counted rows end: it has brought the highest position itself since it was
 restored, or its restore point pairs with main's newest commit (`lineage`).
 P3 *continuity*: above the anchor only that run has committed, its ids rising, and main lost nothing of it.
@@ -12,21 +15,22 @@ would show it. Whether checkpoints complete (P6) is told in `bot.diagnosis.healt
 `rightness` beside it. What lies below the window is taken for right (`base`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from bot.history.base import begun_anew, may_be_replaced_and_expired, may_have_begun_anew, window_of
-from bot.history.by_commits import why_not_once
 from bot.history.case import Case, once_a_case
 from bot.history.counted import COUNTS, Counted, Seam
 from bot.history.lineage import Lineage
-from bot.history.rollbacks import gone_since, way_back_since
+from bot.history.rollbacks import gone_between, gone_since, way_back_since
 from bot.history.source_records import may_be_deleted
 from bot.history.starts import came_up_at
 from bot.observation.contract import why_by_key
+from bot.observation.evidence import Verdict
 from bot.observation.findings import DuplicatesFinding
-from bot.observation.ids import DRAINED, JobId, OperatorId, SnapshotId, short, short_job
+from bot.observation.flink import CLOCKS_DIFFER, JobRun
+from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.observation.looked import NotSeen
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot
@@ -315,7 +319,8 @@ def _continues(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
 def _goes_on(line: Lineage, rows: Counted) -> Wrong | None:
     """Whether the run's ids rise, and main has kept what it brought since the newest commit that was counted."""
     table, run, anchor = line.table, line.living, _anchor(line, rows)
-    if any(b <= a for of_sink in _by_sink(line.since) for a, b in pairwise(of_sink)):
+    pairs = (pair for of_sink in _by_sink(line.since) for pair in pairwise(of_sink))
+    if any((later.checkpoint_id or 0) <= (earlier.checkpoint_id or 0) for earlier, later in pairs):
         return Wrong(f"The checkpoint ids that run {short_job(run.job_id)} committed do not rise.")
     for lost in line.lost:
         if anchor is None or table.place_of(lost.snapshot_id) > table.place_of(anchor.snapshot_id):
@@ -350,13 +355,6 @@ def _skips(line: Lineage, rows: Counted) -> Unproven | None:
                 return Unproven(f"whether positions are missing in {short(commit.snapshot_id)}, or below it", ROWS)
             tops[span.partition] = max(span.high, tops.get(span.partition, span.high))
     return None
-
-
-def _by_sink(commits: Iterable[Snapshot]) -> Iterable[list[int]]:
-    found: dict[OperatorId | None, list[int]] = {}
-    for commit in commits:
-        found.setdefault(commit.operator_id, []).append(commit.checkpoint_id or 0)
-    return found.values()
 
 
 def _above(chain: Iterable[Snapshot], rows: Counted) -> list[Snapshot]:
@@ -428,3 +426,86 @@ def _left_alone(case: Case, rows: Counted) -> Proof:
         positions = counted(case.gaps.to_come, "position")
         return Unproven(f"who reads {positions} again that main had and lost: no run of the job is alive")
     return Right(rows.until, "No run of the job is alive.")
+
+
+ASKS = ("leaked_manifests",)
+"""What it rests on beside keys and repeated commits."""
+
+
+@once_a_case
+def why_not_once(case: Case) -> tuple[str, tuple[str, ...]] | None:
+    """What has to be known, a clause, and the evidence tasks that may tell; None: main has each checkpoint once."""
+    jobs = case.observation.jobs
+    if isinstance(jobs, NotSeen):
+        return f"{jobs.source}: {jobs.reason} {jobs.remedy}", ()
+    if (waits := _left_out(case)) is not None:
+        return waits
+    commits = [s for s in window_of(case) if s.job_id is not None and s.checkpoint_id is not None]
+    table, since = case.observation.table, case.window.since
+    begins = table.by_id.get(since) if since is not None else next(iter(commits), None)
+    if since is not None and begins is None:
+        return f"what main had since {short(since)}, where the window begins: that commit has expired", ()
+    if begins is not None and (gone := gone_since(begins, table)):
+        return f"what {counted(gone, 'snapshot')} newer than {short(begins.snapshot_id)} had: all that has expired", ()
+    if begins is not None and (back := way_back_since(begins, table)) is not None:
+        return f"what main lost when it came back to {short(back.snapshot_id)}: it has expired", ()
+    for run in (each for each in case.runs if not each.is_terminal and each.restored is not None):
+        if not Lineage(case, run).since:
+            return f"whether the sink of run {short_job(run.job_id)} commits: it has not since it was restored", ()
+    for run_id in dict.fromkeys(s.job_id for s in commits if s.job_id is not None):
+        mine = [s for s in commits if s.job_id == run_id]
+        if (told := _of_run(case, run_id, mine)) is not None:
+            return told, ()
+    return None
+
+
+def _left_out(case: Case) -> tuple[str, tuple[str, ...]] | None:
+    """Rows that were written, and that main has not, or has lost."""
+    latest = next((each for each in reversed(case.evidence) if each.task == ASKS[0]), None)
+    is_open = latest is not None and latest.verdict is Verdict.INCONCLUSIVE
+    if case.leaked is None or is_open:
+        return "which Flink manifests were left without a commit", ASKS
+    if leak := next((each for each in case.leaked.left_out if not each.is_empty), None):
+        return f"whether the rows of Flink manifest {leak.name} were read again", ()
+    inside = {s.snapshot_id for s in case.window.of(case.observation.table)}
+    for lost in case.observation.table.rolled_back:
+        if lost.adds_rows and lost.snapshot_id in inside:
+            return f"whether the rows of {short(lost.snapshot_id)}, which main has lost, were read again", ()
+    return None
+
+
+def _of_run(case: Case, run_id: JobId, mine: Sequence[Snapshot]) -> str | None:
+    """Whether the run's commits of the window are of starts that are known, and follow each other."""
+    who, run = f"run {short_job(run_id)}", next((each for each in case.runs if each.job_id == run_id), None)
+    if run is None:
+        return f"where {who} began: Flink does not list it"
+    if run.may_lose_in_flight:
+        return f"whether {who} lost rows in flight: it writes with the V1 sink under unaligned checkpoints"
+    if run.restored_count > 1 or run.started_at > mine[0].committed_at:
+        return f"how often {who} was restored: Flink shows the newest restore only"
+    for earlier, later in (pair for of_sink in _by_sink(mine) for pair in pairwise(of_sink)):
+        above = later.checkpoint_id or CheckpointId(0)
+        if gone := gone_between(earlier, above, case.observation.table, case.observation.jobs):
+            return f"whether commits are gone: {gone.rstrip('.')}"
+    return _began_at_end(case, run, mine)
+
+
+def _began_at_end(case: Case, run: JobRun, mine: Sequence[Snapshot]) -> str | None:
+    """Whether the state that the run came up with has what main had by then; of main as it was at the run's end."""
+    table, newest = case.observation.table, mine[-1]
+    base = table.by_id.get(case.window.since) if case.window.since is not None else None
+    if base is not None and came_up_at(run) < base.committed_at - CLOCKS_DIFFER:
+        return None  # it was at work below the window, which is taken for right
+    moves = [move for move in table.head_moves if move.at <= newest.committed_at]
+    then = case.observation.model_copy(update={"table": table.as_of(newest.snapshot_id, moves)})
+    line = Lineage(case.model_copy(update={"observation": then}), run)
+    if line.is_untold:
+        return f"which commits of run {short_job(run.job_id)} came before it was restored: the clocks differ"
+    return line.not_at_its_end(has_brought=any(s.adds_rows for s in line.since))
+
+
+def _by_sink(commits: Sequence[Snapshot]) -> Iterator[list[Snapshot]]:
+    sinks: dict[OperatorId | None, list[Snapshot]] = {}
+    for commit in commits:
+        sinks.setdefault(commit.operator_id, []).append(commit)
+    yield from sinks.values()
