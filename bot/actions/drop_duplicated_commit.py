@@ -131,8 +131,6 @@ ACTION = Action(
     mends=("duplicate_files", "duplicate_rows"),
     moves_waterline="trusted",
 )
-
-
 PROOF = "no duplicate files, no duplicate rows, no missing rows"
 
 

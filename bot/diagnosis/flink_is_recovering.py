@@ -17,7 +17,6 @@ from bot.observation.looked import NotSeen
 
 RECENT = timedelta(minutes=1)
 """A failure this young, with no checkpoint after it, is not over."""
-
 MODE = Mode(
     code="wait",
     name="flink_is_recovering",

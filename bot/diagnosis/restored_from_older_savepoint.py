@@ -59,7 +59,6 @@ MODE = Mode(
     act=Act.RECOVER,
     remedies=(Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB, Remedy.DEDUPLICATE_ROWS, Remedy.TELL_CONSUMERS),
 )
-
 _NO_POINT = (
     "No durable restore point pairs with main before that run, so table and job cannot be rolled back. Remove its "
     "duplicate rows by key while the run continues."

@@ -28,7 +28,6 @@ MODE = Mode(
     act=Act.RECOVER,
     remedies=(Remedy.RESTART_FROM_STOP_SAVEPOINT,),
 )
-
 _WHO = {
     "table": "the table's columns",
     "contract": "the contract's columns",

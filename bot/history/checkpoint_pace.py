@@ -13,12 +13,8 @@ from bot.observation.ledger import Sink
 
 SILENT_AFTER = 3
 """So many intervals without a completed checkpoint are a silence."""
-
-
 FLINKS_TIMEOUT = timedelta(minutes=10)
 """Flink's own limit of one checkpoint, where none is told."""
-
-
 ON_ITS_WAY = timedelta(seconds=10)
 """A checkpoint that completed so short a time ago may be about to be committed, whatever the interval."""
 
@@ -72,8 +68,6 @@ def usual_spacing(interval: timedelta, run: JobRun) -> timedelta:
 
 
 PROPERTY = "flink.max-continuous-empty-commits"
-
-
 _BY_DEFAULT = 10
 
 

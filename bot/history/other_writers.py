@@ -12,14 +12,8 @@ from bot.observation.snapshot import PICKED_FROM
 from bot.observation.table import Snapshot, TableState
 
 _MARKER = "equality-convert-staging-snapshot"
-
-
 _NOT_IN_PLACE = ("added-data-files", "deleted-data-files", "added-equality-delete-files")
-
-
 _NOT_FROM_STAGING = ("deleted-data-files", "added-equality-delete-files")
-
-
 _BROUGHT = ("added-data-files", "added-records")
 
 
@@ -76,17 +70,9 @@ def _below(table: TableState, snapshot: Snapshot, staged: Snapshot) -> list[Snap
 
 
 _CHANGES = ("added-", "deleted-", "removed-")
-
-
 _TOTALS = ("total-records", "total-data-files", "total-delete-files")
-
-
 _DATA_FILES = ("added-data-files", "deleted-data-files", "added-records", "deleted-records")
-
-
 _DELETE_FILES = ("added-delete-files", "removed-delete-files")
-
-
 _REWROTE_MANIFESTS = "entries-processed"
 """What Iceberg counts of a `replace` that rewrote manifests and no file."""
 

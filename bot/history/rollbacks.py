@@ -83,8 +83,6 @@ _BY_VERTEX = (
     (" pre commit", Sink.FLINK_DYNAMIC),
 )
 """A part of an operator's name -> the sink that names it so. A chain's name holds those of all its operators."""
-
-
 _CDC = ("flink.batch-index", "flink.checkpoint-id")
 
 

@@ -101,14 +101,8 @@ def _named(gap: PositionGap) -> str:
 
 
 SOURCE_UNKNOWN = "How long the source keeps its records is not known."
-
-
 _KAFKA_UNKNOWN = "How long Kafka keeps the records is not known"
-
-
 _READ_FROM_START = -2
-
-
 _LOSES = "After that, a restore or replay from there loses these records."
 
 

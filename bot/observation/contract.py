@@ -18,19 +18,11 @@ from bot.observation.record import Documented
 from bot.observation.table import Snapshot
 
 HIDDEN = "•••"
-
-
 _OF_FIELD = r"(?:\.(?!\s)[^/=\n,;:'\"\\`()<>]+)?"
 """What names a field of a struct after the struct."""
-
-
 _MADE_OF = r"(?:_(?:trunc|bucket|year|month|day|hour)(?:_\d+)?)?"
 """How engines name a partition field that is made of a column: `customer_trunc`, `customer_bucket_16`."""
-
-
 _VALUE = r"[^/\s,;:'\"\\`()<>]+"
-
-
 _PLAIN = re.compile(r"[A-Za-z0-9_]")
 """What no engine escapes in the name of a partition."""
 

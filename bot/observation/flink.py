@@ -442,18 +442,10 @@ def cause_in(*lines: str) -> Cause:
 
 MANIFESTS_LOCATION = "flink.manifests.location"
 """Table property: where the sink writes its temporary manifests, if not beside the table's metadata."""
-
-
 _METADATA_LOCATION = "write.metadata.path"
-
-
 _STORAGE = re.compile(r"^[a-z][a-z0-9+.-]*:(//[^/]*)?/*")
-
-
 _OF_A_TABLE = "/metadata"
 """How the folder ends into which a sink writes where no table property says otherwise."""
-
-
 PENDING = re.compile(
     r"^(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-(?P<checkpoint>\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro$"
 )

@@ -6,44 +6,22 @@ from pydantic import PlainSerializer, WithJsonSchema
 
 TableName = NewType("TableName", str)
 """`namespace.table` in the configured catalog, for example `sales.orders`."""
-
-
 SnapshotId = NewType("SnapshotId", int)
-
-
 CheckpointId = NewType("CheckpointId", int)
 """Flink's checkpoint counter; savepoints share it."""
-
-
 JobId = NewType("JobId", str)
 """32 hex digits; a new one at each submission unless pinned."""
-
-
 OperatorId = NewType("OperatorId", str)
 """32 hex digits: `flink.operator-id` in a snapshot's summary."""
-
-
 UserId = NewType("UserId", str)
 """Slack's user id (`U…`), never a display name or mail address."""
-
-
 IncidentId = NewType("IncidentId", str)
 """Short and sayable: `wl-1`, `wl-2`, … in order of opening."""
-
-
 EvidenceId = NewType("EvidenceId", str)
-
-
 ProposalId = NewType("ProposalId", str)
-
-
 StepId = NewType("StepId", str)
-
-
 Severity = Literal["sev1", "sev2", "sev3"]
 """How bad an incident is; `sev1` is the worst."""
-
-
 DRAINED = CheckpointId(9223372036854775807)
 """Long.MAX_VALUE: what the V1 sink writes after `drain: true` (F5)."""
 

@@ -30,12 +30,8 @@ from bot.observation.ids import DRAINED
 from bot.observation.snapshot import Alike, unpacked
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 NONE = -(1 << 63)
 """No parent, no checkpoint."""
-
-
 LOOK = NONE + 1
 """In the column of checkpoints: only the summary can tell."""
 
@@ -175,8 +171,6 @@ def listed_snapshot(of: "Listed", place: int) -> ListedSnapshot:
 
 BLOCK = 128
 """Snapshots whose texts are compressed together, and unpacked at once."""
-
-
 _BLOCKS_AT_HAND = 16
 """Blocks that stay unpacked: a round of evidence looks at the newest commits again and again."""
 
@@ -282,8 +276,6 @@ class Listed(Lazy[Snapshot]):
 
 Mark = tuple[SnapshotId, JobId | None, OperatorId | None, CheckpointId | None]
 """What tells whose commit a snapshot is."""
-
-
 Writer = tuple[JobId, OperatorId | None]
 
 

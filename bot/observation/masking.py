@@ -15,12 +15,8 @@ from urllib.parse import quote
 from bot.observation.flink import CompletedCheckpoint, Failure, JobRun
 
 MASK = "•••"
-
-
 _SHORTEST = 6
 """A shorter secret is found in ordinary words, and masking those would tell it."""
-
-
 _LIKE_OURS = re.compile("[\u0130\u0131\u017f\u212a]")
 """Letters of other alphabets that count as i, s or k where case does not matter: cues would not see them."""
 

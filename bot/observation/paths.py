@@ -5,12 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 V = TypeVar("V")
-
-
 SCHEMES = {"file": "", "s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb"}
 """Names of one storage -> the name by which they are compared; `/a` is a local file's path as well."""
-
-
 _PARTS = re.compile(r"(?:([a-zA-Z][a-zA-Z0-9+.-]*):(?://([^/]*))?)?(.*)", re.DOTALL)
 
 

@@ -12,8 +12,6 @@ from bot.observation.ids import SnapshotId
 from bot.observation.record import Documented, Record, Utc
 
 WAYS = {"slack": "in Slack", "email": "by e-mail", "webhook": "by webhook", "file": "as a file"}
-
-
 _HOST = re.compile(r"(https?://)(?:[^/?#\s]*@)?([^/?#\s]*)")
 
 
@@ -56,8 +54,6 @@ def shown_of(by: str, to: str) -> str:
 
 
 Kind = Literal["job", "agent", "dashboard", "person", "channel"]
-
-
 Engine = Literal["Spark", "Trino", "Flink", "PyIceberg", "DuckDB"]
 
 

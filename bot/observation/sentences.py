@@ -72,16 +72,10 @@ def span(took: timedelta) -> str:
 
 PERSON = r"[UW][A-Z0-9]{2,}"
 """A user id, as Slack makes them."""
-
-
 MENTION = re.compile(r"<([@#])([A-Z0-9]{2,})>")
 """A person or a channel in a text of ours: `@` or `#`, and the id."""
-
-
 _BARE = re.compile(r"\b[UW][A-Z0-9]{7,}\b")
 """A user id without a mark; a short one might be a word."""
-
-
 _TYPED = re.compile(rf"<@({PERSON})(?:\|[^<>]*)?>")
 """As Slack hands on what people type: with or without the name."""
 
@@ -99,8 +93,6 @@ def mentioned(text: str) -> UserId | None:
 
 _SPACE = re.compile(r"(?<!\s)\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 """Like those below, begins where a run begins, never within it: else a long run takes the square of its length."""
-
-
 _UNSEEN = re.compile(
     "(?<![\U0001f000-\U0001faff\u2600-\u27bf\ufe0f])\u200d"
     "|[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -108,20 +100,10 @@ _UNSEEN = re.compile(
     "\ud800-\udfff\ue000-\uf8ff\U000e0000-\U000e0fff]"
 )
 """Controls, direction marks, characters of no width (a joiner inside an emoji is let be), private ones."""
-
-
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
-
-
 _EMOJI = re.compile(r":(?=(?:[0-9'+-]*[a-z_][a-z0-9_'+-]*|100|1234|[+-]1):)", re.IGNORECASE)
-
-
 _LOOKALIKES = str.maketrans({"*": "∗", "~": "∼", "`": "'"})
-
-
 _QUOTE = re.compile(r"^(\s*)>+")
-
-
 _EDGE = re.compile(r"(?<!\w)_+|(?<!_)_+(?!\w)")
 
 

@@ -17,11 +17,7 @@ from bot.observation.record import Record, Utc
 PARTITIONS = "partitions."
 """How the keys begin under which a commit tells of each partition that it changed, with the partition's values, where
 the table's `write.summary.partition-limit` asks for it."""
-
-
 _BETWEEN = "\0"
-
-
 _MAX_ALIKE = 1_000
 """Kinds of summaries that are remembered to be shared; a writer has one or two."""
 
@@ -105,47 +101,27 @@ def unpacked(alike: Alike | None, own: str | Mapping[str, str]) -> Mapping[str, 
 
 REPAIR = "waterline.effect"
 """Summary key of a repair: the proposal and the place of the effect in it."""
-
-
 TOOK_OUT = "waterline.took-out"
 """Summary key of a repair: the commits whose files it took out, by id, with commas."""
-
-
 DELETED_FROM = "waterline.deleted-from"
 """Summary key of a repair that deleted rows by their places: the commits that had brought these, by id, with commas.
 Only where the job would make each of these rows once again: all copies were its own, by readings of their own."""
-
-
 RECOVERED = "waterline.recovered"
 """Summary key of a repair: `run:first-last` of the checkpoints of each run whose Flink manifests it recovered, with
 commas."""
-
-
 WRITTEN_FROM, WRITTEN_UNTIL = "waterline.written-from", "waterline.written-until"
 """Summary keys of a repair: when Flink had written the first and the last of the rows that it brought, in milliseconds
 since 1970."""
-
-
 OF_OTHERS = "waterline.of-others"
 """Summary key of a repair: the lost commits of other writers than the job that it put back, by id, with commas."""
-
-
 PUBLISHED = "published-wap-id"
 """Summary key of a cherry-pick by which a writer has published what it had staged (write-audit-publish)."""
-
-
 PICKED_FROM = "source-snapshot-id"
 """Summary key of a cherry-pick: the snapshot that it copied."""
-
-
 _LONG_DIGITS = 20
 """Of the smallest long, its sign included."""
-
-
 _MILLIS_DIGITS = 13
 """Up to the year 2286."""
-
-
 _RANGE = re.compile(r"(?P<run>[^:,]+):(?P<first>\d{1,19})-(?P<last>\d{1,19})")
 
 

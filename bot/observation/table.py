@@ -92,8 +92,6 @@ def ages(
 
 MOST_PARTITIONS = 20
 """Values of one field that are kept of one commit; how many more there are is counted."""
-
-
 _WORDS = re.compile(r"(?P<transform>\w+)(?:\[\d+\])?\((?P<inside>.+)\)", re.DOTALL)
 
 
@@ -145,8 +143,6 @@ def _plain(told: Sequence[T], serialized: SerializerFunctionWrapHandler) -> obje
 
 Long = Annotated[Sequence[T], WrapValidator(_lazy_or_plain), WrapSerializer(_plain)]
 """A tuple, or a sequence whose elements are made when they are looked at."""
-
-
 _UNSET = Field(default=None, exclude_if=lambda told: told is None)
 
 

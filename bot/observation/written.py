@@ -16,15 +16,9 @@ from bot.observation.record import Record
 from bot.observation.table import Column, Snapshot, TableState
 
 _NAME = re.compile(r"(?P<job>[0-9a-f]{32})-[0-9a-f]{32}-\d{5}-\d+-(?P<checkpoint>\d+)-.*")
-
-
 _LOOKED_THROUGH = 1_000
 """Newest snapshots among which the run's last commit is looked for."""
-
-
 OF_STATE = "the columns that the job's state writes"
-
-
 LOOK_YOURSELF = "Compare the job's statement with the table's columns by hand before it is restored."
 
 

@@ -174,8 +174,6 @@ _MOST_FILES = 5_000
 """Of the commits that are read together."""
 _MOST_KEPT = 200_000
 """Parts, of all tables together."""
-
-
 _KEPT: LRUCache[tuple[object, ...], tuple[Part, ...]] = LRUCache(_MOST_KEPT + 1, getsizeof=lambda parts: len(parts) + 1)
 _LOCK = threading.Lock()
 

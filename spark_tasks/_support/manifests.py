@@ -29,8 +29,6 @@ _LIST = """
 """The counts have two names: older writers say `data`, though delete files are counted too."""
 _ADDED = ("added-data-files", "added-delete-files")
 _REMOVED = ("deleted-data-files", "removed-delete-files")
-
-
 _MOST_KEPT = 40_000
 """Manifests."""
 

@@ -239,8 +239,6 @@ _FEW, _FEW_BYTES = 64, 8 * 1024 * 1024
 """Up to here one task reads local manifests, and what an entry inherits is looked up in a literal: a second task, a
 shuffle and a broadcast would each cost more than the reading. Elsewhere, and above, tasks read side by side: one after
 the other, each manifest costs the storage's latency, however small it is."""
-
-
 _FETCHED_ROWS, _FETCHED_BYTES = 3_000, 1_000_000
 """What is sent along with each query. Above a megabyte Spark Connect 4.1 sends it apart, as an artifact, without the
 token of the session."""

@@ -19,8 +19,6 @@ from bot.observation.sentences import counted
 _TOLD = 20
 """So many commits at most does the finding name."""
 BRING_BACK = "Among them are delete files: dropping the reference would bring deleted rows back."
-
-
 ALL_FILES = "missing_files"
 """The task that looks for every file of the table."""
 
