@@ -26,11 +26,12 @@ from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFaile
 from bot.observation.evidence import Answer, Ask, Progress, Task
 from bot.observation.table import TableState
 from bot.settings import SparkSettings
+from spark_tasks._support.data_files import first_damaged
 from spark_tasks._support.kafka import topic_trouble
 from spark_tasks._support.manifest_entries import stored_entries
 from spark_tasks._support.manifests import newest_of
 from spark_tasks._support.reading import has_at_most
-from spark_tasks._support.storage import exact, first_damaged
+from spark_tasks._support.storage import exact
 
 _AGAIN_AFTER_S = 0.3
 _FEW_ROWS = 20_000

@@ -8,21 +8,28 @@ Spark 4.1 fails over every file with a column that Iceberg stores as `timestamp 
 are asked for, and takes the seconds of a time without a zone for microseconds.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
+from urllib.parse import unquote
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 from pyspark.sql.types import BinaryType, DataType, StructField, StructType
 
 from bot.observation.contract import TableContract
 from bot.observation.errors import EvidenceFailed
+from bot.observation.evidence import Ask
 from bot.observation.looked import NotSeen
+from bot.observation.paths import ByPath
 from bot.observation.table import Snapshot, TableState
 from spark_tasks._support.manifest_entries import Entry, asked_of, entries_by_commit
 from spark_tasks._support.manifests import own_manifests
-from spark_tasks._support.reading import column, whole_schema
+from spark_tasks._support.reading import column, entries, whole_schema
 from spark_tasks._support.storage import exact, stored_name
+from spark_tasks._support.window import reach_of
+from spark_tasks._support.words import Inconclusive
 
 
 def orc_times(table: TableState, formats: Iterable[str], names: Collection[str]) -> tuple[NotSeen, ...]:
@@ -154,3 +161,40 @@ def _told(name: str, kind: str) -> Column:
 def _empty(asked: StructType) -> StructType:
     known = StructType().add(COMMIT, "long").add(PATH, "string")
     return StructType([*known.fields, *asked.fields])
+
+
+_MAX_READ = 5_000
+_NAMED = re.compile(r"(?:reading|read|read file:|footer for file:?) (?:file:? )?((?:[a-z0-9]+:)?/.+?)\.?(?:\s|$)")
+"""`Encountered error while reading file …`, as Spark's own readers say it; Iceberg's leave the name out."""
+
+
+def first_damaged(spark: SparkSession, ask: Ask) -> str | None:
+    """A data file that the window's commits added and that Spark's own reader cannot read to its end, as the table
+    names it. None where there is none among the first 5,000, or none is named.
+
+    Cost: reads these files whole.
+    """
+    try:
+        reach = reach_of(ask)
+    except Inconclusive:
+        return None
+    added = entries(spark, reach.main).where("status = 1 and content = 0").select("file_path", "file_format")
+    files = added.distinct().orderBy("file_path").limit(_MAX_READ).collect()
+    known: ByPath[str] = ByPath((row["file_path"], row["file_path"]) for row in files)
+    for form in sorted({str(row["file_format"]).lower() for row in files}):
+        paths = [row["file_path"] for row in files if str(row["file_format"]).lower() == form]
+        found = _named(spark, form, paths)
+        path = known.get(found) or known.get(unquote(found)) if found is not None else None
+        if path is not None:
+            return path
+    return None
+
+
+def _named(spark: SparkSession, form: str, paths: list[str]) -> str | None:
+    read = spark.read.format(form).option("mergeSchema", "true").option("ignoreMissingFiles", "true")
+    try:
+        read.load([exact(path) for path in paths]).write.format("noop").mode("overwrite").save()
+    except PySparkException as error:
+        said = _NAMED.search(str(error))
+        return said[1] if said is not None else None
+    return None
