@@ -1,8 +1,6 @@
 """F1: one checkpoint, or the very same files, were committed twice.
 
 The catalog accepted a commit and its answer was lost; the sink took it for failed and committed again (facts F1).
-
-Whether main shows a repeated checkpoint that evidence has not seen yet: a commit bears it in its summary.
 """
 
 from bot.diagnosis._support.asked import checked_until

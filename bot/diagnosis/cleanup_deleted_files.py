@@ -7,10 +7,6 @@ Whether storage itself answers where not one data file of the table is there: th
 
 Rights, a wrong scheme and an outage look the same, so it takes a witness: a listing of the table's data folder, made
 after the files were looked for, that went through and has none of the files that the table names.
-
-Flink manifests that were not committed and whose data files are gone from storage (F9).
-
-Files that a task which reads rows came to by chance, and that are missing or cannot be decoded.
 """
 
 from bot.diagnosis._support.asked import looked_later, unasked
@@ -32,7 +28,7 @@ from bot.observation.findings import (
 from bot.observation.ids import SnapshotId, short, short_job
 from bot.observation.looked import NotSeen
 from bot.observation.paths import below
-from bot.observation.sentences import counted
+from bot.observation.sentences import counted, few
 
 
 def met_by_a_scan(case: Case) -> Matches | None:
@@ -252,12 +248,11 @@ def _unreadable(case: Case, found: UnreadableFilesFinding, gone: tuple[Unreadabl
         f"{sum(1 for f in gone if f.what == k)} {k}" for k in _OF_THE_TABLE if any(f.what == k for f in gone)
     )
     known = case.missing_files.commits if case.missing_files is not None else ()
-    more = "" if len(commits) <= 4 else f" and {len(commits) - 4} more"
     reasons = [f"The first is {gone[0].path}: {gone[0].problem.rstrip('.')}."] if gone else []
     reasons += [
         f"Of {found.files_checked} files that were looked for, {found.count} cannot be read ({kinds or 'none of them'} "
         f"among the first {len(found.files)}); they were added by "
-        f"{', '.join(short(c) for c in commits[:4]) or 'unknown commits'}{more}.",
+        f"{few([short(c) for c in commits]) or 'unknown commits'}.",
         f"Every query that touches them fails; {found.rows} rows are in the data files among them.",
     ]
     if any(f.what == "deletes" for f in gone):

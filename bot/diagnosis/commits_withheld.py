@@ -2,11 +2,6 @@
 
 Happens when a job is restored from an older point under the same job id, and with the V1 sink under any job id: its
 committer remembers the newest id on the table. A failover before the old maximum drops the files for good (facts 1.1).
-
-Checkpoints that the sink passed over for good, told by the Flink manifests that it left.
-
-Copies of what a run had committed itself, in a later commit of the same run: it went back below its own commits,
-also where a restore since then is all that Flink shows.
 """
 
 from collections.abc import Iterator

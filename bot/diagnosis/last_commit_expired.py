@@ -42,14 +42,12 @@ def examine(case: Case) -> Examined:
     if case.table_health is None:
         return CannotTell(missing=(not_asked(case, "table_health"),))
     run = next(reversed(living(case) or case.runs), None)
-    gone = next((c for c in case.table_health.last_commits if run and _concerns(c, run)), None)
+    gone = next(
+        (c for c in case.table_health.last_commits if run and c.snapshot_id is None and c.job_id == run.job_id), None
+    )
     if gone is None or run is None:
         return Excluded(reason=_why_not(case.table_health.last_commits))
     return _not_listed(case, run, gone)
-
-
-def _concerns(last: LastCommit, run: JobRun) -> bool:
-    return last.snapshot_id is None and last.job_id == run.job_id
 
 
 def _why_not(last_commits: tuple[LastCommit, ...]) -> str:

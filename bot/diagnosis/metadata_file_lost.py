@@ -9,6 +9,7 @@ from bot.history.starts import flink_commits
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
 from bot.observation.findings import COMMITS_TOLD, UnreadableFilesFinding
 from bot.observation.ids import SnapshotId, short, short_job
+from bot.observation.sentences import few
 
 MODE = Mode(
     code="F10",
@@ -98,7 +99,7 @@ def _unlisted(case: Case, found: UnreadableFilesFinding) -> Matches:
         else f"The manifest lists of {_many(found, len(commits))}.",
         reasons=(
             f"The first is {first.path}: {first.problem.rstrip('.')}.",
-            f"Snapshots that cannot be read: {_listed(commits)}.",
+            f"Snapshots that cannot be read: {few([short(each) for each in commits]) or 'not known'}.",
             *([] if is_head else [older]),
             *([back] if is_head or last is None else []),
         ),
@@ -142,10 +143,3 @@ def _readable(case: Case, broken: tuple[SnapshotId, ...]) -> tuple[SnapshotId | 
             "looked for: collect unreadable_files again, over a window that begins earlier."
         )
     return first, ""
-
-
-def _listed(commits: tuple[SnapshotId, ...]) -> str:
-    if not commits:
-        return "not known"
-    more = f" and {len(commits) - 4} more" if len(commits) > 4 else ""
-    return f"{', '.join(short(each) for each in commits[:4])}{more}"

@@ -1,7 +1,5 @@
 """`no-advance`: the job stands still and the table is as it left it: recover the job, not the table.
 
-A job that stands still and has never committed to this table: what it has left behind, and from where it goes on.
-
 Others may have written the table; the job itself owes it what its checkpoints hold, and nothing else.
 """
 

@@ -5,9 +5,7 @@ from itertools import pairwise
 from bot.diagnosis._support.case import in_window, not_asked, unseen
 from bot.history.case import Case
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
-from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, SnapshotId, short, short_job
-from bot.observation.ledger import LedgerRow
 from bot.observation.looked import NotSeen
 from bot.observation.record import Record
 
@@ -82,7 +80,8 @@ def _within_run(case: Case) -> _Change | None:
     """A run whose earlier files carry higher subtask numbers than it has subtasks now."""
     for run in reversed(case.runs):
         most = max((v.parallelism for v in run.vertices), default=0)
-        beyond = [row for row in _rows_of(case, run) if row.subtasks and max(row.subtasks) >= most]
+        rows = case.ledger.main if case.ledger else ()
+        beyond = [r for r in rows if r.job_id == run.job_id and r.subtasks and max(r.subtasks) >= most]
         if most and beyond:
             highest = max(max(row.subtasks or ()) for row in beyond)
             return _Change(
@@ -92,10 +91,6 @@ def _within_run(case: Case) -> _Change | None:
                 rows=tuple(row.snapshot_id for row in beyond),
             )
     return None
-
-
-def _rows_of(case: Case, run: JobRun) -> tuple[LedgerRow, ...]:
-    return tuple(row for row in (case.ledger.main if case.ledger else ()) if row.job_id == run.job_id)
 
 
 def _first_of(case: Case, job: JobId) -> tuple[SnapshotId, ...]:

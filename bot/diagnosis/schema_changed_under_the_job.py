@@ -88,16 +88,13 @@ def unwritten(case: Case, found: SchemaDriftFinding) -> tuple[str, ...]:
     table and files disagree about them, or the run goes on under a schema without them."""
     apart = {d.column for d in found.differences if set(d.between) == {"table", "files"}}
     empty = (c for c in found.all_null if found.added_at is not None or c in apart)
-    return tuple(dict.fromkeys((*empty, *_unknown_to_the_run(case, found))))
+    unknown = found.not_in_state if _goes_on(case, found) else ()
+    return tuple(dict.fromkeys((*empty, *unknown)))
 
 
 def written_in_vain(case: Case, found: SchemaDriftFinding) -> tuple[str, ...]:
     """Columns that the run goes on writing and the table no longer has."""
     return found.not_in_table if _goes_on(case, found) else ()
-
-
-def _unknown_to_the_run(case: Case, found: SchemaDriftFinding) -> tuple[str, ...]:
-    return found.not_in_state if _goes_on(case, found) else ()
 
 
 def _goes_on(case: Case, found: SchemaDriftFinding) -> bool:

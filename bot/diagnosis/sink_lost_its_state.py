@@ -2,8 +2,6 @@
 
 With `allowNonRestoredState` Flink leaves the old committer's state behind; the files of its last checkpoint are in a
 Flink manifest that nobody commits any more (facts 1.1, F12).
-
-Flink manifests of ended runs that wait for a restore under their own sink's id, or that evidence has not seen.
 """
 
 from collections.abc import Set

@@ -2,10 +2,6 @@
 
 Happens when a job starts without state at the newest or the group's offsets, or when the source dropped records
 before they were read. Nothing that Flink wrote holds these rows: they must be read from the source again.
-
-Whether the table had the rows of missing positions once: then it was not the source that skipped them.
-
-Whether other changes took the rows of missing positions off main: they explain no more rows than they took.
 """
 
 from collections.abc import Sequence

@@ -17,13 +17,12 @@ from bot.history.case import Case
 from bot.history.other_jobs import commits_of_job
 from bot.history.rollbacks import gone_before
 from bot.history.starts import FROM_NOTHING, began_from
-from bot.observation.flink import JobRun
 from bot.observation.ids import JobId, SnapshotId, short
 from bot.observation.sentences import counted
 from bot.observation.table import Snapshot, TableState
 
 
-def window_of(case: Case) -> tuple[Snapshot, ...]:
+def in_window(case: Case) -> tuple[Snapshot, ...]:
     """The window's commits on main, oldest first."""
     table = case.observation.table
     return tuple(s for s in case.window.of(table) if s.snapshot_id in table.chain_ids)
@@ -55,7 +54,7 @@ def _left_behind(case: Case) -> list[tuple[Snapshot, bool]]:
     table = case.observation.table
     root = table.chain[-1] if table.chain else None
     begins = table.place_of(root.snapshot_id) if root is not None else 0
-    if root is None or root.has_commit_below or not begins or root not in window_of(case):
+    if root is None or root.has_commit_below or not begins or root not in in_window(case):
         return []
     runs, aside = _go_on(case), {*table.chain_ids, *(each.snapshot_id for each in table.rolled_back)}
     held = _on_branches(table)
@@ -85,7 +84,7 @@ def _go_on(case: Case) -> frozenset[JobId] | None:
     began_empty = (
         _began_empty(case, commits[0])
         if commits
-        else all(_is_new(run) for run in (each for each in case.runs if not each.is_terminal))
+        else all(began_from(run, None) == FROM_NOTHING for run in case.runs if not run.is_terminal)
     )
     if not began_empty:
         return None
@@ -104,10 +103,6 @@ def _began_empty(case: Case, first: Snapshot) -> bool:
     return first.checkpoint_id == FROM_NOTHING + 1 or is_known
 
 
-def _is_new(run: JobRun) -> bool:
-    return began_from(run, None) == FROM_NOTHING
-
-
 def _on_branches(table: TableState) -> frozenset[SnapshotId]:
     branches = (ref.snapshot_id for ref in table.refs if ref.kind == "branch")
     return frozenset(each.snapshot_id for branch in branches for each in table.ancestors(branch))
@@ -117,10 +112,10 @@ def may_be_replaced_and_expired(case: Case) -> str | None:
     """What is missing to know that the job had no rows on main before its first listed commit; None: nothing is."""
     table = case.observation.table
     root = table.chain[-1] if table.chain else None
-    if root is None or root.has_commit_below or root not in window_of(case):
+    if root is None or root.has_commit_below or root not in in_window(case):
         return None
     gone = gone_before(root, table)
-    if gone <= 0 or _has_first_position(case) or not _may_go_on(case, root):
+    if gone <= 0 or has_first_position(case) or not _may_go_on(case, root):
         return None
     are = "is" if gone == 1 else "are"
     return (
@@ -143,6 +138,6 @@ def _may_go_on(case: Case, root: Snapshot) -> bool:
     return first.checkpoint_id != FROM_NOTHING + 1 and not began_after
 
 
-def _has_first_position(case: Case) -> bool:
+def has_first_position(case: Case) -> bool:
     """Whether the table begins with the source's first position, so that nothing can lie below all that lives."""
     return case.gaps is not None and case.gaps.lowest == 0 and case.contract.position_partition is None

@@ -1,7 +1,5 @@
 """How long a living run may be without a completed checkpoint, by what Flink says of its settings and of what it took
 so far.
-
-How long Flink's sink may stay silent while it has nothing to commit.
 """
 
 from collections.abc import Iterable, Mapping

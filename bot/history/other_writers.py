@@ -39,9 +39,9 @@ def brings_staged(table: TableState, snapshot: Snapshot) -> bool:
     staged = table.by_id.get(source) if source is not None else None
     if staged is None or any(snapshot.counted(key) for key in _NOT_FROM_STAGING):
         return False
-    below = {each.snapshot_id for each in _below(table, snapshot, staged)}
+    below = _below(table, snapshot, staged)
     same = all(snapshot.counted(key) == staged.counted(key) for key in _BROUGHT)
-    return same and staged.snapshot_id not in below and _is_new(table, snapshot, staged)
+    return same and all(staged.snapshot_id not in (each.snapshot_id, converted_from(each)) for each in below)
 
 
 def _is_first_upon(table: TableState, snapshot: Snapshot, source: SnapshotId) -> bool:
@@ -53,10 +53,6 @@ def _is_first_upon(table: TableState, snapshot: Snapshot, source: SnapshotId) ->
         if converted_from(each) == source:
             return False
     return False
-
-
-def _is_new(table: TableState, snapshot: Snapshot, staged: Snapshot) -> bool:
-    return all(converted_from(each) != staged.snapshot_id for each in _below(table, snapshot, staged))
 
 
 def _below(table: TableState, snapshot: Snapshot, staged: Snapshot) -> list[Snapshot]:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from bot.history.base import begun_anew, may_be_replaced_and_expired, may_have_begun_anew, window_of
+from bot.history.base import begun_anew, in_window, may_be_replaced_and_expired, may_have_begun_anew
 from bot.history.case import Case, once_a_case
 from bot.history.counted import COUNTS, Counted, Seam
 from bot.history.lineage import Lineage
@@ -116,7 +116,7 @@ def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
         return Unproven(f"who was to bring {counted(filled, 'position')} that only a job of `other_jobs` has")
     if filled is None:
         return Unproven("what the job has brought itself, beside the jobs of `other_jobs`")
-    return None if why_by_key(case.observation.table.properties, window_of(case)) else _once(case, rows)
+    return None if why_by_key(case.observation.table.properties, in_window(case)) else _once(case, rows)
 
 
 def _exact_by_commits(case: Case, rows: Counted) -> Wrong | Unproven | None:
@@ -440,7 +440,7 @@ def why_not_once(case: Case) -> tuple[str, tuple[str, ...]] | None:
         return f"{jobs.source}: {jobs.reason} {jobs.remedy}", ()
     if (waits := _left_out(case)) is not None:
         return waits
-    commits = [s for s in window_of(case) if s.job_id is not None and s.checkpoint_id is not None]
+    commits = [s for s in in_window(case) if s.job_id is not None and s.checkpoint_id is not None]
     table, since = case.observation.table, case.window.since
     begins = table.by_id.get(since) if since is not None else next(iter(commits), None)
     if since is not None and begins is None:

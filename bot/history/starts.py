@@ -1,7 +1,5 @@
 """Where a run began: from which checkpoint, or without any state, as far as what Flink still shows of it tells.
 
-Runs that began below what an earlier run had committed already are named here, too.
-
 The pairing invariant behind it: a restore of checkpoint M is exactly-once only if the newest commit of the run that
 wrote M is M itself (facts 0.1).
 
@@ -9,7 +7,7 @@ Flink shows only the newest restore of a run: after a failover that is of a chec
 of where it began. That the first restore is not shown does not mean that there was none.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from bot.observation.flink import JobRun, Restored, came_before, names_run
@@ -147,14 +145,12 @@ def of_one_sink(commits: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, Snapsho
     none: a job may write a table through several sinks, which commit the same checkpoint ids."""
     newest: dict[OperatorId | None, Snapshot] = {}
     for after in commits:
-        before = newest.get(after.operator_id, newest.get(None)) if after.operator_id is not None else _latest(newest)
+        before = newest.get(after.operator_id, newest.get(None))
+        if after.operator_id is None:
+            before = max(newest.values(), key=lambda s: s.committed_at, default=None)
         if before is not None:
             yield before, after
         newest[after.operator_id] = after
-
-
-def _latest(newest: Mapping[OperatorId | None, Snapshot]) -> Snapshot | None:
-    return max(newest.values(), key=lambda s: s.committed_at, default=None)
 
 
 def untold_rewind(table: TableState, run: JobRun) -> Snapshot | None:

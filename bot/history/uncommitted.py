@@ -116,7 +116,7 @@ def standing(leak: FlinkManifest, world: Observation, behind: Set[JobId] = froze
     """
     run = next((run for run in world.jobs.values if run.job_id == leak.job_id), None)
     committed = committed_of(leak, world.table)
-    owing = _owing(leak, world.checkpoints.values)
+    owing = [point for point in world.checkpoints.values if _lists(point, leak)]
     if run is not None and (back := _went_back(leak, (run,), world)) is not None:
         return _read_again(back, leak)
     if committed is not None and leak.checkpoint_id <= committed:
@@ -300,11 +300,6 @@ def _is_below_drained(leak: FlinkManifest, run: JobRun, table: TableState) -> bo
     same = [s for s in table.chain if s.checkpoint_id is not None and s.operator_id == leak.operator_id]
     before = next((s for s in same if s.committed_at <= restored.at), None)
     return DRAINED in {s.checkpoint_id for s in (*same[:1], before) if s is not None}
-
-
-def _owing(leak: FlinkManifest, stored: Iterable[StoredCheckpoint]) -> list[StoredCheckpoint]:
-    """Restore points whose committer state lists the manifest."""
-    return [point for point in stored if _lists(point, leak)]
 
 
 def _may_owe(leak: FlinkManifest, stored: StoredCheckpoint) -> bool:

@@ -1,10 +1,5 @@
 """Restore points that storage has and nobody could read: archived, denied, or too large. Each may be a good one, and
 nearer than the one that is chosen.
-
-A number of rows as it is told where some of what would be counted could not be read: never as none.
-
-Whether rows of a Flink manifest that was never committed came to the table all the same, by a later reading: what is
-appended then is there twice.
 """
 
 from collections.abc import Iterable

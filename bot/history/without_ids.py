@@ -5,7 +5,7 @@ Their summaries say `engine-name=flink` and no more: neither run nor checkpoint.
 
 from collections.abc import Sequence
 
-from bot.history.base import window_of
+from bot.history.base import in_window
 from bot.history.case import Case, once_a_case
 from bot.history.rollbacks import Rollback
 from bot.observation.flink import CLOCKS_DIFFER, JobRun
@@ -20,7 +20,7 @@ def without_ids(case: Case) -> Sequence[Snapshot]:
     commit of the table carries a run: then the job's would, too."""
     if case.job_name is None or any(commit.job_id is not None for commit in case.observation.table.snapshots):
         return ()
-    return [commit for commit in window_of(case) if _is_flinks(commit)]
+    return [commit for commit in in_window(case) if _is_flinks(commit)]
 
 
 def why_untold(commits: Sequence[Snapshot]) -> str:

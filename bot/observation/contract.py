@@ -1,10 +1,4 @@
-"""What the table promises: the columns that let loss, duplicates and lateness be told exactly.
-
-Which of several copies of a row is the right one, where its owners have said so.
-
-Whether a table is written by key, so that a newer row of a key is meant to replace the older one, and how many
-deletes a commit carries that brought no row in place of the one they took.
-"""
+"""What the table promises: the columns that let loss, duplicates and lateness be told exactly."""
 
 import re
 from collections.abc import Iterable, Mapping

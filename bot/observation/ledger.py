@@ -1,7 +1,4 @@
-"""The ledger: one row per commit of the window, joined with checkpoint, files, code, readers and what is missing.
-
-The newest commits as a ledger, from the table's metadata alone: what a page can show without an incident. Pure.
-"""
+"""The ledger: one row per commit of the window, joined with checkpoint, files, code, readers and what is missing."""
 
 from datetime import datetime
 from enum import StrEnum

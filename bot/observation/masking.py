@@ -2,8 +2,6 @@
 
 Those that this process knows are replaced wherever they stand, and so is whatever has the shape of one: an error of a
 library may quote an address with its password, and a person may paste a token into a note.
-
-What Flink says of a failure: how much of it is kept, and how it leaves the bot.
 """
 
 import re

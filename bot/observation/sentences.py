@@ -1,11 +1,5 @@
 """How texts of others become sentences, and how numbers of things are said in ours.
 
-A time of day as it is said beside other moments: with its day, unless all are of one day.
-
-How long something took or lasts, in words.
-
-People whom texts name, by their Slack user ids, and how texts of ours mention them.
-
 Text from outside that is only text: it cannot hide, reorder, begin a line of its own, or format anything.
 
 Names, values of columns, messages of exceptions and what people type may say anything; a reader must see all of it,

@@ -1,13 +1,4 @@
-"""What Iceberg's metadata says of a table at one pinned `metadata.json`.
-
-Fields of records that are as long as a table's history.
-
-How a table is partitioned, and which of its partitions one commit touched.
-
-The snapshot log: which snapshot was the head of main, and from when on.
-
-In which order the commits of a table were made. Pure.
-"""
+"""What Iceberg's metadata says of a table at one pinned `metadata.json`."""
 
 import re
 from array import array

@@ -1,17 +1,10 @@
-"""What every failure mode asks of a case: its runs, its window, and what nobody has looked at yet.
-
-Runs in the window that began without any state although the table already held commits of the job.
-
-The sinks through which one run writes the table: each commits by itself, under its own operator id, and counts what
-it has committed by itself (facts 1.5).
-
-What source positions tell of Flink manifests of which neither Flink nor a restore point tells what became.
-"""
+"""What every failure mode asks of a case: its runs, its window, and what nobody has looked at yet."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.history import empty_starts as on_main
+from bot.history.base import in_window as in_window
 from bot.history.case import Case, once_a_case
 from bot.history.checkpoint_pace import empty_commits_allowed
 from bot.history.empty_starts import EmptyStart, Switch, switches
@@ -31,8 +24,6 @@ from bot.observation.table import Snapshot, TableState
 
 LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which Flink no longer lists"
 
-"""Table property: without rows the sink commits every so many checkpoints; 10 when it is not set (facts 1.1)."""
-
 
 def time_in(case: Case, at: datetime) -> str:
     """A moment as it is said in this case: with its day where that is another than the one of the look."""
@@ -51,12 +42,6 @@ def run_of(case: Case, job_id: JobId | None) -> JobRun | None:
 def living(case: Case) -> tuple[JobRun, ...]:
     """The runs that are not at their end, oldest first."""
     return tuple(run for run in case.runs if not run.is_terminal)
-
-
-def in_window(case: Case) -> tuple[Snapshot, ...]:
-    """The window's commits on main, oldest first."""
-    table = case.observation.table
-    return tuple(s for s in case.window.of(table) if s.snapshot_id in table.chain_ids)
 
 
 def rewinds_in(case: Case) -> tuple[Rewind, ...]:
@@ -96,11 +81,6 @@ def _is_listed(case: Case, switch: Switch) -> bool:
     run = run_of(case, switch.run)
     first_at = case.observation.table.by_id[switch.first].committed_at
     return run is not None and (run.restored is None or run.restored.at <= first_at)
-
-
-def has_first_position(case: Case) -> bool:
-    """Whether the table begins with the source's first position, so that nothing can lie below all that lives."""
-    return case.gaps is not None and case.gaps.lowest == 0 and case.contract.position_partition is None
 
 
 def not_asked(case: Case, task: str) -> str:

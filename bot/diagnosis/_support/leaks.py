@@ -1,8 +1,4 @@
-"""The Flink manifests of a run that were never committed, and whether their rows can still be appended.
-
-Whether the rows of Flink manifests that nothing will commit are in the table all the same: the source was read
-again, and live rows have their positions.
-"""
+"""The Flink manifests of a run that were never committed, and whether their rows can still be appended."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest

@@ -1,8 +1,5 @@
 """Whether who made the job's newest commit may still be writing, on a cluster that nobody asks: a job that is restored
 beside it is a fork.
-
-Whether the job has come to a standstill that waiting does not end: no run, one that only fails, or one that does not
-come up.
 """
 
 from datetime import datetime, timedelta

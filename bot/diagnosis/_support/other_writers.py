@@ -8,8 +8,6 @@ took rows off.
 
 Flink's sinks of a stream never take data files off the table: only INSERT OVERWRITE and jobs that rewrite it do.
 
-Whether the window's compactions kept their rows: by their counters, and where these leave it open, by evidence.
-
 A snapshot never changes, so what was compared once of a compaction holds of it for ever."""
 
 from bot.diagnosis._support.asked import unasked

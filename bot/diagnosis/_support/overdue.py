@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from bot.diagnosis._support.case import by_sink, has_first_position, in_window, sinks_of
+from bot.diagnosis._support.case import by_sink, in_window, sinks_of
 from bot.diagnosis._support.lost_and_expired import SEVERAL
+from bot.history.base import has_first_position
 from bot.history.case import Case
 from bot.history.checkpoint_pace import completed_at, limit_of_one, time_to_commit
 from bot.history.other_jobs import commits_of_job

@@ -18,7 +18,8 @@ def pair_with_head(case: Case) -> Pairing | None:
     passes over them (facts 1.5). A repair does whose rows the job would bring again."""
     commits = commits_of_job(case)
     newest = commits[-1].snapshot_id if commits else None
-    fit = (p for p in _paired(case) if p.snapshot_id == newest and p.brings_again is None)
+    paired = (p for p in Restores(case).in_evidence if p.verdict is PairVerdict.PAIRED)
+    fit = (p for p in paired if p.snapshot_id == newest and p.brings_again is None)
     return next(fit, None) if newest is not None else None
 
 
@@ -62,7 +63,3 @@ def restore_in_words(case: Case, *, is_owed: bool = False) -> str | None:
             "where the table ends"
         )
     return f"{how}; the table is as it should be"
-
-
-def _paired(case: Case) -> tuple[Pairing, ...]:
-    return tuple(p for p in Restores(case).in_evidence if p.verdict is PairVerdict.PAIRED)

@@ -1,9 +1,4 @@
-"""What evidence found that speaks against the rows: doubled, missing, to come, dropped, unreadable, unwritten.
-
-Files that the table names and storage does not have, of whatever commit, and the state below them.
-
-Whether a run went back, where that depends on a run that Flink does not list: it may be the job's or another's.
-"""
+"""What evidence found that speaks against the rows: doubled, missing, to come, dropped, unreadable, unwritten."""
 
 from bot.diagnosis._support.asked import answers, checked_until, gave_nothing, lacking, looked_later, unasked, why_again
 from bot.diagnosis._support.case import counted_anew, in_window, not_asked, untold_rewinds_in
@@ -12,9 +7,9 @@ from bot.history.case import Case
 from bot.history.other_jobs import OtherJobs
 from bot.history.starts import Rewind
 from bot.incident.diagnosis import CannotTell, Matches, Remedy
-from bot.observation.findings import MissingFilesFinding, RepeatedCommit
+from bot.observation.findings import MissingFilesFinding
 from bot.observation.ids import JobId, SnapshotId, short, short_job
-from bot.observation.sentences import counted
+from bot.observation.sentences import counted, few
 
 _TOLD = 20
 """So many commits at most does the finding name."""
@@ -54,11 +49,10 @@ def missing_of_the_table(case: Case, found: MissingFilesFinding) -> Matches:
     """What `missing_files` found, which has looked at all of the table."""
     last = below_all(case, found.commits)
     first, commits = found.files[0], found.commits
-    more = "" if len(commits) <= 4 else f" and {len(commits) - 4} more"
     reasons = [
         f"The first is {first.path}, a {first.what} file.",
         f"Of {found.files_checked} files that were looked for, {found.count} are not on storage; they were added by "
-        f"{', '.join(short(each) for each in commits[:4])}{more}.",
+        f"{few([short(each) for each in commits])}.",
         f"Every query that touches them fails; {found.rows} rows are in the data files among them.",
     ]
     if any(file.what == "deletes" for file in found.files):
@@ -104,7 +98,8 @@ def repeats_unexplained(case: Case) -> CannotTell | None:
     """What is missing where two commits cover the same source positions and no key lives twice: an upsert replaced
     the rows, or the copies have different keys. Asks for `replayed_rows`, which tells. Of two that carry one checkpoint
     because the ids began at 1 again it is the source range, or as many rows, that names them."""
-    covers_again = (r for r in _repeats(case) if r.how == "same-source-range" or counted_anew(case, r))
+    repeats = case.duplicate_commits.repeated if case.duplicate_commits is not None else ()
+    covers_again = (r for r in repeats if r.how == "same-source-range" or counted_anew(case, r))
     repeated = next(covers_again, None)
     if repeated is None or why_upsert(case) is not None:
         return None
@@ -116,10 +111,6 @@ def repeats_unexplained(case: Case) -> CannotTell | None:
     if case.replayed is not None and case.replayed.replayed:
         return CannotTell(missing=(f"why {case.replayed.replayed} rows are there again under other keys: {said}",))
     return None
-
-
-def _repeats(case: Case) -> tuple[RepeatedCommit, ...]:
-    return case.duplicate_commits.repeated if case.duplicate_commits is not None else ()
 
 
 def copies_unexplained(case: Case) -> CannotTell | None:
