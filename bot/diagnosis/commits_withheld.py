@@ -27,7 +27,7 @@ from bot.diagnosis._support.leaks import (
     runs_never_let_in,
     up_to,
 )
-from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.restoring import can_rewind_to, rewind_or
 from bot.diagnosis._support.rightness import root_in_doubt
 from bot.diagnosis._support.upsert import why_upsert
 from bot.diagnosis._support.wrong_rows import open_rewinds, overlap, whose_run
@@ -93,7 +93,6 @@ def _untold(first: Snapshot, second: Snapshot) -> str:
 
 def _they_match(case: Case, first: Snapshot, second: Snapshot) -> Matches:
     run, extra = second.job_id, case.duplicates.extra_rows if case.duplicates is not None else 0
-    possible = can_rewind_to(case, second.parent_id)
     return Matches(
         headline=f"Run {short_job(run)} committed again what it had committed itself.",
         reasons=(
@@ -106,7 +105,7 @@ def _they_match(case: Case, first: Snapshot, second: Snapshot) -> Matches:
         rows=rows_by(case, (run,) if run is not None else (), first.checkpoint_id),
         last_good=second.parent_id,
         wrong_run=run,
-        remedy=Remedy.DEDUPLICATE_ROWS if possible is False else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB,
+        remedy=rewind_or(case, second.parent_id, Remedy.DEDUPLICATE_ROWS),
     )
 
 

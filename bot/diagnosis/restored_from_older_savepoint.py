@@ -17,7 +17,7 @@ from bot.diagnosis._support.case import (
     untold_rewinds_in,
     writes_as_v1,
 )
-from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.restoring import rewind_or
 from bot.diagnosis._support.rightness import did_no_harm, not_known_yet, proven, root_in_doubt
 from bot.diagnosis._support.upsert import why_upsert
 from bot.diagnosis._support.wrong_rows import is_replayed, open_rewinds, whose_run
@@ -119,7 +119,7 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
             f"{first.counted('added-records')} rows: {how}."
         )
     reasons.append(_rows_said(case, rewind))
-    remedy = _remedy(case, rewind.last_before)
+    remedy = rewind_or(case, rewind.last_before, Remedy.DEDUPLICATE_ROWS)
     told = proven(case) if rewind.first is not None else None
     if rewind.first is not None and isinstance(told, Right):
         reasons.append(_came_out_whole(case, rewind.first))
@@ -193,14 +193,7 @@ def _late_duplicates(case: Case, switch: Switch) -> Matches:
         rows=rows_by(case, (switch.earlier, switch.run), None),
         last_good=by_id[switch.first].parent_id,
         wrong_run=switch.run,
-        remedy=_remedy(case, by_id[switch.first].parent_id),
-    )
-
-
-def _remedy(case: Case, last_good: SnapshotId | None) -> Remedy:
-    """Both go back while a restore point is left to go to; else the run goes on and its repeated rows are removed."""
-    return (
-        Remedy.DEDUPLICATE_ROWS if can_rewind_to(case, last_good) is False else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
+        remedy=rewind_or(case, by_id[switch.first].parent_id, Remedy.DEDUPLICATE_ROWS),
     )
 
 

@@ -6,7 +6,7 @@ from bot.diagnosis._support.asked import answers, checked_until, lacking
 from bot.diagnosis._support.case import living, not_asked, rows_by, run_of, unseen
 from bot.diagnosis._support.lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._support.missing_manifest import bars_restart
-from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.restoring import rewind_or
 from bot.diagnosis._support.unbroken import is_filled, is_found_missing, looked_since, untold
 from bot.history.case import Case
 from bot.history.rollbacks import Rollback
@@ -152,7 +152,7 @@ def _matches(
     rows = sum(s.counted("added-records") for s in lost)
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
     reasons.append(_rows_said(case, found, told))
-    if (remedy := _remedy(case, found)) is Remedy.RESTORE_LOST_COMMITS:
+    if (remedy := rewind_or(case, found.target, Remedy.RESTORE_LOST_COMMITS)) is Remedy.RESTORE_LOST_COMMITS:
         reasons.append(
             f"No restore point pairs with {short(found.target)} or an earlier snapshot: "
             "table and job cannot be rolled back."
@@ -174,15 +174,6 @@ def _matches(
         if isinstance(case.observation.jobs, NotSeen) or writer in {run.job_id for run in living(case)}
         else None,
         remedy=remedy,
-    )
-
-
-def _remedy(case: Case, found: Rollback) -> Remedy:
-    """A rewind, unless no lasting restore point pairs with the target or with what lies below it."""
-    return (
-        Remedy.RESTORE_LOST_COMMITS
-        if can_rewind_to(case, found.target) is False
-        else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from bot.diagnosis._support.asked import checked_until
 from bot.diagnosis._support.case import in_window, not_asked, time_in, unseen
 from bot.diagnosis._support.other_writers import took_for_other_job
-from bot.diagnosis._support.restoring import can_rewind_to
+from bot.diagnosis._support.restoring import rewind_or
 from bot.diagnosis._support.rightness import root_in_doubt
 from bot.diagnosis._support.turns import Turn, brought_by_fork, is_one_job, turns, writer, writing
 from bot.diagnosis._support.wrong_rows import repeats_unexplained
@@ -216,7 +216,7 @@ def _matches(
         rows=tuple(s.snapshot_id for s in ours) or tuple(t.at for t in found),
         last_good=last_good,
         wrong_run=goes,
-        remedy=_remedy(case, last_good) if is_contained else Remedy.RESOLVE_FORK,
+        remedy=rewind_or(case, last_good, Remedy.DEDUPLICATE_ROWS) if is_contained else Remedy.RESOLVE_FORK,
     )
 
 
@@ -249,11 +249,4 @@ def _who_stays(case: Case, stays: JobId, goes: JobId, *, is_contained: bool) -> 
     return (
         f"Run {one} came later and is taken for the fork; if it is the one to keep, propose resolve_fork keep={one}. "
         "The snapshots of the stopped one show its rows."
-    )
-
-
-def _remedy(case: Case, last_good: SnapshotId | None) -> Remedy:
-    """Once it stands still: back to before it, or by key where nothing pairs below it."""
-    return (
-        Remedy.DEDUPLICATE_ROWS if can_rewind_to(case, last_good) is False else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
     )

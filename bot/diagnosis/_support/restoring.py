@@ -7,6 +7,7 @@ from bot.history.other_jobs import commits_of_job
 from bot.history.ranking import for_rewind
 from bot.history.restore import Restores
 from bot.history.unread_points import unread_points
+from bot.incident.diagnosis import Remedy
 from bot.observation.findings import Pairing, PairVerdict
 from bot.observation.ids import SnapshotId
 
@@ -39,6 +40,11 @@ def can_rewind_to(case: Case, last_good: SnapshotId | None) -> bool | None:
     if last_good is not None and for_rewind(case, last_good).best is not None:
         return True
     return None if unread_points(case.observation.checkpoints) else False
+
+
+def rewind_or(case: Case, last_good: SnapshotId | None, otherwise: Remedy) -> Remedy:
+    """Table and job go back while a restore point is left, or may be, to which they can."""
+    return otherwise if can_rewind_to(case, last_good) is False else Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB
 
 
 def restore_in_words(case: Case, *, is_owed: bool = False) -> str | None:
