@@ -20,15 +20,29 @@ def looked_at() -> Iterator[None]:
         raise CouldNotLook(error.happened, error.found, error.remedy) from error
 
 
-class ConfiguredJobs(dict[str, JobPorts]):
+class ConfiguredJobs(Mapping[str, JobPorts]):
     """Job -> how it is reached. One that the configuration does not name any more cannot be asked: CouldNotLook."""
 
-    def __missing__(self, job: str) -> JobPorts:
-        raise CouldNotLook(
-            f"The job {job} is not configured.",
-            f"Expected it in the configuration file, which names {', '.join(self) or 'no job'}.",
-            "If it was renamed or removed there during an execution, restore the entry and restart Waterline.",
-        )
+    def __init__(self, jobs: Mapping[str, JobPorts]) -> None:
+        self._jobs = jobs
+
+    def __getitem__(self, job: str) -> JobPorts:
+        if job not in self._jobs:
+            raise CouldNotLook(
+                f"The job {job} is not configured.",
+                f"Expected it in the configuration file, which names {', '.join(self._jobs) or 'no job'}.",
+                "If it was renamed or removed there during an execution, restore the entry and restart Waterline.",
+            )
+        return self._jobs[job]
+
+    def __contains__(self, job: object) -> bool:
+        return job in self._jobs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._jobs)
+
+    def __len__(self) -> int:
+        return len(self._jobs)
 
 
 @dataclass(frozen=True)
