@@ -55,6 +55,8 @@ _OF_A_DIAGNOSIS = 60
 """Calls to Spark after which it has loaded what the next diagnosis will need."""
 _DEFAULT_PORT = 15002
 _PATIENCE_S = 3.0
+_CONNECTS_WITHIN_S = 20.0
+"""In which gRPC gives up a connection on which the server says nothing; however long an answer may take."""
 _LISTING_TASKS = 32
 """Spark makes one task of each path that it looks for, up to 10,000: 5,000 manifests took 24 s on two cores to find,
 and take 1.7 s in 32 tasks. The embedded server makes as many as it has hands."""
@@ -480,6 +482,8 @@ def _refused(said: str, url: str, within_s: float) -> EvidenceFailed:
     found = f"Expected a Spark Connect server 4.1 at {bare(url)}; found: {first}"
     if "DEADLINE_EXCEEDED" in said:
         return silent(within_s)
+    if "timed out before receiving SETTINGS frame" in said:
+        return silent(min(within_s, _CONNECTS_WITHIN_S))
     if re.search("UNAUTHENTICATED|PERMISSION_DENIED|Invalid authentication token", said):
         remedy = "It may have expired. Renew it in `spark.token_file`, `spark.token_command` or SPARK_REMOTE."
         return EvidenceFailed("Spark refused the token.", found, remedy)
@@ -505,8 +509,8 @@ def _reachable(url: str) -> None:
         raise EvidenceFailed(
             "Spark cannot be reached.",
             f"Expected a Spark Connect server at {bare(url)}; nothing answered within {_PATIENCE_S:.0f} s.",
-            "Start it or correct SPARK_REMOTE, then run it again. Without SPARK_REMOTE, Waterline uses the "
-            "embedded Spark.",
+            "Start it, or correct its address: SPARK_REMOTE in the environment, else `spark.remote`. Without either, "
+            "Waterline uses the embedded Spark.",
         )
 
 

@@ -18,6 +18,7 @@ from bot.evidence import TaskModule
 from bot.observation.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
 from bot.observation.evidence import Ask
 from bot.settings import SparkSettings
+from tests.adapters.serving import unused_address
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
 from tests.slack.people import eventually
 
@@ -178,3 +179,26 @@ def test_a_token_is_had_anew_from_its_command(server: SparkServer, tmp_path: Pat
     assert connection.session().range(3).count() == 3
 
     connection.close()
+
+
+def test_a_server_that_takes_the_connection_and_says_nothing_is_told() -> None:
+    """gRPC gives the connection up before the answer is due: not a word of tokens and versions."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        runner = SparkEvidenceRunner(
+            {}, f"sc://127.0.0.1:{server.getsockname()[1]}", answer_timeout=timedelta(seconds=PATIENCE_S)
+        )
+        with pytest.raises(EvidenceFailed, match="does not answer") as told:
+            runner.warm()
+        runner.close()
+
+    assert "Look at the Spark server" in told.value.remedy
+
+
+def test_a_server_that_is_down_is_told_with_both_places_of_its_address() -> None:
+    """The settings name it, or the environment."""
+    runner = SparkEvidenceRunner({}, unused_address().replace("http:", "sc:"))
+    with pytest.raises(EvidenceFailed, match="cannot be reached") as told:
+        runner.warm()
+    runner.close()
+
+    assert "`spark.remote`" in told.value.remedy
