@@ -13,21 +13,13 @@ from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import SparkConnection
 from bot.observation.ids import SnapshotId
 from bot.observation.table import TableState
-from tests.evidence.conftest import Asks, asks
+from tests.evidence.conftest import Asks, asks, orders, writer
 from tests.repairs.scene import RepairScene
 from tests.tables import ORDERS, OrdersTable, lake_in
 
-__all__ = ["Asks", "asks"]
+__all__ = ["Asks", "asks", "orders", "writer"]
 Reads = Callable[[SnapshotId], list[int]]
 Positions = Callable[[RepairScene, str], list[int]]
-
-
-@pytest.fixture
-def orders(tmp_path: Path) -> Iterator[OrdersTable]:
-    """An empty `sales.orders`."""
-    table = OrdersTable(tmp_path)
-    yield table
-    table.close()
 
 
 @pytest.fixture
@@ -76,11 +68,3 @@ def positions(spark: SparkSession) -> Positions:
         return sorted(row[0] for row in rows.select("source_position").collect())
 
     return read
-
-
-@pytest.fixture
-def writer(server: SparkServer) -> Iterator[SparkSession]:
-    """A session of its own: Spark remembers a catalog as it first knew it."""
-    session = SparkConnection(server.url).session()
-    yield session
-    session.stop()

@@ -75,6 +75,13 @@ class Responder(Actor):
         self.dismisses()
         return self.sees_on_card("under review")
 
+    def opens_and_warns(self) -> None:
+        """Opens an incident as the form is filled, and sends the first warning as its preview shows it."""
+        self.opens_form()
+        self.submits()
+        self.reads_form()
+        self.submits()
+
     def opens_planned_work(self) -> SeenMessage:
         """Opens the work of a planned savepoint, of which nobody is warned, and returns the card."""
         self.opens_form()

@@ -295,10 +295,7 @@ def test_a_warning_that_the_all_clear_overtook_is_not_sent(
     setup = next(iter(bot.services.observer.tables.values()))
     policies = {**setup.policies, "notice:warning": ApprovalPolicy(groups=("S0APPROVE1",))}
     bot.services.observer.tables = {setup.name: setup.model_copy(update={"policies": policies})}
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
     ben.clicks("Read and send…", ben.sees("please read and send it"))
     ben.reads_form()
     eventually(lambda: bot.services.store.get(WL).waterline is not None)

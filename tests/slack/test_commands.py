@@ -244,10 +244,7 @@ def test_an_approver_sees_what_they_decide_about_and_the_notices_that_wait(
     setup = next(iter(bot.services.observer.tables.values()))
     policies = {**setup.policies, "notice:warning": ApprovalPolicy(groups=("S0APPROVE1",))}
     bot.services.observer.tables = {setup.name: setup.model_copy(update={"policies": policies})}
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
     waiting = ben.sees("please read and send it")
 
     before, outsider = ben.home().plain, finn.home().plain

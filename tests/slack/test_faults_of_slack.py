@@ -184,10 +184,7 @@ def test_a_form_that_was_open_over_a_restart_is_taken(
 def refused(ana: Responder, eli: Responder, slack: Workspace, how: str) -> SeenMessage:
     """A consumer's channel does not take the warning; the incident says so, and the others are warned."""
     shut(slack, how, REVENUE)
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
     eli.sees("under review", "fraud-ml")
     return ana.sees("for revenue_daily waits")
 

@@ -40,10 +40,7 @@ from tests.slack.people import Responder, eventually
 @pytest.mark.smoke
 def test_what_a_consumer_answers_leads_back_into_the_incident(ana: Responder, dana: Responder, bot: LittleBot) -> None:
     """Seen and help wanted: in the record, on the card, and the responder is asked by name; also after the end."""
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
     warning = dana.sees("under review", "revenue-analytics")
 
     dana.clicks("Acknowledge", warning)
@@ -74,10 +71,7 @@ def raises_severity(ana: Responder) -> None:
 
 def test_a_changed_severity_is_told_again(ana: Responder, dana: Responder, bot: LittleBot) -> None:
     """Whoever was told sev2 hears of sev1, without being asked for."""
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
     dana.sees("under review", "revenue-analytics")
 
     raises_severity(ana)
@@ -173,10 +167,7 @@ class TestHeld:
 @pytest.mark.parametrize("consumers", [(Consumer(name="nobody_here", channel="C0GONE0001"),)])
 def test_a_channel_that_is_gone_is_said_aloud(ana: Responder, bot: LittleBot, consumers: tuple[Consumer, ...]) -> None:
     """Somebody is asked to call whom no message reaches; the card goes on saying so, while the bot tries again."""
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
 
     ana.sees("please call them")
     ana.sees_on_card("it waits, call them")
@@ -195,10 +186,7 @@ def for_good(monkeypatch: pytest.MonkeyPatch) -> None:
 def unreached(for_good: None, slack: Workspace, ana: Responder) -> None:
     """The first warning was refused for good."""
     slack.faults.removes(REVENUE)
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
     ana.sees("please call them")
     ana.sees_on_card("Try again")
 
@@ -285,10 +273,7 @@ def test_of_two_ways_that_failed_each_has_a_button(
     ana: Responder, bot: LittleBot, consumers: tuple[Consumer, ...]
 ) -> None:
     """Only the way that is mended is tried again."""
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
     ana.sees("please call them")
     [incident] = bot.services.store.all()
     [view] = incident.notices.values()

@@ -66,10 +66,7 @@ def test_who_is_of_another_organisation_can_answer_a_notice(
 ) -> None:
     """It was written for them, also where the answer needs words."""
     slack.faults.shares("revenue-analytics", "dana")
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
     notice = dana.sees("under review", "revenue-analytics")
 
     dana.clicks("Acknowledge", notice)

@@ -22,10 +22,7 @@ def ben(slack: Workspace, bot: WatchingBot) -> Responder:
 @pytest.fixture
 def warned(ana: Responder, bot: WatchingBot) -> datetime:
     """wl-1 is open, and consumers were promised word within 30 minutes; when they were."""
-    ana.opens_form()
-    ana.submits()
-    ana.reads_form()
-    ana.submits()
+    ana.opens_and_warns()
     ana.sees_on_card(":mega: fraud_model")
     return max(view.queued_at for view in bot.services.store.get(ONE).notices.values())
 

@@ -20,9 +20,10 @@ from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
 from bot.web.app import serving, web_app
 from tests.tables import CONTRACT, ORDERS
-from tests.web.conftest import CONTENT
+from tests.web.conftest import CONTENT, scene
 from tests.web.scene import Scene
 
+__all__ = ["scene"]
 pytestmark = pytest.mark.smoke
 
 PAYLOADS = Path(__file__).parent / "payloads"
@@ -36,14 +37,6 @@ SETUP = TableSetup(
     policies={"default": ApprovalPolicy(users=("U0BEN00001",))},
     next_update_minutes=30,
 )
-
-
-@pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    """A table and a record."""
-    made = Scene(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture

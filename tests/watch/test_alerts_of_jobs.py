@@ -17,7 +17,10 @@ from bot.service.watching.sightings import Sightings, post_key
 from tests.decisions import ANA, CHANNEL
 from tests.tables import CONTRACT
 from tests.watch.signs import NINE, ORDERS, sign
+from tests.web.conftest import scene
 from tests.web.scene import Scene
+
+__all__ = ["scene"]
 
 TABLES = tuple(TableName(f"sales.{name}") for name in ("orders", "refunds", "parcels", "returns"))
 
@@ -79,14 +82,6 @@ def test_what_concerns_too_many_tables_is_passed_over_and_logged(sightings: Sigh
 
 
 ROOM = "C0ORDERS01"
-
-
-@pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
-    """A table and a record."""
-    made = Scene(tmp_path)
-    yield made
-    made.close()
 
 
 def sightings_of(scene: Scene, channel: str = ROOM) -> Sightings:
