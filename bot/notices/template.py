@@ -107,6 +107,7 @@ def environment_of(folder: Path) -> Environment:
     )
     environment.filters |= {"moment": moment, "day": day, "clock": clock, "span": span}
     environment.filters |= {"count": counted, "code": code, "ranges": ranges, "copied": copied}
+    environment.filters["joined"] = lambda text: " ".join(text.splitlines())
     return environment
 
 

@@ -86,7 +86,8 @@ def test_an_engine_is_shown_how_to_read_it_as_the_trust_page_does(
     pins = pins_for(table, orders.GOOD)
     for engine in get_args(Engine):
         text = html.unescape(render(templates["warning"], _facts(story, table=table, engine=engine)))
-        shown = [pin.engine for pin in pins if f" {pin.engine}\n{pin.following or pin.exact}\n" in text]
+        marked = {pin.engine: "#" if pin.engine == "PyIceberg" else "--" for pin in pins}
+        shown = [p.engine for p in pins if f"\n{p.following or p.exact}  {marked[p.engine]} {p.engine}\n" in text]
         assert shown == [engine]
 
 

@@ -178,10 +178,10 @@ def test_the_review_names_what_did_not_hold_first(tmp_path: Path) -> None:
     shown = [block.to_dict() for block in blocks]
 
     assert text == "Contract review: 1 of 3 terms did not hold"
-    assert shown[1]["text"]["text"] == ":x: 1. *Keys are unique.* 50 rows too many. → Dedupe."
-    assert shown[3]["text"]["text"] == "*Unknown*\n• *State is kept.* Nobody says."
-    assert shown[4]["elements"][0]["text"] == "1 term held. The record has all of them."
-    assert shown[5]["elements"][0]["text"]["text"] == "Change 1…"
+    assert shown[1]["text"]["text"] == ":x: 1. *Keys are unique.* 50 rows too many. → Dedupe.\nOwner: nobody"
+    assert shown[2]["text"]["text"] == "*Unknown*\n• *State is kept.* Nobody says."
+    assert shown[3]["elements"][0]["text"] == "1 term held. The record has all of them."
+    assert shown[4]["elements"][0]["text"]["text"] == "Change 1…"
 
 
 def test_words_agree_with_their_number() -> None:

@@ -177,7 +177,7 @@ def _is_neutral(task: Task, evidence: Evidence) -> bool:
 
 def _line(task: Task, evidence: Evidence, *, example: bool = False) -> str:
     headline = mrkdwn(clipped(short_paths(evidence.headline), _HEADLINE))
-    shown = [f"{name} {cell}" for name, cell in zip(evidence.columns, next(iter(evidence.rows), ()), strict=False)]
+    shown = [f"{name} {cell}" for name, cell in zip(evidence.columns, next(iter(evidence.rows), ()), strict=False)][:4]
     first = f" Example: {mrkdwn(clipped(short_paths(' · '.join(shown)), _EXAMPLE))}" if example and shown else ""
     return f"{sign(evidence.verdict, task)} *{mrkdwn(task.title)}*: {headline}{first}"
 

@@ -34,10 +34,10 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
     blocks: list[Block] = [section(f":clipboard: *{text}*")]
     shown = broken[:_SHOWN]
     charges = [_charge(item) for item in shown]
-    are_alike = len(set(charges)) == 1
+    are_alike = len(charges) > 1 and len(set(charges)) == 1
     for item, charge in zip(shown, charges, strict=True):
         blocks.append(section(f":x: {item.number}. {_line(item)}" + ("" if are_alike else f"\n{charge}")))
-    blocks += [section(charges[0])] if are_alike else []
+    blocks += [context(f"Each of these: {charges[0]}")] if are_alike else []
     if untold:
         blocks.append(section("*Unknown*\n" + "\n".join(f"• {_line(item)}" for item in untold[:_SHOWN])))
     if incident.snippet is not None:
