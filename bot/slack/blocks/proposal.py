@@ -44,24 +44,27 @@ def removed_from_main(preview: Preview) -> str:
         return taken + "\n:warning: Readers unknown: the lineage source did not answer."
     if not preview.affected_runs:
         return taken + "\nLineage shows no consumer run that read them."
-    return f"{taken}\n*Consumer runs that read them:*\n{_runs(preview.affected_runs)}"
+    return f"{taken}\n*Consumer runs that read them:* {_runs(preview.affected_runs)}"
 
 
 def _runs(runs: Sequence[ReadRun]) -> str:
     """Every one, for the approval covers them all."""
+    if len(runs) == 1:
+        return _run(runs[0])
     if len(runs) <= _ONE_A_LINE:
-        return "\n".join(
-            f"• {mrkdwn(run.consumer)} run {code(run.run_id[:8])} read {short(run.snapshot_id)} at {clock(run.at)}"
-            for run in runs
-        )
+        return "\n".join(["", *(f"• {_run(run)}" for run in runs)])
     together: dict[tuple[str, SnapshotId | None], list[str]] = {}
     for run in runs:
         told = f"{code(run.run_id[:8])} {clock(run.at)}"
         together.setdefault((run.consumer, run.snapshot_id), []).append(told)
-    return "\n".join(
-        f"• {mrkdwn(consumer)} read {short(snapshot)}: {', '.join(told)}"
-        for (consumer, snapshot), told in together.items()
+    lines = (
+        f"• {mrkdwn(name)} read {short(snapshot)}: {', '.join(told)}" for (name, snapshot), told in together.items()
     )
+    return "\n".join(["", *lines])
+
+
+def _run(run: ReadRun) -> str:
+    return f"{mrkdwn(run.consumer)} run {code(run.run_id[:8])} read {short(run.snapshot_id)} at {clock(run.at)}"
 
 
 def who_may(view: ProposalView) -> list[str]:
@@ -220,12 +223,12 @@ def _content(incident: Incident, view: ProposalView) -> list[Block]:
         *([] if _fits(title, HEADER_TEXT) else sections(f"*{mrkdwn(title)}*")),
         *sections(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>{because}"),
     ]
+    if takes_yes or view.state is ProposalState.HELD:  # whoever may veto reads what is lost, too
+        blocks += sections(f"{removed_from_main(proposal.preview)}\n{_undo(view)}")
     if view.state in UNDECIDED:
         blocks += sections(f"*What will happen*\n{_steps(view)}")
     if proposal.preview.recorded:
         blocks += sections(_recorded(view))
-    if takes_yes or view.state is ProposalState.HELD:  # whoever may veto reads what is lost, too
-        blocks += [*sections(removed_from_main(proposal.preview)), *sections(_undo(view))]
     if view.state in UNDECIDED:
         blocks += _yes_at_length(view)
     if view.state is ProposalState.UNKNOWN:
