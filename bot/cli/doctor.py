@@ -50,7 +50,7 @@ def _without_two_teams(policy: ApprovalPolicy) -> str:
     users = {user for people in policy.approvers for user in people.users}
     if len(users) > 2 or any(people.groups for people in policy.approvers):
         return "two people approve destructive actions, but not of two teams: it names fewer than two"
-    return "only two people can approve, so each approves the other: it names no third and no group"
+    return "only two people can approve, so each approves the other: a group or a third person is missing"
 
 
 _MARKS = {
@@ -58,14 +58,17 @@ _MARKS = {
     "property": ("table properties alone", "Readers pin to the snapshot in the property `waterline.snapshot`."),
     "none": ("none on the table", "Readers ask the trust API which snapshot they can use."),
 }
-CannotTell = Literal["CANNOT TELL"]
-Line = tuple[str, bool | CannotTell, str, str]
+Unchecked = Literal["COULD NOT CHECK"]
+UNCHECKED: Unchecked = "COULD NOT CHECK"
+PROBLEM = "PROBLEM"
+_WORST_FIRST = (PROBLEM, UNCHECKED, "note", "ok")
+Line = tuple[str, bool | Unchecked, str, str]
 """(what, is it good, what was found, what to do)."""
 
 
 def trouble(what: str, error: WaterlineError) -> Line:
     """A look that failed: nobody knows then how the thing is. Any other error says that it is wrong."""
-    is_good: bool | CannotTell = "CANNOT TELL" if isinstance(error, CouldNotLook | EvidenceFailed) else False
+    is_good: bool | Unchecked = UNCHECKED if isinstance(error, CouldNotLook | EvidenceFailed) else False
     return what, is_good, f"{error.happened} {error.found}".strip(), error.remedy
 
 
@@ -93,11 +96,22 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     else:
         lines.append(("Slack", False, "SLACK_BOT_TOKEN is not set", "Set it; the value is on the app's page in Slack."))
     grid = Grid("", "what", "found", "what to do")
-    for what, is_good, found, remedy in lines:
-        grid.add_row(is_good if isinstance(is_good, str) else "ok" if is_good else "MISSING", what, found, remedy)
+    for line in sorted(lines, key=lambda line: _WORST_FIRST.index(_standing(line))):
+        grid.add_row(_standing(line), *(line[0], *line[2:]))
     console.print(grid)
+    stand = [_standing(line) for line in lines]
+    problems, unchecked = stand.count(PROBLEM), stand.count(UNCHECKED)
+    console.print(f"{counted(problems, 'problem')}; {unchecked} could not be checked.")
     if code := exit_code_of(lines):
         raise typer.Exit(code)
+
+
+def _standing(line: Line) -> str:
+    """Its first column; a good line with something to do is a note."""
+    _what, is_good, _found, remedy = line
+    if isinstance(is_good, str):
+        return is_good
+    return PROBLEM if not is_good else "note" if remedy else "ok"
 
 
 def exit_code_of(lines: Iterable[Line]) -> int:
@@ -144,7 +158,7 @@ def _tables(services: Services, brokers: dict[str, Broker]) -> Iterator[Line]:
             brokers[job] = seen.kafka
         yield f"table {name}", True, f"format {seen.table.format_version}, {len(seen.table.snapshots)} snapshots", ""
         if isinstance(seen.reads, NotSeen):
-            yield seen.reads.source, "CANNOT TELL", seen.reads.reason, seen.reads.remedy
+            yield seen.reads.source, UNCHECKED, seen.reads.reason, seen.reads.remedy
         else:
             yield seen.reads.source, True, f"{len(seen.reads.values)} reading runs", ""
         names = {column.name for column in seen.table.columns}
@@ -186,7 +200,7 @@ def _jobs(services: Services, brokers: Mapping[str, Broker]) -> Iterator[Line]:
 def broker_line(what: str, told: Broker) -> Line:
     """What it holds; a good line with a remedy where it does not tell how long records stay."""
     if isinstance(told, NotSeen):
-        return what, "CANNOT TELL", told.reason, told.remedy
+        return what, UNCHECKED, told.reason, told.remedy
     partitions = told.values
     remedy = "Give the user of `kafka` the ACL `DescribeConfigs` for the topics: then Waterline knows the retention."
     return what, True, in_words(partitions), "" if all(each.is_retention_known for each in partitions) else remedy

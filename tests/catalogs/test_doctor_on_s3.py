@@ -87,7 +87,9 @@ def doctor(tmp_path: Path, slack: tuple[str, str], monkeypatch: pytest.MonkeyPat
         assert time.monotonic() - began < SOON_S, result.stdout
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         rows = [" | ".join(cell.strip() for cell in line.strip("│").split("│")) for line in result.stdout.splitlines()]
-        return result.exit_code, [row for row in rows if row.startswith(("CANNOT TELL", "MISSING", "ok | mark"))]
+        return result.exit_code, [
+            row for row in rows if row.startswith(("COULD NOT CHECK", "PROBLEM", "ok | mark", "note | mark"))
+        ]
 
     return ask
 

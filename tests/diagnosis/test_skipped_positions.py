@@ -337,7 +337,7 @@ UNREACHABLE = NotSeen(source="Kafka", reason="Kafka is not reachable.", remedy="
     [
         (told(partition()), True, False),
         (told(partition(retention=None, is_retention_known=False)), True, True),
-        (UNREACHABLE, "CANNOT TELL", True),
+        (UNREACHABLE, "COULD NOT CHECK", True),
     ],
     ids=["known", "no right to its rules", "down"],
 )
