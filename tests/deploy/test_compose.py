@@ -37,7 +37,7 @@ def test_the_container_has_its_places_and_its_user_from_the_containerfile() -> N
 
 def test_the_addresses_are_those_of_the_configuration() -> None:
     """Pages, probe and database; and every secret that this configuration needs is handed in."""
-    probe = urlsplit(re.findall(r"http://[^']+", " ".join(BOT["healthcheck"]["test"]))[0])
+    probe = urlsplit(re.findall(r"http://[^']+", BOT["healthcheck"]["test"])[0])
     journal = urlsplit(TRIAL.journal_url)
     people = DATABASE["environment"]
 
