@@ -33,8 +33,7 @@ def evidence_message(run: EvidenceRun, task: Task) -> tuple[str, list[Block]]:
         word = "was cancelled" if run.ended.how == "cancelled" else "could not be answered"
         text = f"{task.title} {word}"
         return text, [section(f":no_entry: *{mrkdwn(text)}*\n{mrkdwn(run.ended.message)}{_again(run)}")]
-    if run.evidence is None:
-        return f"{task.title} is running", [section(f":hourglass_flowing_sand: *{mrkdwn(task.title)}* is running")]
+    assert run.evidence is not None  # it is posted once it has ended
     return _answered(run, run.evidence, task)
 
 
