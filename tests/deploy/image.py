@@ -58,6 +58,14 @@ def build(target: str) -> str:
     return f"localhost/{name}"
 
 
+def build_postgres() -> str:
+    """The name of an image that stands in for PostgreSQL's own, which cannot be pulled everywhere."""
+    name = "waterline-test-postgres"
+    file = Path(__file__).with_name("postgres.Containerfile")
+    _buildah(file, "--build-arg", f"BASE=localhost/{_BASE}", "--tag", name, str(file.parent))
+    return f"localhost/{name}"
+
+
 def unpacked(image: str, folder: Path) -> Path:
     """The image as a bundle that runc runs."""
     _run("buildah", "push", "--quiet", image, f"oci:{folder}/oci:it")

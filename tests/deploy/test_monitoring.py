@@ -32,9 +32,11 @@ from tests.decisions import ANA
 from tests.deploy.image import BUILD
 from tests.docs.site import build
 from tests.found import evidence
+from tests.lab_fixtures import FreshLab
 from tests.serve.test_health import serving as bot_serving
 from tests.slack.people import eventually
 from tests.tables import ORDERS
+from tests.walks.world import incident
 from tests.web.conftest import CONTENT
 from tests.web.scene import Scene
 
@@ -47,6 +49,10 @@ PANELS = [
     for panel in json.loads((PROJECT / "deploy/grafana/waterline.json").read_text())["panels"]
     for target in panel.get("targets", ())
 ]
+
+
+LINKS = ("runbook", "table")
+OF_TRUST = {"TableTrustNotKnown", "TableNotTrusted"}
 
 
 def test_the_alert_rules_fire_when_they_should_and_not_before() -> None:
@@ -141,21 +147,41 @@ def doubted_table(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_the_alert_of_a_doubted_table_leads_to_its_runbook_and_to_its_page(tmp_path: Path) -> None:
-    """Prometheus loads the rules as they are, but for the addresses and the minutes that it would wait."""
-    (tmp_path / "scene").mkdir()
-    with doubted_table(tmp_path / "scene") as tables, served(StaticFiles(directory=build(tmp_path))) as docs:
-        alerts = ALERTS.read_text().replace(PAGES, tables).replace(DOCS, docs)
-        with prometheus(tmp_path, [tables.removeprefix("http://")], re.sub(r"for: \w+", "for: 1s", alerts)) as up:
+@pytest.mark.timeout(600)
+def test_alerts_fire_while_a_real_job_damages_its_table(fresh_lab: FreshLab, tmp_path: Path) -> None:
+    """First that nobody knows any more, by what the watch found; then that it is not trusted, by the incident. Before
+    the damage neither fires. The links lead to the runbook and to the table's page of the bot that works."""
+    lab, pages = fresh_lab("v2"), unused_address()
+    target = pages.removeprefix("http://")
+    (tmp_path / "prometheus").mkdir()
+    (tmp_path / "bot").mkdir()
+    with incident(lab, tmp_path / "bot") as world, served(StaticFiles(directory=build(tmp_path / "docs"))) as docs:
+        more = {"web": {"port": int(target.rpartition(":")[2])}, "watch": {"poll_interval": 5}}
+        world.config.write_text(yaml.safe_dump(yaml.safe_load(world.config.read_text()) | more))
+        alerts = ALERTS.read_text().replace(PAGES, pages).replace(DOCS, docs)
+        soon = re.sub(r"for: \w+", "for: 1s", alerts)
+        with world.bot(), prometheus(tmp_path / "prometheus", [target], soon) as up:
+            eventually(lambda: trusted_in(up) == ["1"], timeout_s=120)
+            before = OF_TRUST & set(firing(up))
+            lab.tell("restored-from-older-savepoint")
+            eventually(lambda: "TableTrustNotKnown" in firing(up), timeout_s=180)
+            world.opens("duplicate-rows")
             eventually(lambda: "TableNotTrusted" in firing(up), timeout_s=60)
             links = firing(up)["TableNotTrusted"]["annotations"]
-        runbook, page = (httpx.get(links[f"{name}_url"], trust_env=False, timeout=20) for name in ("runbook", "table"))
+            runbook, page = (httpx.get(links[f"{name}_url"], trust_env=False, timeout=20) for name in LINKS)
 
-    assert runbook.status_code == 200
+    assert before == set()
+    assert (runbook.status_code, page.status_code) == (200, 200)
     assert 'id="tablenottrusted"' in runbook.text
     assert "Consumers see rows twice" in runbook.text
-    assert page.status_code == 200
-    assert ORDERS in page.text
+    assert lab.state.table in page.text
+
+
+def trusted_in(address: str) -> list[str]:
+    """What each table's trust is now; none while Prometheus starts."""
+    with suppress(httpx.TransportError, AssertionError, ValueError):
+        return [each["value"][1] for each in asked(address, "waterline_table_trusted")]
+    return []
 
 
 def firing(address: str) -> dict[str, dict[str, Any]]:
