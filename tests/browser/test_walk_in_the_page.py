@@ -51,7 +51,7 @@ def reads_the_evidence(slack: SlackPage) -> None:
     """Clicks nothing: the card says what was found, and names what happened."""
     for title in EVIDENCE:
         expect(slack.card).to_contain_text(re.compile(f"{title}: (confirmed|ruled out)"), timeout=SPARK_MS)
-    expect(slack.card).to_contain_text("Propose what the diagnosis asks for", timeout=SPARK_MS)
+    expect(slack.card).to_contain_text("Propose the repair", timeout=SPARK_MS)
     expect(slack.card).to_contain_text("was restored from checkpoint")
 
 

@@ -234,7 +234,7 @@ def _is_of_an_operator(line: str) -> bool:
             return (ROOT / file).is_file()
         case [*_, "-m", "venv", _] | [*_, "install", "--no-deps", "--no-build-isolation", "."]:
             return True
-        case [pip, "install", "--require-hashes", "-r", _]:
+        case [pip, "install", "--require-hashes", "-r", _] | [pip, "install", "--require-hashes", "-r", _, "-r", _]:
             return pip.endswith("/pip")
     return False
 

@@ -43,8 +43,8 @@ def test_the_runbooks_are_there_with_the_steps_that_they_share(site: Path) -> No
     page = (site / "runbooks/duplicate-rows.md").read_text(encoding="utf-8")
 
     assert page.startswith("# Consumers see rows twice\n")
-    assert "- wait: [Let Flink settle](#let-flink-settle)\n" in page
-    assert "### Let Flink settle\n" in page
+    assert "- wait: [Wait for Flink](#wait-for-flink)\n" in page
+    assert "### Wait for Flink\n" in page
     assert "```" not in page
 
 

@@ -66,7 +66,7 @@ class Tutorial(SlackPage):
 
     def _reads(self) -> None:
         for found in ("Duplicate rows: confirmed", "90 duplicate keys", "Missing positions: ruled out",
-                      "Name what happened: F2", "from checkpoint 4", "committed checkpoint 8"):  # fmt: skip
+                      "Diagnose: F2", "from checkpoint 4", "committed checkpoint 8"):  # fmt: skip
             expect(self.card).to_contain_text(found, timeout=_SOON_MS)
         expect(self.card.get_by_role("button", name="Propose")).to_be_visible(timeout=_SOON_MS)
         self._shows("card")

@@ -16,7 +16,7 @@ SHARED = """---
 proof: [duplicate_rows, missing_positions]
 ---
 
-### Name what happened
+### Diagnose
 
 Read the reasons.
 
@@ -52,7 +52,7 @@ passed: tell
 failed: what-is-left
 ```
 
-### Name what is left
+### Diagnose what is left
 
 Read the reasons.
 
@@ -167,7 +167,7 @@ branches:
 next: name-it
 ```
 
-### Name what happened
+### Diagnose
 
 Read the reasons.
 

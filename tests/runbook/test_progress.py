@@ -46,7 +46,7 @@ def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
         (
             {"count": "confirmed"},
             "name-it",
-            "Went to “Name what happened” because “Count the duplicate rows” was confirmed.",
+            "Went to “Diagnose” because “Count the duplicate rows” was confirmed.",
         ),
         (
             {"count": "confirmed", "name_it": "F2"},
@@ -118,7 +118,7 @@ def test_a_skipped_step_says_why() -> None:
     """The reason that was asked for is shown."""
     found = position(BOOK, {StepId("count"): ended("inconclusive", "Spark is down.", skipped=True)})
 
-    assert found.reason == "Went to “Name what happened” because “Count the duplicate rows” was skipped: Spark is down."
+    assert found.reason == "Went to “Diagnose” because “Count the duplicate rows” was skipped: Spark is down."
 
 
 def test_an_outcome_without_a_way_on_holds_the_incident() -> None:

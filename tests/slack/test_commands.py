@@ -87,7 +87,7 @@ def test_status_and_commits_of_an_open_incident(collected: SeenMessage, ana: Res
     assert "wl-1 sales.orders (sev2)" in status
     assert "Responder: @Ana Ribeiro." in status
     assert f"No known problem: snapshot {good}, up to" in status
-    assert "Propose what the diagnosis asks for" in status
+    assert "Propose the repair" in status
     assert len(ledger.splitlines()) == 9
     assert f"…{orders.head % 1_000_000:06d} append, 10 rows, run bbbbbb checkpoint 6" in ledger.splitlines()[1]
     assert status.splitlines()[0] in of_table

@@ -60,10 +60,10 @@ def test_the_card_says_what_runs_what_was_found_and_what_it_means(ana: Responder
 
 
 def test_the_card_names_what_happened_and_not_what_it_asks_for(collected: SeenMessage) -> None:
-    """“Name what happened: roll back table and job. F2: …” was no name of anything that happened."""
-    [told] = [line for line in collected.plain.splitlines() if "Name what happened: " in line]
+    """“Diagnose: roll back table and job. F2: …” was no name of anything that happened."""
+    [told] = [line for line in collected.plain.splitlines() if "Diagnose: " in line]
 
-    assert "Name what happened: F2. " in told
+    assert "Diagnose: F2. " in told
     assert "F2: " not in told
 
 
@@ -236,4 +236,4 @@ def test_a_late_click_on_an_old_card_is_answered(ana: Responder, ben: Responder,
     answer = ben.answer_to(lambda: ben.fills_reason("Too slow."))
 
     assert "This step is no longer the current one." in answer
-    assert "Now the current step is “Propose what the diagnosis asks for”." in answer
+    assert "Now the current step is “Propose the repair”." in answer
