@@ -403,7 +403,8 @@ class CheckpointFiles:
         what = f"The savepoint folder of {job}, {root},"
         try:
             files, bare = self._opened(root)
-            folders = [each for each in _folders(files, bare) if each.base_name.startswith("savepoint-")]
+            listed = _folders(files, bare, may_be_gone=files.type_name in _OBJECT_STORES)
+            folders = [each for each in listed if each.base_name.startswith("savepoint-")]
             for folder, told in zip(folders, self._told(files, folders, what, state), strict=True):
                 yield told or _incomplete(files, folder)
         except TROUBLE as error:
@@ -441,6 +442,10 @@ def _as_first_written(found: Sequence[StoredCheckpoint]) -> Iterator[StoredCheck
         first[each.digest] = min(each.written_at, first.get(each.digest, each.written_at))
     for each in found:
         yield each if each.digest is None else each.model_copy(update={"written_at": first[each.digest]})
+
+
+_OBJECT_STORES = frozenset({"s3", "gcs", "abfs"})
+"""They have no folders: one that holds nothing is not there."""
 
 
 def _folders(files: FileSystem, path: str, *, may_be_gone: bool = False) -> list[FileInfo]:

@@ -307,6 +307,15 @@ def test_restore_points_on_s3_are_read_like_local_ones(s3: S3FileSystem) -> None
     assert files.read(savepoint.path) == savepoint
 
 
+def test_an_object_store_without_a_savepoint_yet_holds_none(s3: S3FileSystem) -> None:
+    """It has no empty folders; what is there is still told."""
+    put(s3, f"early/{OTHER}/chk-12/_metadata", recorded("flink21_v1_chk12_not_inline.xz"))
+
+    (stored,) = CheckpointFiles(f"s3://{BUCKET}/early", f"s3://{BUCKET}/none-yet").stored(JOB, [OTHER])
+
+    assert stored.kind is CheckpointKind.CHECKPOINT
+
+
 def test_flink_manifests_on_s3_are_listed(s3: S3FileSystem) -> None:
     """The table's metadata folder, beside files that are none."""
     name = f"{OTHER}-{'0f' * 16}-00000-0-5-00001.avro"
