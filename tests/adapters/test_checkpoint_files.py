@@ -379,7 +379,11 @@ def test_the_folder_of_one_run_is_no_folder_of_checkpoints(state: State) -> None
 
 
 ONE, OTHER_ONE = "savepoint-aaaaaa-000000000001", "savepoint-bbbbbb-000000000002"
-FILES = CheckpointFiles(f"s3://{BUCKET}/checkpoints", f"s3://{BUCKET}/savepoints")
+
+
+def on_s3() -> CheckpointFiles:
+    """One that knows nothing yet: what was read before is not read again while it looks the same."""
+    return CheckpointFiles(f"s3://{BUCKET}/checkpoints", f"s3://{BUCKET}/savepoints")
 
 
 @pytest.fixture
@@ -406,7 +410,7 @@ def test_an_archived_savepoint_is_unreadable_with_the_reason(between: AilingS3, 
     body = recorded("v2_stop_savepoint__metadata")
     client.put_object(Bucket=BUCKET, Key=f"savepoints/{OTHER_ONE}/_metadata", Body=body, StorageClass="GLACIER")
 
-    stored = FILES.stored(JOB, [])
+    stored = on_s3().stored(JOB, [])
 
     told = by_name(stored)
     assert (told[ONE], told["chk-3"]) == (None, None)
@@ -422,7 +426,7 @@ def test_a_point_that_is_denied_hides_no_other(between: AilingS3, name: str) -> 
     """Neither HEAD nor GET of it is allowed; the listing tells that it is there, and since when."""
     between.falls("denied", lambda _method, path: f"{name}/_metadata" in path and "list-type" not in path)
 
-    stored = FILES.stored(JOB, [])
+    stored = on_s3().stored(JOB, [])
 
     told = by_name(stored)
     assert {each for each, problem in told.items() if problem} == {name}
@@ -432,7 +436,7 @@ def test_a_point_that_is_denied_hides_no_other(between: AilingS3, name: str) -> 
     assert denied.job_id == (OTHER if name == "chk-3" else None)
     assert denied.is_unread
     with pytest.raises(CouldNotLook, match="could not be read"):
-        FILES.read(denied.path)
+        on_s3().read(denied.path)
 
 
 @pytest.mark.parametrize("ailment", ["denied", "throttled"])
@@ -441,7 +445,7 @@ def test_where_none_can_be_opened_nobody_could_look(between: AilingS3, ailment: 
     between.falls(ailment, lambda _method, path: "/_metadata" in path and "list-type" not in path)
 
     with pytest.raises(CouldNotLook, match=r"The checkpoint folder of orders-to-iceberg, s3://flink-state/checkpoints"):
-        FILES.stored(JOB, [])
+        on_s3().stored(JOB, [])
 
 
 def test_a_storage_that_falls_silent_amid_the_look_could_not_be_looked_at(between: AilingS3) -> None:
@@ -449,7 +453,7 @@ def test_a_storage_that_falls_silent_amid_the_look_could_not_be_looked_at(betwee
     between.falls("throttled", lambda _method, path: OTHER_ONE in path)
 
     with pytest.raises(CouldNotLook, match=r"The savepoint folder of orders-to-iceberg"):
-        FILES.stored(JOB, [])
+        on_s3().stored(JOB, [])
 
 
 NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
