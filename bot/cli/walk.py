@@ -160,7 +160,7 @@ class Walk:
         while time.monotonic() < deadline:
             self._show_everything()
             now = self._card()
-            moved = now.plain != before and "Stop" not in now.buttons
+            moved = now.plain != before and "Stop collecting" not in now.buttons
             time.sleep(_LOOK_EVERY_S)
             if moved:
                 return True

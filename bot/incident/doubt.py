@@ -79,6 +79,11 @@ def standing(incident: Incident) -> str:
     return "not marked yet" if doubted_since(incident) is not None else "planned work, no known problem"
 
 
+def up_to(incident: Incident) -> str:
+    """What is said before the snapshot that the incident names."""
+    return "Trusted up to" if standing(incident) == "trusted" else "No known problem up to"
+
+
 def beside_trusted(incident: Incident) -> str:
     """What is said beside the snapshot up to which the table is trusted: what is under review is what came after it."""
     status = standing(incident)

@@ -158,6 +158,8 @@ class NoticeFacts(Documented):
     """The severity of the notice before, where that was another one."""
     opened_at: Utc
     """When the incident was opened."""
+    symptom: str | None = None
+    """What the incident was opened for, a clause; none of planned work."""
     summary: str
     """What the responders noticed, in their words."""
     words: str

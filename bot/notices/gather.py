@@ -226,6 +226,7 @@ def facts_for(
         severity=incident.severity,
         severity_before=earlier.severity if earlier and earlier.severity != incident.severity else None,
         opened_at=incident.opened_at,
+        symptom=None if incident.runbook.is_planned else incident.runbook.title,
         summary=incident.opened.summary,
         words=words,
         stage=stage,

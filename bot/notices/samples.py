@@ -177,6 +177,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 severity="sev2",
                 severity_before="sev3" if full else None,
                 opened_at=NOON,
+                symptom="Consumers see rows twice",
                 summary="Revenue <doubled> & more" if full else "",
                 words=WORDS if full else "",
                 stage=stage,

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from typing import get_args
 
 from bot.incident.asked import typed_proposal
-from bot.incident.doubt import beside_trusted, doubted_since
+from bot.incident.doubt import beside_trusted, doubted_since, up_to
 from bot.incident.entries import IncidentOpened
 from bot.incident.incident import Incident, shown_in
 from bot.incident.notice import PLANNED, WorkState
@@ -101,7 +101,7 @@ def _incident(incident: Incident, *, is_watched: bool) -> str:
     step = current_step(incident)
     who = f"<@{incident.responder}>" if incident.responder else "nobody"
     is_told = is_watched and doubted_since(incident) is not None
-    trusted = "" if is_told else f" Trusted up to {short(incident.trusted)} ({beside_trusted(incident)})."
+    trusted = "" if is_told else f" {up_to(incident)} {short(incident.trusted)} ({beside_trusted(incident)})."
     return (
         f"{incident.id} {opened.table} ({incident.severity}), opened {clock_time(incident.opened_at)} "
         f"in <#{opened.channel}>: {step.title if step else 'runbook finished'}.{trusted} Responder: {who}."

@@ -277,7 +277,7 @@ def _severity(initial: str | None) -> InputBlock:
 
 def _summary(already: str) -> InputBlock:
     hint = "What you noticed, and since when"
-    return _line("summary", "In your words", hint, optional=True, lines=True, already=already)
+    return _line("summary", "In your words (consumers read this)", hint, optional=True, lines=True, already=already)
 
 
 def _select(block_id: str, label: str, options: Sequence[Option], initial: Option | None) -> InputBlock:

@@ -11,7 +11,7 @@ from bot.workspace.people import CannotDo
 from bot.workspace.seen import NotShown
 from tests.slack.people import ONCALL, Responder, is_card, is_proposal
 
-FORWARD = ("Run all", "Stop", "Propose", "Done")
+FORWARD = ("Run all", "Stop collecting", "Propose", "Done")
 """Buttons of the card that lead the walk on."""
 APPROVE, EXECUTE, REJECT, VERIFY = "Approve", "Execute", "Reject…", "Verify again"
 """Buttons of a proposal; `test_people` holds them against the bot's."""

@@ -48,7 +48,7 @@ def test_the_card_says_what_runs_what_was_found_and_what_it_means(ana: Responder
 
     ana.clicks("Run all", card)
     running = ana.sees_on_card("Missing positions: 3 of 8 Spark tasks")
-    ana.sees_on_card("Stop")
+    ana.sees_on_card("Stop collecting")
     bot.runner.quick()
     ana.sees_on_card("Propose")
 
@@ -90,7 +90,7 @@ def test_stop_ends_what_runs_and_nothing_begins_until_somebody_lets_it(ana: Resp
     ana.clicks("Run all", card)
     running = ana.sees_on_card("3 of 8 Spark tasks")
 
-    ana.answer_to(lambda: ana.clicks("Stop", running))
+    ana.answer_to(lambda: ana.clicks("Stop collecting", running))
     ana.sees_on_card("answered · stopped")
     ana.sees_on_card("was cancelled")
     eventually(lambda: bot.runner.is_idle)
@@ -115,7 +115,7 @@ def test_stop_ends_a_diagnosis_that_still_reads(ana: Responder, bot: LittleBot) 
     ana.clicks("Run all", card)
     naming = ana.sees_on_card("for a diagnosis: Duplicate commits")
 
-    ana.answer_to(lambda: ana.clicks("Stop", naming))
+    ana.answer_to(lambda: ana.clicks("Stop collecting", naming))
     eventually(lambda: bot.runner.is_idle)
     ana.sees_on_card("Run all")
     begun = bot.runner.runs

@@ -68,7 +68,7 @@ def completed(proposal: Proposal, plan: Plan) -> Proposal:
 def _of_streams(proposal: Proposal) -> Iterator[str]:
     """What stops downstream: lineage does not show who reads a table as a stream. The errors are in the notices."""
     if proposal.preview.commits and any(isinstance(effect, MoveTable) for effect in proposal.effects):
-        yield "Streams that have read past that snapshot stop, and need new state: their position leaves `main`."
+        yield "Streaming readers that are past that snapshot will stop. Their owners must start them with new state."
     if any(isinstance(effect, PublishBranch) for effect in proposal.effects):
         yield "Spark streams of the table stop at this commit if it deletes or overwrites rows."
 

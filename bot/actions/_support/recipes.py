@@ -300,7 +300,7 @@ def rewound(
     stays = f"The present head stays readable under the tag {kept}."
     back = f"`/waterline undo` {'stops the new run and ' if point else ''}moves main back to that tag."
     is_fault_back = live is not None and (point is None or point.is_right)
-    also = "What that run commits until it has stopped is removed as well. " if live else ""
+    also = "Later commits of this run are removed too. " if live else ""
     return drafted(
         plan,
         action,
@@ -327,7 +327,7 @@ def rewound(
         sure=f"{rows:,} rows are removed from main of {table.name}, and {restarts}.{_of_others(others)}{stop.risk}",
         others=tuple(others),
         undo=f"{stays} {back} {_undo_of_stop(live, point)}"
-        + (" That brings the fault back as well." if is_fault_back else ""),
+        + (" The fault is back then as well." if is_fault_back else ""),
     )
 
 
@@ -341,8 +341,8 @@ def _others_go(others: Sequence[OtherRows]) -> Iterator[str]:
 
 def _started(point: RestorePoint, to: SnapshotId, others: Sequence[OtherRows]) -> Iterator[str]:
     yield (
-        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}. Its source reads everything after that "
-        "again."
+        f"Start the job from checkpoint {point.checkpoint_id} at {point.path}. The source reads everything "
+        "after it again."
     )
     verify = f"Verify: the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(to)}"
     if point.is_right:

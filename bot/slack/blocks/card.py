@@ -6,7 +6,7 @@ from itertools import takewhile
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
 from bot.incident.diagnosis import Diagnosis, Remedy
-from bot.incident.doubt import beside_trusted
+from bot.incident.doubt import beside_trusted, up_to
 from bot.incident.effects import KeepSavepoint
 from bot.incident.execution import UNFINISHED, ProposalState
 from bot.incident.incident import Incident
@@ -61,7 +61,7 @@ def card_message(
     blocks: list[Block] = [header(f"{incident.id}: {incident.runbook.title}"), _facts(incident)]
     passed = [item for item in walk.passed if item.step not in {step.id for step in here}]
     if passed:
-        blocks.append(context(*_path(incident, passed)))
+        blocks.append(context(*_path(incident, passed, tasks)))
     blocks += told_blocks(incident, setup)
     blocks += [*_deadline(incident), DividerBlock()]
     last = passed[-1] if passed else None
@@ -94,7 +94,7 @@ def _closed(incident: Incident) -> list[Block]:
     told = (
         f":lock: *{incident.id}: {mrkdwn(incident.runbook.title)}* on {code(incident.opened.table)}\n"
         f"*Closed* by {person(incident.closed_by)}: {mrkdwn(as_sentence(incident.closed_reason or ''))} "
-        f"Trusted up to {short(incident.trusted)} ({beside_trusted(incident)})."
+        f"{up_to(incident)} {short(incident.trusted)} ({beside_trusted(incident)})."
     )
     review = [button("Open the review", Click.REVIEW, incident.id, "")] if incident.review is None else []
     return [section(told), *to_do_blocks(incident), actions([_export_button(incident), *review])]
@@ -106,7 +106,7 @@ def _facts(incident: Incident) -> SectionBlock:
         fields=[
             written(f"*Table*\n{code(incident.opened.table)}"),
             written(f"*Severity*\n{_SEVERITY[incident.severity]}"),
-            written(f"*Trusted up to*\n{short(incident.trusted)} ({beside_trusted(incident)})"),
+            written(f"*{up_to(incident)}*\n{short(incident.trusted)} ({beside_trusted(incident)})"),
             written(f"*Responder*\n{responder}"),
         ]
     )
@@ -131,12 +131,14 @@ def _found(step: Step, outcome: StepOutcome) -> tuple[str, str]:
     return outcome.key.replace("-", " "), outcome.why
 
 
-def _path(incident: Incident, passed: Sequence[Passed]) -> list[str]:
+def _path(incident: Incident, passed: Sequence[Passed], tasks: Mapping[str, Task]) -> list[str]:
     """One short line a step taken, the newest last."""
     lines = []
     for item in passed[-_PATH_SHOWN:]:
-        sign_of = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
         step = incident.runbook.step(item.step)
+        sign_of = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
+        if isinstance(step, EvidenceStep) and not item.outcome.skipped:
+            sign_of = sign(Verdict(item.outcome.key), tasks.get(step.task))
         how, why = _found(step, item.outcome)
         room = max(_WHY_LEAST, _PASSED_LINE - len(step.title) - len(how))
         because = _beginning(short_paths(as_sentence(why)), room)
@@ -161,7 +163,7 @@ def _step(incident: Incident, step: Step) -> list[Block]:
     title = f"*Step {1 + len(walk_of(incident).passed)}: {mrkdwn(step.title)}*"
     view, diagnosis, proposed = incident.current_proposal, incident.diagnosis, ""
     if isinstance(step, ActionStep) and view is not None and view.step == step.id:
-        proposed = f"\nProposal: *{view.state.value}*. Its message in this channel has the buttons."
+        proposed = f"\nProposal: *{view.state.value}*. The buttons are on its message in this channel."
         is_proven = view.verified is None or view.verified.passed
         if view.state in UNFINISHED or (view.state is ProposalState.APPLIED and is_proven):
             return [section(f"{title}{proposed}")]
@@ -232,7 +234,7 @@ def _run_or_stop(incident: Incident) -> ButtonElement:
     has_failed = [r is not None and r.ended is not None and r.run not in incident.runs_before for r in runs]
     if incident.is_stopped or (runs and all(has_failed)):
         return button("Run all", Click.RUN_ALL, incident.id, style="primary")
-    return button("Stop", Click.STOP, incident.id, style="danger")
+    return button("Stop collecting", Click.STOP, incident.id, style="danger")
 
 
 def _to_do(diagnosis: Diagnosis) -> str:

@@ -67,17 +67,22 @@ def _run(run: ReadRun) -> str:
     return f"{mrkdwn(run.consumer)} run {code(run.run_id[:8])} read {short(run.snapshot_id)} at {clock(run.at)}"
 
 
-def who_may(view: ProposalView) -> list[str]:
-    """Small print while it can still be decided: who is missing, until when, who may stop it, and the way out."""
+def _needs(view: ProposalView) -> str:
+    """Who is missing, and until when."""
+    policy, proposer = view.proposal.policy, view.proposal.proposed_by
+    return (
+        f"Needs {missing_in_words(policy, view.approvals)}, not from the proposer. "
+        f"{_named(whom_to_ask(policy, proposer, view.approvals), policy)} "
+        f"Approve it by {clock_time(last_approval_at(view), view.proposal.proposed_at)}."
+    )
+
+
+def _who_may(view: ProposalView) -> list[str]:
+    """Small print while it can still be decided: who is gone, who may stop it, and the way out."""
     policy, proposer = view.proposal.policy, view.proposal.proposed_by
     lines = []
-    if view.state is ProposalState.PROPOSED:
-        lines.append(
-            f"Needs {missing_in_words(policy, view.approvals)}, not from the proposer. "
-            f"{_named(whom_to_ask(policy, proposer, view.approvals), policy)} "
-            f"Approve it by {clock_time(last_approval_at(view), view.proposal.proposed_at)}."
-        )
-        lines += [f":warning: {_named(view.gone, policy)}"] if view.gone else []
+    if view.state is ProposalState.PROPOSED and view.gone:
+        lines.append(f":warning: {_named(view.gone, policy)}")
     if policy.veto is not None:
         waits = policy.hold and view.state is ProposalState.PROPOSED
         hold = f" After approval, the veto window is {minutes(policy.hold.total_seconds())}." if waits else ""
@@ -218,10 +223,11 @@ def _content(incident: Incident, view: ProposalView) -> list[Block]:
     proposal, title = view.proposal, f"{incident.id}: {view.proposal.title}"
     takes_yes = _takes_yes(view)
     because = f"\n{mrkdwn(proposal.because)}" if takes_yes else ""
+    needs = f"\n{_needs(view)}" if view.state is ProposalState.PROPOSED else ""
     blocks: list[Block] = [
         header(title),
         *([] if _fits(title, HEADER_TEXT) else sections(f"*{mrkdwn(title)}*")),
-        *sections(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>{because}"),
+        *sections(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>{needs}{because}"),
     ]
     if takes_yes or view.state is ProposalState.HELD:  # whoever may veto reads what is lost, too
         blocks += sections(f"{removed_from_main(proposal.preview)}\n{_undo(view)}")
@@ -241,7 +247,7 @@ def _small_print(incident: Incident, view: ProposalView, tasks: Mapping[str, Tas
     if view.state not in UNDECIDED:
         return []
     if not _takes_yes(view):
-        return [context(part) for text in who_may(view) for part in pages(text, CONTEXT_TEXT)]
+        return [context(part) for text in _who_may(view) for part in pages(text, CONTEXT_TEXT)]
     proposal = view.proposal
     must = " · ".join(mrkdwn(short_paths(requirement_sentence(each))) for each in proposal.requirements)
     evidence = " · ".join(mrkdwn(each) for each in cited(proposal, incident.runs, tasks)) or (
@@ -249,7 +255,7 @@ def _small_print(incident: Incident, view: ProposalView, tasks: Mapping[str, Tas
     )
     texts = [
         *([f"*Runs only if:* {must}"] if must else []),
-        *who_may(view),
+        *_who_may(view),
         f"*Evidence:* {evidence} · *Digest* {code(proposal.digest[:12])}",
     ]
     return [context(part) for text in texts for part in pages(text, CONTEXT_TEXT)]
