@@ -19,7 +19,7 @@ app = typer.Typer(cls=OnDemand, no_args_is_help=True, pretty_exceptions_enable=F
 
 @app.callback()
 def waterline() -> None:
-    """Which state of a table can its consumers trust, and how do we know?"""
+    """Find out what happened to an Iceberg table that Flink writes, and repair it with approval."""
 
 
 def main() -> None:

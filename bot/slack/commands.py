@@ -351,7 +351,7 @@ VERBS: dict[str, Verb] = {
     "diagnose": Verb("diagnose", "name the failure from the evidence so far", Commands._diagnose),
     "propose": Verb(
         "propose [ACTION] [keep=RUN] [drop_others=yes] [BOUNDS]",
-        "propose the suggested fix, or an action by name",
+        "propose the suggested fix, or an action by name; another person approves it by its buttons",
         Commands._propose,
     ),
     "undo": Verb("undo [REASON]", "propose to undo the last proposal", Commands._undo),
@@ -363,7 +363,7 @@ VERBS: dict[str, Verb] = {
     "unfreeze": Verb("unfreeze", "resume them with the old settings", Commands._unfreeze),
     "notify": Verb(
         "notify KIND [WORDS]",
-        "preview and send a notice to consumers; `again CONSUMER` resends a failed one",
+        "preview and send a notice: `warning`, `update`, `recovered`, …; `notify again CONSUMER` resends a failed one",
         lambda c, m: notify(c._services, c._views, m),
     ),
     "note": Verb("note TEXT", "add a note to the record", Commands._note),
@@ -387,7 +387,7 @@ def _line(verb: Verb) -> str:
 _GROUPS = {
     "Start": ("open", "status", "commits"),
     "Find out what happened": ("diagnose", "run"),
-    "Repair": ("propose", "undo"),
+    "Repair": ("propose", "undo", "freeze"),
     "Notify consumers, and close": ("notify", "close"),
 }
 """What one wants to do -> the subcommands for it; all others are needed rarely."""
