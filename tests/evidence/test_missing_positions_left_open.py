@@ -1,19 +1,22 @@
 """Missing positions where deletes, keys, holes, tails of partitions or several topics could hide or explain them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from bot.observation.contract import TableContract
 from bot.observation.evidence import Ask, Verdict
 from bot.observation.findings import PositionGap
 from bot.observation.flink import CheckpointSettings
 from bot.observation.ids import SnapshotId
 from bot.observation.kafka import KafkaPartition
 from bot.observation.looked import Seen
-from bot.observation.snapshot import REPAIR
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, run
 from tests.evidence.histories import write
@@ -23,37 +26,127 @@ from tests.evidence.test_recovery_extent import reading_on
 from tests.tables import CONTRACT, OrdersTable, job, observing, of_flink, rows
 from tests.upserts import upserts
 
-
-def test_rows_deleted_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
-    """Nothing lives above them, so no gap tells."""
-    before, _ = write(orders, "a1[0:10] | a2[10:20]")
-    orders.deletes("source_position >= 15")
-
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "Positions that the window brought behind the last live row were deleted" in answer.headline
-    assert "(15 to 19)" in answer.headline
+NOT_DENSE = CONTRACT.model_copy(update={"position_is_dense": False})
 
 
-def test_a_later_repair_does_not_excuse_what_others_deleted(orders: OrdersTable, asks: Asks) -> None:
-    """It took nothing of it out."""
-    before, _ = write(orders, "a1[0:10] | a2[10:20]")
-    orders.deletes("source_position >= 15")
-    orders.commits("a", 2, [14], summary={REPAIR: "x/1"})
-
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "(15 to 19)" in answer.headline
+def marked(first: int, last: int) -> list[int]:
+    """Positions of a transactional topic: each tenth is a marker, the last one too."""
+    return [each for each in range(first, last + 1) if each % 10 != 9]
 
 
-def test_what_a_repair_took_out_behind_the_last_live_row_leaves_nothing_open(orders: OrdersTable, asks: Asks) -> None:
-    """People approved it."""
-    before, _ = write(orders, "a1[0:10] | a2[10:20] a3[20:30]")
-    orders.deletes("source_position >= 20", {REPAIR: "x/1"})
+def told(first: int, last: int) -> str:
+    """The same in a line."""
+    return str(marked(first, last)).replace(" ", "")
 
-    assert asks("missing_positions", orders.ask(before)).verdict is Verdict.RULED_OUT
+
+ALIKE = f"a1{told(0, 99)} | b2{told(100, 199)}"
+CONFIRMED, INCONCLUSIVE, RULED_OUT = Verdict.CONFIRMED, Verdict.INCONCLUSIVE, Verdict.RULED_OUT
+STORIES: Mapping[str, tuple[str, TableContract, Verdict, dict[str, Any], str]] = {
+    "deleted behind the last live row: no gap tells": (
+        "a1[0:10] | a2[10:20] drop[15:20]", CONTRACT, INCONCLUSIVE, {},
+        "Positions that the window brought behind the last live row were deleted",
+    ),
+    "which ones are named; a later repair, which took nothing of it out, does not excuse it": (
+        "a1[0:10] | a2[10:20] drop[15:20] repair:a2[14]", CONTRACT, INCONCLUSIVE, {}, "(15 to 19)",
+    ),
+    "a repair that people approved took them out": (
+        "a1[0:10] | a2[10:20] a3[20:30] repair:drop[20:30]", CONTRACT, RULED_OUT, {}, "",
+    ),
+    "a partition that wrote nothing below the window, and was deleted: it is not known as one that fell silent": (
+        "a1[0:10] | a2[10:20][0:10]p1k1000 a3[20:30] drop[0:10]p1", BY_PARTITION, INCONCLUSIVE, {},
+        "0 to 9 of partition 1",
+    ),
+    "copies of a partition came and were taken away: older rows carry its positions": (
+        "a1[0:10][0:10]p1k1000 a2[10:20] | b1[0:10]p1k2000 a3[20:30] dropk[2000:3000]", BY_PARTITION, INCONCLUSIVE,
+        {}, "No position is missing between those that were seen",
+    ),
+    "a source may count from below zero": (
+        "a1[-30:-20] | a2[-10:5]", CONTRACT, CONFIRMED, {"gaps": [(-20, -11)], "missing": 10}, "",
+    ),
+    "that the window begins at position 0 does not say that the source does": (
+        "a1[-30:-20] | a2[0:5]", CONTRACT, CONFIRMED, {"gaps": [(-20, -1)], "missing": 20}, "",
+    ),
+    "a compaction that kept its rows is not looked behind": (
+        "a1[0:10] | a2[10:20] compact[0:20]", CONTRACT, RULED_OUT, {}, "",
+    ),
+    "one that wrote fewer rows than it read is": (
+        "a1[0:10] | a2[10:20] compact[0:20] compact[0:15]", CONTRACT, INCONCLUSIVE, {}, "(15 to 19)",
+    ),
+    "by key: the source skipped some, and the first commit behind the hole was replaced altogether": (
+        "+[0:10] | a2^[20:25]k0 a3^[25:30]k0", CONTRACT, CONFIRMED,
+        {"gaps": [(10, 19)], "missing": 10, "is_untold": False}, "10 positions are missing: 10 to 19.",
+    ),
+    "by key: within one commit a sink may write only the newest row of a key": (
+        "+[0:10] | a2^[10,11,14]k20", CONTRACT, INCONCLUSIVE, {"missing": 2, "is_untold": True},
+        "2 positions (12 to 13) have no row that lives or was replaced",
+    ),
+    "by key: a delete leaves no position": (
+        "+[0:10] | a2^[10,11]k20~[1,2] a3^[14]k22", CONTRACT, INCONCLUSIVE, {"missing": 2, "is_untold": True},
+        "2 positions (12 to 13) have no row that lives or was replaced",
+    ),
+    "by key: what is sure is counted, and what is open is named beside it": (
+        "+[0:10] | a2^[10,12]k20 a3^[15]k22", CONTRACT, CONFIRMED, {"gaps": [(13, 14)], "missing": 2},
+        "1 position (11) has no row",
+    ),
+    "by key: rows that were rolled back stood there, so no delete accounts for them": (
+        "+[0:10] | a2^[10:15]k20 back a3^[15,16]k30~[1,2]", CONTRACT, CONFIRMED, {"gaps": [(10, 14)]}, "",
+    ),
+    "by key: what was replaced before the window is not its fault, and a run reads a part of the source again": (
+        "+[0:10] a2^[10:15]k0 a3^[15:20]k0 | b3^[12:22]k[2,3,4,0,1,2,3,4,40,41]", CONTRACT, RULED_OUT,
+        {"replaced": 0}, "",
+    ),
+    "by key: another writer took rows away: the job's own deletes each brought a row": (
+        "+[0:10] | a2[10:20] dropk[15:18] a3^[20:25]k10", CONTRACT, CONFIRMED,
+        {"replaced": 5, "gaps": [(15, 17)]}, "",
+    ),
+    "by key: unless one of its deletes may account for them": (
+        "+[0:10] | a2[10:20] dropk[15:18] a3^[20:25]k10~[3]", CONTRACT, INCONCLUSIVE,
+        {"replaced": 5, "gaps": [(15, 17)]}, "",
+    ),
+    "markers: holes between rows of one commit are no loss; they end within each commit here": (
+        f"a1{told(0, 94)} | a2{told(95, 204)} b3{told(205, 298)}", NOT_DENSE, RULED_OUT, {"missing": 0}, "",
+    ),
+    "markers: one between two commits is left to what the job began from; a copy does not change it": (
+        f"{ALIKE} b3{told(150, 250)}", NOT_DENSE, INCONCLUSIVE, {"missing": 1, "is_untold": True},
+        "at most 1 in a row",
+    ),
+    "markers: a hole many times as wide is found by ranges": (
+        f"{ALIKE} c3{told(700, 799)}", NOT_DENSE, CONFIRMED, {"gaps": [(199, 699)]}, "",
+    ),
+    "markers: and by rows, where some came again": (
+        f"{ALIKE} c3{told(700, 799)[:-1]},{told(700, 720)[1:]}", NOT_DENSE, CONFIRMED, {"gaps": [(199, 699)]}, "",
+    ),
+    "markers: what main lost is missing, however little: it had a record": (
+        f"a1{told(0, 99)} | a2[100,102] back a3{told(103, 199)}", NOT_DENSE, CONFIRMED, {"gaps": [(99, 102)]}, "",
+    ),
+    "holes like those before the incident accuse nobody, also where the contract promises each position": (
+        ALIKE, CONTRACT, INCONCLUSIVE, {"is_untold": True}, "position_is_dense",
+    ),
+    "a wider one still does": (f"{ALIKE} c3{told(400, 450)}", CONTRACT, CONFIRMED, {"missing": 201}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "contract", "verdict", "found", "said"), STORIES.values(), ids=STORIES)
+def test_what_deletes_keys_and_holes_leave_open(
+    tmp_path: Path,
+    asks: Asks,
+    line: str,
+    contract: TableContract,
+    verdict: Verdict,
+    found: Mapping[str, Any],
+    said: str,
+) -> None:
+    """What is surely missing, surely not, or neither."""
+    with closing(OrdersTable(tmp_path, {"write.upsert.enabled": "true"} if "^" in line else None)) as orders:
+        answer = asks("missing_positions", orders.ask(write(orders, line).before, contract=contract))
+
+    assert answer.verdict is verdict
+    assert {name: _of(answer.finding, name) for name in found} == found
+    assert said in " ".join((answer.headline, *(each.reason + each.remedy for each in answer.could_not_look)))
+
+
+def _of(finding: Any, name: str) -> Any:
+    return [(gap.first, gap.last) for gap in finding.gaps] if name == "gaps" else getattr(finding, name)
 
 
 def test_a_deleted_file_that_is_gone_from_storage_leaves_it_open(orders: OrdersTable, asks: Asks) -> None:
@@ -69,60 +162,6 @@ def test_a_deleted_file_that_is_gone_from_storage_leaves_it_open(orders: OrdersT
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert "gone from storage" in answer.headline
-
-
-def test_a_partition_that_came_in_the_window_and_was_deleted_leaves_it_open(orders: OrdersTable, asks: Asks) -> None:
-    """It wrote nothing below the window, so it is not known as one that fell silent."""
-    before = orders.commits("a", 1, range(10))
-    both = [rows(range(10, 20)), rows(range(10), partition=1, orders=range(1000, 1010))]
-    orders.appends(pa.concat_tables(both), of_flink("a", 2))
-    orders.commits("a", 3, range(20, 30))
-    orders.deletes("source_partition == 1")
-
-    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "0 to 9 of partition 1" in answer.headline
-
-
-def test_copies_that_were_deleted_again_are_not_missing(orders: OrdersTable, asks: Asks) -> None:
-    """A partition came again in the window and its copies were taken away: older rows carry its positions."""
-    first = [rows(range(10)), rows(range(10), partition=1, orders=range(1000, 1010))]
-    orders.appends(pa.concat_tables(first), of_flink("a", 1))
-    before = orders.commits("a", 2, range(10, 20))
-    orders.appends(rows(range(10), partition=1, orders=range(2000, 2010)), of_flink("b", 1))
-    orders.commits("a", 3, range(20, 30))
-    orders.deletes("order_id >= 2000")
-
-    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
-
-    assert "deleted or replaced" not in answer.headline
-
-
-@pytest.mark.parametrize(
-    ("line", "missing"), [("a1[-30:-20] | a2[-10:5]", 10), ("a1[-30:-20] | a2[0:5]", 20)], ids=["below 0", "up to 0"]
-)
-def test_a_hole_between_negative_positions_is_a_hole(orders: OrdersTable, asks: Asks, line: str, missing: int) -> None:
-    """A source may count from below zero: what lies below the window is looked for there, too. That the window begins
-    at position 0 does not say that the source does."""
-    answer = asks("missing_positions", orders.ask(write(orders, line).before))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert (answer.finding.missing, answer.finding.gaps[0].first) == (missing, -20)
-
-
-def test_rows_that_a_compaction_lost_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
-    """It wrote fewer rows than it read; one that kept its rows is not looked behind."""
-    before, _ = write(orders, "a1[0:10] | a2[10:20]")
-    orders.compacts(rows(range(20)))
-    whole = asks("missing_positions", orders.ask(before))
-    orders.compacts(rows(range(15)))
-
-    answer = asks("missing_positions", orders.ask(before))
-
-    assert whole.verdict is Verdict.RULED_OUT
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "(15 to 19)" in answer.headline
 
 
 def goes_on(orders: OrdersTable, commits: int, writes: Collection[int]) -> SnapshotId:
@@ -314,167 +353,6 @@ def test_replaced_rows_are_not_missing(by_key: OrdersTable, asks: Asks) -> None:
         "No position is missing up to the highest one that was brought, 19. The rows of 3 positions were replaced or "
         "deleted by their key: these are no missing rows."
     )
-
-
-def test_what_the_source_skipped_between_commits_is_missing(by_key: OrdersTable, asks: Asks) -> None:
-    """Also where the first commit behind the hole was replaced altogether."""
-    before = by_key.appends(rows(range(10)))
-    upserts(by_key, "a", 2, range(20, 25), keys=range(5))
-    upserts(by_key, "a", 3, range(25, 30), keys=range(5))
-
-    answer = asks("missing_positions", by_key.ask(before))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert answer.finding.gaps == (PositionGap(first=10, last=19),)
-    assert (answer.finding.missing, answer.finding.is_untold) == (10, False)
-    assert answer.headline.startswith("10 positions are missing: 10 to 19.")
-
-
-@pytest.mark.parametrize("where", ["within a commit", "beside a delete"])
-def test_what_deletes_may_account_for_is_open(by_key: OrdersTable, asks: Asks, where: str) -> None:
-    """A delete of a key leaves no position, and within one commit a sink may write only the newest row of a key."""
-    before = by_key.appends(rows(range(10)))
-    if where == "within a commit":
-        upserts(by_key, "a", 2, [10, 11, 14], keys=range(20, 23))
-    else:
-        upserts(by_key, "a", 2, [10, 11], keys=range(20, 22), deletes=[1, 2])
-        upserts(by_key, "a", 3, [14], keys=[22])
-
-    answer = asks("missing_positions", by_key.ask(before))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "2 positions (12 to 13) have no row that lives or was replaced" in answer.headline
-    assert (answer.finding.missing, answer.finding.is_untold) == (2, True)
-    assert answer.rows == (("none", "12", "13", "2"),)
-
-
-def test_a_hole_beside_an_open_gap_is_missing_alone(by_key: OrdersTable, asks: Asks) -> None:
-    """What is sure is counted; what is open is named beside it."""
-    before = by_key.appends(rows(range(10)))
-    upserts(by_key, "a", 2, [10, 12], keys=[20, 21])
-    upserts(by_key, "a", 3, [15], keys=[22])
-
-    answer = asks("missing_positions", by_key.ask(before))
-
-    assert (answer.verdict, answer.finding.missing) == (Verdict.CONFIRMED, 2)
-    assert answer.finding.gaps == (PositionGap(first=13, last=14),)
-    assert "1 position (11) has no row" in answer.could_not_look[0].reason
-
-
-def test_what_was_rolled_back_is_missing_beside_deletes_too(by_key: OrdersTable, asks: Asks) -> None:
-    """Rows stood there, so no delete accounts for these positions."""
-    before = by_key.appends(rows(range(10)))
-    upserts(by_key, "a", 2, range(10, 15), keys=range(20, 25))
-    by_key.rolls_back_to(before)
-    upserts(by_key, "a", 3, [15, 16], keys=[30, 31], deletes=[1, 2])
-
-    answer = asks("missing_positions", by_key.ask(before))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert answer.finding.gaps == (PositionGap(first=10, last=14),)
-
-
-def test_what_was_replaced_before_the_window_is_not_its_fault(by_key: OrdersTable, asks: Asks) -> None:
-    """Positions 0 to 4 and 10 to 14 are gone since then, and a run reads a part of the source again."""
-    by_key.appends(rows(range(10)))
-    upserts(by_key, "a", 2, range(10, 15), keys=range(5))
-    before = upserts(by_key, "a", 3, range(15, 20), keys=range(5))
-    upserts(by_key, "b", 3, range(12, 22), keys=[2, 3, 4, 0, 1, 2, 3, 4, 40, 41])
-
-    answer = asks("missing_positions", by_key.ask(before))
-
-    assert (answer.verdict, answer.finding.replaced) == (Verdict.RULED_OUT, 0)
-
-
-@pytest.mark.parametrize(("bare", "expected"), [(False, Verdict.CONFIRMED), (True, Verdict.INCONCLUSIVE)])
-def test_rows_that_another_writer_took_away_are_no_replaced_ones(
-    by_key: OrdersTable, asks: Asks, bare: bool, expected: Verdict
-) -> None:
-    """Their key lives no more, and the job's own deletes each brought a row, unless one may account for them."""
-    before = by_key.appends(rows(range(10)))
-    by_key.commits("a", 2, range(10, 20))
-    by_key.deletes("order_id >= 15 and order_id < 18")
-    upserts(by_key, "a", 3, range(20, 25), keys=range(10, 15), deletes=[3] if bare else [])
-
-    answer = asks("missing_positions", by_key.ask(before))
-
-    assert (answer.verdict, answer.finding.replaced) == (expected, 5)
-    assert answer.finding.gaps == (PositionGap(first=15, last=17),)
-
-
-NOT_DENSE = CONTRACT.model_copy(update={"position_is_dense": False})
-
-
-def marked(first: int, last: int) -> list[int]:
-    """Positions of a transactional topic: each tenth is a marker, the last one too."""
-    return [each for each in range(first, last + 1) if each % 10 != 9]
-
-
-def test_holes_between_rows_of_one_commit_are_no_loss(orders: OrdersTable, asks: Asks) -> None:
-    """They end within each commit here, and the next commit goes on right behind."""
-    before = orders.commits("a", 1, marked(0, 94))
-    orders.commits("a", 2, marked(95, 204))
-    orders.commits("b", 3, marked(205, 298))
-
-    answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
-
-    assert answer.verdict is Verdict.RULED_OUT
-    assert answer.finding.missing == 0
-
-
-def test_a_marker_between_two_commits_is_left_to_what_the_job_began_from(orders: OrdersTable, asks: Asks) -> None:
-    """It is no wider than those within commits; a copy that came again does not change it."""
-    before = orders.commits("a", 1, marked(0, 99))
-    orders.commits("b", 2, marked(100, 199))
-    orders.commits("b", 3, marked(150, 250))
-
-    answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
-
-    assert answer.verdict is Verdict.INCONCLUSIVE
-    assert (answer.finding.missing, answer.finding.is_untold) == (1, True)
-    assert "at most 1 in a row" in answer.headline
-
-
-@pytest.mark.parametrize("again", [[], marked(700, 720)], ids=["by ranges", "by rows"])
-def test_a_true_hole_is_found_among_others(orders: OrdersTable, asks: Asks, again: list[int]) -> None:
-    """Of 500 positions, many times as wide as a marker."""
-    before = orders.commits("a", 1, marked(0, 99))
-    orders.commits("b", 2, marked(100, 199))
-    orders.commits("c", 3, [*marked(700, 799), *again])
-
-    answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert [(gap.first, gap.last) for gap in answer.finding.gaps] == [(199, 699)]
-
-
-def test_rows_that_main_lost_are_missing_however_few(orders: OrdersTable, asks: Asks) -> None:
-    """What a rolled-back commit had brought had a record."""
-    before = orders.commits("a", 1, marked(0, 99))
-    orders.commits("a", 2, [100, 102])
-    orders.rolls_back_to(before)
-    orders.commits("a", 3, marked(103, 199))
-
-    answer = asks("missing_positions", orders.ask(before, contract=NOT_DENSE))
-
-    assert answer.verdict is Verdict.CONFIRMED
-    assert [(gap.first, gap.last) for gap in answer.finding.gaps] == [(99, 102)]
-
-
-def test_holes_like_those_before_the_incident_accuse_nobody(orders: OrdersTable, asks: Asks) -> None:
-    """Also where the contract promises each position; a wider one still does."""
-    before = orders.commits("a", 1, marked(0, 99))
-    orders.commits("b", 2, marked(100, 199))
-    alike = asks("missing_positions", orders.ask(before))
-    orders.commits("c", 3, marked(400, 450))
-
-    wider = asks("missing_positions", orders.ask(before))
-
-    assert alike.verdict is Verdict.INCONCLUSIVE
-    assert "position_is_dense" in alike.could_not_look[0].remedy
-    assert alike.finding.is_untold
-    assert wider.verdict is Verdict.CONFIRMED
-    assert wider.finding.missing == 201
 
 
 PARTED = CONTRACT.model_copy(update={"position_partition": "source_partition"})
