@@ -419,8 +419,9 @@ def test_messages_wait_for_the_channel_and_come_when_it_is_back(
     eventually(lambda: nothing_waits(bot))
     before = len(ana.card.replies)
     shut(slack, how)
-    bot.services.evidence.run_now(WL, "duplicate_rows")
-    bot.services.evidence.run_now(WL, "missing_positions")
+    for task in ("duplicate_rows", "missing_positions"):
+        bot.services.evidence.request(WL, task, by=ana.person.id)
+    eventually(lambda: not any(run.is_running for run in bot.services.store.get(WL).runs.values()))
     told = is_told(ana, TO_ANA, "messages of wl-1 wait")
     written = len(bot.services.store.get(WL).entries)
     bot.clock.advances(timedelta(minutes=1))

@@ -315,7 +315,7 @@ def test_where_there_is_no_button_the_walk_goes_on_to_what_people_do(
     bot.services.store.write(WL, by=WATERLINE, decide=lambda _incident: [Diagnosed(diagnosis=only)])
     bot.services.diagnoses.settle(WL)
 
-    card = ana.sees_on_card("Do what the diagnosis asks, by hand")
+    card = ana.sees_on_card("Repair by hand")
 
     assert "Waterline has no action for “stop the other writer, then decide which of its changes stay”" in card.plain
 
