@@ -51,7 +51,7 @@ def _asked(
         raise _no_answer(url, f"found {type(error).__name__}: {error}".rstrip(": "), doubt) from error
     if answer.status_code == httpx.codes.NOT_FOUND and "problem+json" in answer.headers.get("content-type", ""):
         raise UnknownTable(
-            f"The Waterline at {url} does not watch a table {table}.",
+            f"The Waterline at {url} is not set up for a table {table}.",
             "Expected a table of its configuration, as namespace.table.",
             f"Look at {url.rstrip('/')}/v1/tables for the tables that it watches.",
         )

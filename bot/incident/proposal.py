@@ -166,8 +166,12 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
             scale = ", and nobody has rescaled it" if requirement.parallelism else ""
             return f"Run {short_job(requirement.job_id)} is the only run of {requirement.job} that is alive{scale}."
         case StartPossible():
-            declared = f" Declaration unchanged ({requirement.declaration[:12]})." if requirement.declaration else ""
-            return f"Waterline can reach what starts {requirement.job}, and knows no reason for a refusal.{declared}"
+            declared = (
+                f" Its start settings are unchanged ({requirement.declaration[:12]})."
+                if requirement.declaration
+                else ""
+            )
+            return f"Nothing known keeps {requirement.job} from being started.{declared}"
         case RestorePointIntact():
             return (
                 f"Checkpoint {requirement.checkpoint_id} at {requirement.path} is readable and has digest "

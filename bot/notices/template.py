@@ -152,11 +152,11 @@ def span(since: datetime, until: datetime) -> str:
 def ranges(
     value: Sequence[SnapshotRange], most: int = MOST_RANGES, elsewhere: str = ", which the incident's record names"
 ) -> str:
-    """Full ids: `a`, `b` to `c` (12 in a row); what is left out is said with its number and its place."""
+    """Full ids: `a`, `b` to `c` (12 consecutive commits); what is left out is said with its number and its place."""
     told = []
     for each in value[:most]:
         ends = code(each.first) if each.commits == 1 else f"{code(each.first)} to {code(each.last)}"
-        told.append(ends if each.commits <= 1 else f"{ends} ({each.commits:,} in a row)")
+        told.append(ends if each.commits <= 1 else f"{ends} ({each.commits:,} consecutive commits)")
     rest = sum(each.commits for each in value[most:])
     more = f", and {rest:,} more{elsewhere}" if rest else ""
     return ", ".join(told) + more

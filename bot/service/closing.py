@@ -33,9 +33,7 @@ class Closing:
         for a repair, a change is not verified, or consumers wait for an update or the end of planned work. A world that
         cannot be looked at keeps nobody from closing: the review can be opened later."""
         if not reason.strip():
-            raise Refused(
-                "An incident is closed with a reason.", "", "Write it after the command: /waterline close REASON."
-            )
+            raise Refused("The incident is not closed: the reason is missing.", "", "Type /waterline close REASON.")
         is_forced = reason.split()[0].strip(",.:;").casefold() == _ANYWAY
         self._may_close(self._store.get(incident_id), by, is_forced)
         opened = self._review_if_missing(incident_id)

@@ -200,7 +200,7 @@ class Observer:
         found = self.tables.get(table)
         if found is None:
             raise UnknownTable(
-                f"Waterline does not watch a table {table}.",
+                f"Waterline is not set up for a table {table}.",
                 f"Configured are: {', '.join(self.tables) or 'none'}.",
                 "Use one of these names, or add the table to the configuration file.",
             )

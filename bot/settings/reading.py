@@ -127,6 +127,10 @@ M = TypeVar("M", bound=BaseModel)
 _REFERENCE = "Every setting is described in deploy/settings.md."
 
 
+def _found(error: OSError | UnicodeDecodeError) -> str:
+    return "no file there" if isinstance(error, FileNotFoundError) else f"{type(error).__name__}: {error}"
+
+
 def yaml_of(path: Path) -> CommentedMap:
     """The file's content with its line numbers. Raises BadConfiguration."""
     try:
@@ -134,7 +138,7 @@ def yaml_of(path: Path) -> CommentedMap:
     except (OSError, UnicodeDecodeError) as error:
         raise BadConfiguration(
             f"{path}: the configuration cannot be read.",
-            f"Expected a readable YAML file in UTF-8; found {type(error).__name__}: {error}.",
+            f"Expected a YAML file in UTF-8; found {_found(error)}.",
             "Name another file with --config, or copy deploy/waterline.example.yaml there.",
         ) from error
     except MarkedYAMLError as error:

@@ -273,10 +273,11 @@ class Commands:
         incident = self._services.store.in_channel(command.channel)
         task = command.rest
         if task not in self._services.tasks:
+            near = get_close_matches(task, self._services.tasks, n=1)
             raise Refused(
                 f"There is no evidence task “{task}”.",
-                f"Known are: {', '.join(self._services.tasks)}.",
-                "Name one of these.",
+                f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(self._services.tasks)}.",
+                "Type its name.",
             )
         self._services.evidence.request(incident.id, task, by=command.user)
         return f"Running {task}. The result appears in the thread of {incident.id}."

@@ -315,7 +315,10 @@ def test_one_run_that_read_many_wrong_snapshots_is_one_run(
     """With all that it read, condensed."""
     text = render(templates["recovered"], facts_of(rewound(story), reads=reads_of(*WRONG)))
 
-    assert f"`run-1` at 3 Nov 2026, 09:00 UTC, from snapshots `{WRONG[0]}` to `{WRONG[-1]}` (3 in a row)" in text
+    assert (
+        f"`run-1` at 3 Nov 2026, 09:00 UTC, from snapshots `{WRONG[0]}` to `{WRONG[-1]}` (3 consecutive commits)"
+        in text
+    )
 
 
 def test_what_one_run_read_here_and_there_is_told_whole(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:

@@ -112,7 +112,7 @@ def test_a_running_bot_writes_and_sends_no_secret(tmp_path: Path) -> None:
                 ana = slack.person("ana")
                 ana.types("/waterline open")
                 ana.types(f"/waterline commits {MARK}-aws")
-                ana.waits_for(f"does not watch a table {MASK}", timeout=90)
+                ana.waits_for(f"is not set up for a table {MASK}", timeout=90)
                 ana.types(f"/waterline commits {slack.bot_token}")
                 ana.types("/waterline commits")
                 ana.waits_for("refused", timeout=90)

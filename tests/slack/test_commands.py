@@ -46,7 +46,7 @@ def test_a_table_that_is_not_watched_is_named_in_the_form(ana: Responder) -> Non
     """The form says what was expected and found, and has nothing to submit."""
     ana.opens_form("open sales.refunds")
 
-    assert "Waterline does not watch a table sales.refunds." in ana.modal.plain
+    assert "Waterline is not set up for a table sales.refunds." in ana.modal.plain
     assert "Configured are: sales.orders." in ana.modal.plain
     assert ana.modal.submit is None
 
@@ -152,7 +152,7 @@ def test_closing_needs_a_reason_and_no_undecided_proposal(
     card = ana.sees_on_card("Closed by @Ana Ribeiro: Anyway: the replay was planned.")
     again = ana.asks("close again")
 
-    assert "An incident is closed with a reason." in without
+    assert "The incident is not closed: the reason is missing." in without
     assert "is proposed. An incident with an undecided" in undecided
     assert closed.startswith("wl-1 is closed.")
     assert "Run all" not in card.buttons

@@ -85,7 +85,7 @@ def test_a_private_incident_is_answered_as_one_that_does_not_exist(scene: Scene,
 @pytest.mark.parametrize(
     ("method", "path", "status", "says"),
     [
-        ("GET", "/v1/tables/sales.ordres/trust", 404, "Waterline does not watch a table sales.ordres."),
+        ("GET", "/v1/tables/sales.ordres/trust", 404, "Waterline is not set up for a table sales.ordres."),
         ("GET", "/v1/incidents/wl-99", 404, "There is no such incident."),
         ("GET", "/v1/nothing", 404, "There is no page at this address."),
         ("POST", TRUST, 405, "POST is not allowed here."),

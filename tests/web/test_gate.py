@@ -100,7 +100,7 @@ def test_what_could_not_be_told_is_neither_yes_nor_no(scene: Scene, gate: Gate, 
 
     assert [2, 2, 2, 2] == [each.exit_code for each in (missing, mistyped, down, unrecorded)]
     assert json.loads(missing.stdout)["state"] == "unknown"
-    assert "does not watch a table sales.ordres" in mistyped.stderr
+    assert "is not set up for a table sales.ordres" in mistyped.stderr
     assert "Do not trust the table" in down.stderr
     assert "without it no incident is known" in unrecorded.stderr
     assert not (scene.folder / "journal.db").exists()

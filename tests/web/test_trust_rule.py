@@ -231,7 +231,7 @@ def test_a_table_that_is_not_in_the_catalog_is_not_known_and_one_that_is_not_wat
 
     assert found.state is TrustState.UNKNOWN
     assert "There is no table sales.refunds" in found.why
-    with pytest.raises(UnknownTable, match=r"does not watch a table sales\.ordres"):
+    with pytest.raises(UnknownTable, match=r"is not set up for a table sales\.ordres"):
         desk.trust(TableName("sales.ordres"))
 
 

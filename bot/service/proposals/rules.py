@@ -80,7 +80,9 @@ def must_be_free(incident: Incident) -> None:
         return
     if busy.state is ProposalState.PROPOSED:
         raise Refused(
-            "Another proposal is waiting for approval.", f"It is “{busy.proposal.title}”.", "Decide it first."
+            "Another proposal is waiting for approval.",
+            f"It is “{busy.proposal.title}”.",
+            "First ask an approver to approve or reject it.",
         )
     if busy.state is ProposalState.UNKNOWN:
         raise Refused(

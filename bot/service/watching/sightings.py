@@ -165,7 +165,7 @@ class Sightings:
         """Raises UnknownTable where nothing can be told of it."""
         if table not in self._channels:
             raise UnknownTable(
-                f"Waterline does not watch a table {table}.",
+                f"Waterline is not set up for a table {table}.",
                 f"It watches {', '.join(self._channels) or 'none'}.",
                 "Use one of these names.",
             )
