@@ -100,6 +100,8 @@ class Projection:
                     self._in_channel(incident, f"line/{entry.seq}")
             case e.NoticeEnded() if body.how == "failed" or is_first_asked(incident, entry, body):
                 self._in_channel(incident, f"line/{entry.seq}")
+            case e.NoticeEnded() if body.how == "overtaken":
+                self._in_thread(incident, f"line/{entry.seq}")
             case e.NoticeRetried():
                 self._take_up(incident, body)
             case e.DeliveryDelayed() if body.to.startswith("slack:"):
