@@ -156,13 +156,13 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
         _print_match(diagnosis, mode, match)
     if diagnosis.undecided:
         console.print("\nCannot tell", style="bold")
-    together: dict[str, list[Mode]] = {}
+    needed: dict[str, list[str]] = {}
     for mode, told in diagnosis.undecided:
-        together.setdefault("; ".join(told.missing), []).append(mode)
-    for missing, modes in together.items():
-        console.print(f"Missing: {missing}", markup=False)
-        for mode in modes:
-            console.print(f"   {mode.code}, {mode.title}", markup=False)
+        console.print(f"   {mode.code}, {mode.title}", markup=False)
+        for missing in told.missing:
+            needed.setdefault(missing, []).append(mode.code)
+    for missing, codes in needed.items():
+        console.print(f"Missing for {', '.join(codes)}: {missing}", markup=False)
     if diagnosis.excluded:
         console.print("\nExcluded", style="bold")
     for mode, excluded in diagnosis.excluded:

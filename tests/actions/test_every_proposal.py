@@ -90,7 +90,7 @@ def test_it_proposes_the_same_twice_and_leaves_nothing_out(tmp_path: Path, name:
             isinstance(effect, PublishBranch) or (isinstance(effect, MoveTable) and proposal.preview.commits > 0)
             for effect in proposal.effects
         )
-        assert stops_streams == any("treams" in sentence for sentence in proposal.preview.sentences)
+        assert stops_streams == any("tream" in sentence for sentence in proposal.preview.sentences)
         assert proposal.preview.sure.endswith(".")
         assert proposal.undo.endswith(".")
         assert (scene.table.metadata_location, scene.calls) == (table.metadata_location, calls), "it has done something"

@@ -262,7 +262,7 @@ def test_a_closed_card_is_folded_and_keeps_what_is_still_to_be_done(story: Story
     story.says(StepDone(step=story.incident.runbook.steps[0].id, key="confirmed", why="It was found. " * 20))
     path = next(
         line for block in card_message(story.incident, {}, {}.get, setup())[1] for line in _lines(block.to_dict())
-        if line.startswith(":white_check_mark:")
+        if line.startswith(":red_circle:")
     )  # fmt: skip
     review = Notice(kind="review", revision=1, consumer="revenue", channel="C0REVENUE1", text="It held.")
     story.says(NoticeQueued(notice=review))

@@ -5,6 +5,8 @@ from itertools import takewhile
 
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
+from bot.incident.approval import missing_in_words
+from bot.incident.decisions import last_approval_at
 from bot.incident.diagnosis import Diagnosis, Remedy
 from bot.incident.doubt import beside_trusted, up_to
 from bot.incident.effects import KeepSavepoint
@@ -27,6 +29,7 @@ from bot.incident.setup import TableSetup
 from bot.incident.waterline import undo_left
 from bot.observation.evidence import Progress, Task, Verdict
 from bot.observation.ids import EvidenceId, short
+from bot.observation.sentences import clock_time
 from bot.runbook.progress import Passed, Position, evidence_ahead
 from bot.service.runbook_steps import current_step, steps_ahead, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
@@ -163,7 +166,10 @@ def _step(incident: Incident, step: Step) -> list[Block]:
     title = f"*Step {1 + len(walk_of(incident).passed)}: {mrkdwn(step.title)}*"
     view, diagnosis, proposed = incident.current_proposal, incident.diagnosis, ""
     if isinstance(step, ActionStep) and view is not None and view.step == step.id:
-        proposed = f"\nProposal: *{view.state.value}*. The buttons are on its message in this channel."
+        until = f"until {clock_time(last_approval_at(view), view.proposal.proposed_at)}"
+        needs = missing_in_words(view.proposal.policy, view.approvals)
+        waits = f", waits for {needs} {until}" if view.state is ProposalState.PROPOSED else ""
+        proposed = f"\nProposal: *{view.state.value}*{waits}. The buttons are on its message in this channel."
         is_proven = view.verified is None or view.verified.passed
         if view.state in UNFINISHED or (view.state is ProposalState.APPLIED and is_proven):
             return [section(f"{title}{proposed}")]
