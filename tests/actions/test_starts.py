@@ -305,7 +305,7 @@ def test_another_declaration_starts_nothing_and_stops_nothing(scene: Scene) -> N
     with pytest.raises(Superseded, match=f"when this was proposed \\({'a' * 12}\\).*changed \\({'b' * 12}\\)"):
         scene.executions.begin(scene.incident, made.id, by=made.proposed_by)
 
-    assert f"Declaration unchanged ({'a' * 12})." in requirement_sentence(asked)
+    assert f"Its start settings are unchanged ({'a' * 12})." in requirement_sentence(asked)
     assert scene.calls == []
 
 
