@@ -92,5 +92,5 @@ def rewind(at: datetime, *, readers_known: bool = True) -> Proposal:
         policy=ApprovalPolicy(users=(BEN,)),
         proposed_by=ANA,
         proposed_at=at,
-        mends=ACCUSERS,
+        repairs=ACCUSERS,
     )

@@ -102,7 +102,7 @@ def undo_of_the_rewind(at: datetime) -> Proposal:
     effect = MoveTable(table=orders.TABLE, to=orders.HEAD, keep_head_as="left-2")
     made = rewind(at)
     return made.model_copy(
-        update={"id": UNDO, "action": UNDO_ACTION, "effects": (effect,), "mends": (), "undoes": made.id}
+        update={"id": UNDO, "action": UNDO_ACTION, "effects": (effect,), "repairs": (), "undoes": made.id}
     )
 
 

@@ -65,7 +65,7 @@ ACTION = Action(
     ),
     no_more_than_before=("missing_positions",),
     on_request=True,
-    mends=("duplicate_rows",),
+    repairs=("duplicate_rows",),
     moves_waterline="trusted",
 )
 MOST_ROWS = 1_000_000

@@ -128,7 +128,7 @@ ACTION = Action(
         ("missing_positions", "No missing rows"),
     ),
     no_more_than_before=("missing_positions",),
-    mends=("duplicate_files", "duplicate_rows"),
+    repairs=("duplicate_files", "duplicate_rows"),
     moves_waterline="trusted",
 )
 PROOF = "no duplicate files, no duplicate rows, no missing rows"

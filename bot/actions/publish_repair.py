@@ -125,7 +125,7 @@ def propose(plan: Plan) -> Proposal:
         undo=_undo(kept, done, keeps, is_started=point is not None or is_looked_for),
         because=done.because,
         code=done.code,
-        mends=() if left or plan.rehearsed is None else plan.rehearsed.proposal.mends,
+        repairs=() if left or plan.rehearsed is None else plan.rehearsed.proposal.repairs,
     )
 
 

@@ -77,7 +77,7 @@ ACTION = Action(
         ("duplicate_rows", "No duplicate rows"),
     ),
     no_more_than_before=("duplicate_rows",),
-    mends=("unreadable_files", "missing_files"),
+    repairs=("unreadable_files", "missing_files"),
     moves_waterline="trusted",
 )
 _PROOF = "every file exists, those of older commits too; no duplicate rows"

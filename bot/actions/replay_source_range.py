@@ -24,7 +24,7 @@ ACTION = Action(
     ),
     no_more_than_before=("duplicate_rows",),
     on_request=True,
-    mends=("missing_positions",),
+    repairs=("missing_positions",),
     moves_waterline="trusted",
 )
 

@@ -149,7 +149,7 @@ ACTION = Action(
         ("missing_positions", "No missing rows"),
     ),
     no_more_than_before=("duplicate_files", "duplicate_rows", "missing_positions"),
-    mends=("missing_positions",),
+    repairs=("missing_positions",),
     moves_waterline="trusted",
 )
 _FLINK = "flink."

@@ -29,7 +29,7 @@ ACTION = Action(
     on_request=True,
     drops_others=True,
     proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
-    mends=ACCUSERS,
+    repairs=ACCUSERS,
     moves_waterline="trusted",
 )
 
@@ -61,8 +61,8 @@ def propose(plan: Plan) -> Proposal:
         others=others,
         passed=for_rewind(plan.case, plan.match.last_good).passed_over(point.path),
     )
-    is_wrong_below = plan.match.last_good_rows is LastGoodRows.WRONG
-    return proposal.model_copy(update={"mends": ()}) if is_wrong_below else proposal
+    lies_above = plan.match.last_good_rows is LastGoodRows.CLEAN  # all that was found wrong
+    return proposal if lies_above else proposal.model_copy(update={"repairs": ()})
 
 
 def _farthest(table: TableState, point: RestorePoint, last_good: SnapshotId) -> SnapshotId:

@@ -43,9 +43,9 @@ class Action(Record):
     """Of the tasks in `proofs`, those whose fault it does not mend, or mends for its own part alone. On its branch they
     are passed also where they find no more than main has where the branch began: another fault is mended before or
     after it, or never. Main must rule them out nevertheless before it is trusted."""
-    mends: tuple[str, ...] = ()
-    """Evidence tasks that accuse main of the fault which it mends: what they had found and a proposal of it cites is
-    held against main no longer once it was carried out. Any other finding stays, also where no later look covers it."""
+    repairs: tuple[str, ...] = ()
+    """Evidence tasks that accuse main of the fault which it repairs: what they had found and its proposal cites is held
+    against main no longer once it is applied. Any other finding stays, also where no later look covers it."""
     proofs_of_start: tuple[tuple[str, str], ...] = ()
     """Of an action that leaves main as wrong as it is, asked where it starts the job: passed where the task rules out,
     or counts no more than before the execution."""

@@ -80,8 +80,15 @@ def standing(incident: Incident) -> str:
 
 
 def up_to(incident: Incident) -> str:
-    """What is said before the snapshot that the incident names."""
-    return "Trusted up to" if standing(incident) == "trusted" else "No known problem up to"
+    """What is said before the snapshot that the incident names: only where somebody looked at its rows, and knows of
+    none wrong up to there, that there is no known problem."""
+    if incident.trusted is None or standing(incident) == "trusted":
+        return "Trusted up to"
+    return "Possibly good up to" if _is_unseen(incident) else "No known problem up to"
+
+
+def _is_unseen(incident: Incident) -> bool:
+    return rows_up_to(incident, incident.trusted) is LastGoodRows.NOT_LOOKED_AT or is_unplaced(incident)
 
 
 def beside_trusted(incident: Incident) -> str:
@@ -91,8 +98,7 @@ def beside_trusted(incident: Incident) -> str:
         return status
     if incident.trusted is None:
         return "the whole table: under review"
-    is_unseen = rows_up_to(incident, incident.trusted) is LastGoodRows.NOT_LOOKED_AT or is_unplaced(incident)
-    return f"{'its rows: not verified; ' if is_unseen else ''}newer rows: under review"
+    return f"{'its rows: not verified; ' if _is_unseen(incident) else ''}newer rows: under review"
 
 
 def shows_wrong_rows(evidence: Evidence) -> bool:
@@ -132,15 +138,15 @@ NO_LOOK_COVERS = (
 
 
 def accused(incident: Incident, now: TableState) -> tuple[Evidence, ...]:
-    """As `Case.accused` has it; not what a repair that moved main has mended, unless that was undone."""
-    mended = dict[ProposalId, frozenset[EvidenceId]]()
+    """As `Case.accused` has it; not what a proposal that moved main has repaired, unless that was undone."""
+    repaired = dict[ProposalId, frozenset[EvidenceId]]()
     for body in (entry.body for entry in incident.entries):
         if isinstance(body, EffectEnded) and body.how == "done" and _moves_main(incident, body):
             made = incident.proposals[body.proposal].proposal
-            mended[made.id] = frozenset(each for each in made.evidence if _task(incident, each) in made.mends)
+            repaired[made.id] = frozenset(each for each in made.evidence if _task(incident, each) in made.repairs)
             if made.undoes is not None:
-                mended.pop(made.undoes, None)
-    left = (run for run in incident.runs.values() if not any(run.run in each for each in mended.values()))
+                repaired.pop(made.undoes, None)
+    left = (run for run in incident.runs.values() if not any(run.run in each for each in repaired.values()))
     return not_covered_since((run.evidence for run in left if run.branch is None and run.evidence is not None), now)
 
 

@@ -275,7 +275,7 @@ class Proposal(Record):
     """The actions behind it, nearest first: what it publishes or undoes, and what that published or undid. Their
     policies decide about it where it has none of its own."""
 
-    mends: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
     """Evidence tasks whose findings, of those in `evidence`, it takes off main."""
     undoes: ProposalId | None = None
 

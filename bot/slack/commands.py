@@ -24,6 +24,7 @@ from bot.incident.recovery_deadline import deadline_in_short
 from bot.incident.runbook import ASKED_FOR
 from bot.incident.setup import TableSetup, TeamMember
 from bot.incident.trust import Basis, Trust
+from bot.incident.waterline import undo_left
 from bot.observation.errors import Refused, WaterlineError
 from bot.observation.ids import IncidentId, TableName, UserId, short, short_job
 from bot.observation.sentences import clock_time, column_times, mentioned, visible
@@ -216,6 +217,9 @@ def closed(services: Services, incident_id: IncidentId, reason: str, by: UserId)
     said = [f"{incident.id} is closed."]
     if incident.waterline is not None and incident.waterline.status == "under-review":
         said.append("The table stays under review: it is not verified.")
+    left = undo_left(incident)
+    if left is not None:
+        said.append(f"Waterline can no longer undo “{left.proposal.title}”, because undo ends with the incident.")
     if incident.review is None:
         said.append(
             "Could not open the contract review: Waterline could not read the table or the job. "

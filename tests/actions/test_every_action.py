@@ -12,6 +12,7 @@ from bot.actions._support.completing import must_be_destructive, scan
 from bot.actions._support.staging import every, listed, within
 from bot.evidence import find_tasks
 from bot.incident.action import Action, Plan
+from bot.incident.doubt import ACCUSERS
 from bot.incident.effects import ChangeFiles, DropBranch, Effect, MarkTable, StopFork
 from bot.incident.proposal import Proposal
 from bot.observation.errors import Refused
@@ -74,6 +75,25 @@ NOT_DESTRUCTIVE = {
     "undo_proposal": "it can be undone as well: what it leaves behind stays under a tag",
 }
 """Action -> why its undo brings everything back."""
+
+
+REPAIRS = {
+    "deduplicate_rows": {"duplicate_rows"},
+    "drop_duplicated_commit": {"duplicate_files", "duplicate_rows"},
+    "recover_leaked_manifests": {"missing_positions"},
+    "repair_unreadable_files": {"unreadable_files", "missing_files"},
+    "replay_source_range": {"missing_positions"},
+    "restore_lost_commits": {"missing_positions"},
+    "roll_back_table_and_restore_job": {*ACCUSERS},
+}
+"""Action -> what had accused main of the fault that it repairs; every other finding goes on accusing it."""
+
+
+def test_no_action_excuses_what_it_does_not_repair() -> None:
+    """Of the package: who adds an action says it here."""
+    own = {name: {*each.action.repairs} for name, each in scan(actions).items() if each.action.repairs}
+
+    assert own == REPAIRS
 
 
 def test_of_every_action_it_is_said_whether_it_is_destructive_and_why() -> None:

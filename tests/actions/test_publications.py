@@ -11,7 +11,7 @@ from bot.actions._support.staging import branch_for, rehearsal_of
 from bot.actions.deduplicate_rows import ACTION
 from bot.incident.action import Plan
 from bot.incident.effects import DeleteRows, StartFromStop, StartJob, StopJob
-from bot.incident.entries import Verified
+from bot.incident.entries import Check, Verified
 from bot.incident.execution import ProposalView
 from bot.incident.proposal import Proposal
 from bot.incident.staged_repairs import left_by_stop, standing_job
@@ -74,6 +74,21 @@ def published(scene: Scene, plan: Plan) -> ProposalView:
     view = scene.carries_out(publish_repair.propose(plan), plan)
     assert view.state is ProposalState.APPLIED, view.result
     return view
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_it_repairs_what_its_rehearsal_did_unless_that_leaves_a_fault(scene: Scene, leaves: bool) -> None:
+    """What had accused main of another fault goes on accusing it."""
+    plan = proven(scene, rehearsed(scene))
+    assert plan.rehearsed is not None
+    assert plan.rehearsed.verified is not None
+    check = Check(name="No missing rows", passed=True, sentence="Some are missing, as before.", was_before=leaves)
+    verified = plan.rehearsed.verified.model_copy(update={"checks": (check,)})
+    past = plan.rehearsed.model_copy(update={"verified": verified})
+
+    proposal = publish_repair.propose(plan.model_copy(update={"rehearsed": past}))
+
+    assert proposal.repairs == (() if leaves else ("duplicate_rows",))
 
 
 def said(proposal: Proposal) -> str:

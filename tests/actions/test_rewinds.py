@@ -9,6 +9,8 @@ from bot.actions._support.completing import completed
 from bot.adapters.clock import SystemClock
 from bot.history.other_writers import keeps_its_rows
 from bot.incident.action import Plan
+from bot.incident.diagnosis import LastGoodRows
+from bot.incident.doubt import ACCUSERS
 from bot.incident.effects import MoveTable
 from bot.incident.proposal import Proposal
 from bot.observation.contract import CopyRule
@@ -47,6 +49,23 @@ def takes_wrong_rows_out(scene: Scene) -> None:
 def brings(scene: Scene, table: pa.Table) -> None:
     """A published replay: its rows do not say which run had written them, for none had."""
     scene.commits(table, REPAIRED)
+
+
+@pytest.mark.parametrize(
+    ("known", "repairs"),
+    [(LastGoodRows.CLEAN, ACCUSERS), (LastGoodRows.NOT_LOOKED_AT, ()), (LastGoodRows.WRONG, ()), (None, ())],
+)
+def test_it_repairs_what_was_found_only_above_rows_that_are_known_to_be_right(
+    scene: Scene, known: LastGoodRows | None, repairs: tuple[str, ...]
+) -> None:
+    """Else what accused main may lie below the snapshot to which it goes, and stay there."""
+    scene.flink.ends_with_savepoint(job("a"), "FINISHED")
+    plan = scene.plan(last_good=scene.table.head)
+    match = plan.match.model_copy(update={"last_good_rows": known})
+
+    proposal = roll_back_table_and_restore_job.propose(plan.model_copy(update={"match": match}))
+
+    assert proposal.repairs == repairs
 
 
 def test_a_repair_that_took_rows_out_stays_under_a_rewind_to_it(scene: Scene) -> None:

@@ -66,7 +66,7 @@ class SlackPage:
     @property
     def card(self) -> Locator:
         """The incident's card."""
-        return self._showing(re.compile("Trusted up to|No known problem up to"))
+        return self._showing(re.compile("Trusted up to|No known problem up to|Possibly good up to"))
 
     @property
     def proposal(self) -> Locator:

@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.journal_sql import Store
 from bot.incident.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
-from bot.incident.doubt import beside_trusted
+from bot.incident.doubt import beside_trusted, up_to
 from bot.incident.effects import MarkTable, StartJob
 from bot.incident.entries import (
     Body,
@@ -139,6 +139,7 @@ def test_wrong_rows_of_which_nobody_knows_the_commits_move_nothing_before_a_diag
     """They may lie above the snapshot: the diagnosis decides. That nothing is proven meanwhile is said beside it."""
     story = unopened.opens(trusted=NEWER)
     assert mark(story.answers()) == (NEWER, "under-review")
+    assert up_to(story.incident) == "Possibly good up to"
     assert beside_trusted(story.incident) == "its rows: not verified; newer rows: under review"
     assert mark(story.answers(verdict=Verdict.RULED_OUT)) == (NEWER, "under-review")
     assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
@@ -221,17 +222,22 @@ def test_readers_above_the_lowered_mark_are_told(story: Story) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "says"),
+    ("found", "how_far", "says"),
     [
-        (fault(orders.GOOD), "newer rows: under review"),
-        (fault(orders.GOOD, LastGoodRows.NOT_LOOKED_AT), "its rows: not verified; newer rows: under review"),
-        (fault(None, None), "the whole table: under review"),
+        (fault(orders.GOOD), "No known problem up to", "newer rows: under review"),
+        (
+            fault(orders.GOOD, LastGoodRows.NOT_LOOKED_AT),
+            "Possibly good up to",
+            "its rows: not verified; newer rows: under review",
+        ),
+        (fault(None, None), "Trusted up to", "the whole table: under review"),
     ],
 )
-def test_responders_read_what_is_known_of_the_rows(story: Story, found: Matches, says: str) -> None:
+def test_responders_read_what_is_known_of_the_rows(story: Story, found: Matches, how_far: str, says: str) -> None:
     """On the card and in the status."""
     mark(story.says(named(found)))
 
+    assert up_to(story.incident) == how_far
     assert beside_trusted(story.incident) == says
 
 

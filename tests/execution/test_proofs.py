@@ -552,7 +552,7 @@ def repaired(story: Story) -> Story:
 
 def deduplicated(story: Story) -> Story:
     """A repair that cites the answer too, and mends doubled rows alone, was carried out."""
-    made = rewind(story.now).model_copy(update={"action": "deduplicate_rows", "mends": ("duplicate_rows",)})
+    made = rewind(story.now).model_copy(update={"action": "deduplicate_rows", "repairs": ("duplicate_rows",)})
     return story.says(ProposalMade(step=None, proposal=made), by=ANA).approves().rewinds()
 
 

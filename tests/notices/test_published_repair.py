@@ -65,7 +65,7 @@ def test_who_read_the_wrong_rows_is_asked_to_run_again(
     text = render(templates["recovered"], facts)
 
     assert isinstance(facts.reading, ReadAbove)
-    assert "revenue_daily read rows that were wrong." in text
+    assert "Please run again: revenue_daily read rows that were wrong." in text
     assert f"run-1` at 3 Nov 2026, 09:12 UTC, from snapshot `{snapshot}`" in text
     assert "Repaired by a later commit: 3 commits made" in text
     assert "need not do anything" not in text

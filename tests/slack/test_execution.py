@@ -383,7 +383,7 @@ def test_a_repair_by_hand_is_proven_approved_and_told(
     assert (orders.waterline, orders.status) == (orders.head, "trusted")
     assert (trust.state, trust.snapshot) == (TrustState.TRUSTED, orders.head)
     assert "run-7" in told.plain
-    assert "revenue_daily read rows that were wrong." in told.plain
+    assert "Please run again: revenue_daily read rows that were wrong." in told.plain
     assert "You need not do anything." in other.plain
 
 

@@ -126,10 +126,11 @@ def test_maintenance_comes_back_when_the_incident_is_closed(
     """Frozen by the proposal, unfrozen by the end; the timeline of the closed incident says so."""
     frozen = orders.table.properties.get("gc.enabled")
 
-    ana.asks("close anyway, it is over.")
+    told = ana.asks("close anyway, it is over.")
     bot.services.reconciler.settle_all()
 
     assert frozen == "false"
+    assert "because undo ends with the incident." in told
     eventually(lambda: "gc.enabled" not in orders.table.properties)
     eventually(lambda: not bot.services.store.get(WL).is_frozen)
 

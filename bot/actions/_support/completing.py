@@ -147,7 +147,7 @@ def _faults(action: Action) -> Iterator[tuple[str, str, str]]:
         )
     proofs = {task for task, _ in action.proofs}
     starts = {task for task, _ in action.proofs_of_start}
-    named = {"needs": action.needs, "proofs": proofs, "proofs_of_start": starts, "mends": action.mends}
+    named = {"needs": action.needs, "proofs": proofs, "proofs_of_start": starts, "repairs": action.repairs}
     for where, tasks in named.items():
         if unknown := sorted({*tasks} - {*TASKS}):
             yield (

@@ -178,7 +178,7 @@ def drafted(
     affected_runs: tuple[ReadRun, ...] | None = None,
     recorded: tuple[Term, ...] = (),
     others: tuple[OtherRows, ...] = (),
-    mends: tuple[str, ...] | None = None,
+    repairs: tuple[str, ...] | None = None,
 ) -> Proposal:
     """The proposal, which holds the table that was looked at. `sentences` to `others`: see `Preview`, of which nothing
     is changed by default; `affected_runs`: None where no consumer is concerned. `because`: else the diagnosis says."""
@@ -210,6 +210,6 @@ def drafted(
         policy=plan.policy,
         proposed_by=plan.by,
         proposed_at=plan.at,
-        mends=action.mends if mends is None else mends,
+        repairs=action.repairs if repairs is None else repairs,
         undoes=plan.undoes.proposal.id if plan.undoes is not None else None,
     )

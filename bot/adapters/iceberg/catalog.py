@@ -156,7 +156,11 @@ def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[st
     folder, lowest = table.metadata_location.rpartition("/")[0], min(numbers, default=0)
     listed = sorted(_listed(folder, properties), reverse=True)
     files_of = Counter(number for number, _, _ in listed)
-    beside = [each for each in listed if each[2] not in names and (each[0] >= lowest or files_of[each[0]] > 1)]
+    beside = [
+        (number, at, name)
+        for number, at, name in listed
+        if name not in names and (number >= lowest or (files_of[number] > 1 and not _is_below(at, table)))
+    ]
     commits, unread = list[UnnamedCommit](), len(beside[_TRIED:])
     for _, _, name in beside[:_TRIED]:
         path = f"{folder}/{name}"
@@ -165,7 +169,7 @@ def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[st
         if metadata is None or str(metadata.table_uuid) != table.uuid or metadata.current_snapshot_id in table.by_id:
             continue
         state = table_state(table.name, metadata, path, table.read_at)
-        if state.head is not None and not _is_below(state.by_id[state.head], table):
+        if state.head is not None and not _is_below(state.by_id[state.head].committed_at, table):
             files = FilesOfTable(load_file_io(dict(properties), path), metadata, MAIN_BRANCH)
             brought = files.named(FileSources(added_by=(state.head,))).files.values()
             gone = files.unreadable(brought)
@@ -178,9 +182,10 @@ def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[st
     return Part.of(commits, f"{unread} metadata {were} not read in {folder}")
 
 
-def _is_below(commit: Snapshot, table: TableState) -> bool:
+def _is_below(at: datetime, table: TableState) -> bool:
+    """Whether all that the table still lists of main is younger. A file is written after what it commits."""
     oldest = table.chain[-1] if table.chain else None
-    return oldest is not None and oldest.has_commit_below and commit.committed_at < oldest.committed_at
+    return oldest is not None and oldest.has_commit_below and at < oldest.committed_at
 
 
 def _listed(folder: str, properties: Mapping[str, str]) -> Iterator[tuple[int, datetime, str]]:

@@ -5,8 +5,6 @@ from itertools import takewhile
 
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
-from bot.incident.approval import missing_in_words
-from bot.incident.decisions import last_approval_at
 from bot.incident.diagnosis import Diagnosis, Remedy
 from bot.incident.doubt import beside_trusted, up_to
 from bot.incident.effects import KeepSavepoint
@@ -29,12 +27,12 @@ from bot.incident.setup import TableSetup
 from bot.incident.waterline import undo_left
 from bot.observation.evidence import Progress, Task, Verdict
 from bot.observation.ids import EvidenceId, short
-from bot.observation.sentences import clock_time
 from bot.runbook.progress import Passed, Position, evidence_ahead
 from bot.service.runbook_steps import current_step, steps_ahead, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
 from bot.slack.blocks.notices import to_do_blocks, told_blocks
 from bot.slack.blocks.parts import actions, button, confirm, context, header, said, section, sections, sign, size
+from bot.slack.blocks.proposal import waits_for
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
 
@@ -166,9 +164,7 @@ def _step(incident: Incident, step: Step) -> list[Block]:
     title = f"*Step {1 + len(walk_of(incident).passed)}: {mrkdwn(step.title)}*"
     view, diagnosis, proposed = incident.current_proposal, incident.diagnosis, ""
     if isinstance(step, ActionStep) and view is not None and view.step == step.id:
-        until = f"until {clock_time(last_approval_at(view), view.proposal.proposed_at)}"
-        needs = missing_in_words(view.proposal.policy, view.approvals)
-        waits = f", waits for {needs} {until}" if view.state is ProposalState.PROPOSED else ""
+        waits = f", waits for {waits_for(view)}" if view.state is ProposalState.PROPOSED else ""
         proposed = f"\nProposal: *{view.state.value}*{waits}. The buttons are on its message in this channel."
         is_proven = view.verified is None or view.verified.passed
         if view.state in UNFINISHED or (view.state is ProposalState.APPLIED and is_proven):

@@ -67,6 +67,12 @@ def _run(run: ReadRun) -> str:
     return f"{mrkdwn(run.consumer)} run {code(run.run_id[:8])} read {short(run.snapshot_id)} at {clock(run.at)}"
 
 
+def waits_for(view: ProposalView) -> str:
+    """`1 approval, until 17:22 UTC`."""
+    until = clock_time(last_approval_at(view), view.proposal.proposed_at)
+    return f"{missing_in_words(view.proposal.policy, view.approvals)}, until {until}"
+
+
 def _needs(view: ProposalView) -> str:
     """Who is missing, and until when."""
     policy, proposer = view.proposal.policy, view.proposal.proposed_by
@@ -131,10 +137,9 @@ def reminder_message(incident: Incident, view: ProposalView) -> tuple[str, list[
     left_out = (view.proposal.proposed_by, *(given.by for given in view.approvals))
     whom = mentions((policy.remind,)) or mentions(policy.approvers, left_out)
     asked = f":bell: {_named(whom, policy)}: “{mrkdwn(title)}” still waits"
-    needs = missing_in_words(policy, view.approvals)
-    until = f"{clock_time(last_approval_at(view), view.proposal.proposed_at)}"
-    told = f"{incident.id}: “{title}” still waits for {needs}, until {until}"
-    return told, [section(f"{asked} for {needs}, until {until}. The buttons are on the proposal, above this thread.")]
+    needs = waits_for(view)
+    told = f"{incident.id}: “{title}” still waits for {needs}"
+    return told, [section(f"{asked} for {needs}. The buttons are on the proposal, above this thread.")]
 
 
 def emergency_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:
