@@ -36,11 +36,11 @@ class Postgres:
         """As SQLAlchemy takes it."""
         return f"postgresql+psycopg://tests@/{database}?host={self._folder}"
 
-    def new_database(self) -> str:
+    def new_database(self, encoding: str = "UTF8") -> str:
         """The URL of an empty database."""
         name = f"record{next(self._numbers)}"
         with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"')
+            connection.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0")
         return self.url(name)
 
     def dump(self, url: str) -> str:

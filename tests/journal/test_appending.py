@@ -26,6 +26,7 @@ from bot.service.incident_store import IncidentStore
 from tests.decisions import ANA
 from tests.incidents import Story
 from tests.orders_table import NINE
+from tests.postgres import Postgres
 
 EXECUTION = ExecutionStarted(proposal=ProposalId("p"))
 NOTICE = NoticeQueued(notice=Notice(kind="recovered", revision=1, consumer="bi", channel="C1", text="Hello."))
@@ -350,6 +351,21 @@ def test_a_record_of_a_newer_version_is_left_alone(store: Store, url: str) -> No
 
     with pytest.raises(BadConfiguration, match="Start the version of Waterline that wrote it"):
         open_store(url)
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_store_every_character_is_refused(postgres: Postgres, encoding: str) -> None:
+    """What it has is named, and what to create; nothing is made in it."""
+    url = postgres.new_database(encoding)
+
+    for _ in range(2):
+        with pytest.raises(BadConfiguration) as refusal:
+            open_store(url)
+
+    assert "cannot store every character" in refusal.value.happened
+    assert f"found {encoding}." in refusal.value.found
+    assert "ENCODING 'UTF8' TEMPLATE template0" in refusal.value.remedy
+    assert "CREATE TABLE" not in postgres.dump(url)
 
 
 @pytest.mark.parametrize(

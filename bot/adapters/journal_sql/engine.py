@@ -20,10 +20,11 @@ BUSY_TIMEOUT_MS = 10_000
 
 _LIMITS = {
     "connect_timeout": 5, "keepalives_idle": 4, "keepalives_interval": 1, "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
+    "tcp_user_timeout": 10_000, "client_encoding": "UTF8",
 }  # fmt: skip
-"""libpq's parameters, in seconds and the last in milliseconds, unless the URL has its own: a host that vanishes without
-a word would otherwise hold up every thread for a quarter of an hour and more."""
+"""libpq's parameters, in seconds and milliseconds, unless the URL has its own: a host that vanishes without a word
+would otherwise hold up every thread for a quarter of an hour and more. Without an encoding, a database that names none
+would answer with bytes."""
 _OURS = (IntegrityError, ProgrammingError, DataError)
 """What a statement of ours did wrong; the database is well."""
 

@@ -143,13 +143,15 @@ def open_store(url: str, masking: Masking | None = None, machine: Clock | None =
     Who only reads and writes the journal has not joined those who work on it; `presence.join()` does that, and so
     does the first claim. `masking` keeps secrets out of what is written; without one, whatever has a secret's shape.
     `machine` is this machine's clock, by which it decides what is due.
-    Raises BadConfiguration if the database cannot be opened, was made by a newer Waterline, or goes by another time.
+    Raises BadConfiguration if the database cannot be opened or cannot store every character, was made by a newer
+    Waterline, or goes by another time.
     """
     engine, clock = create(url), machine or SystemClock()
     shown = engine.url.render_as_string(hide_password=True)
     try:
         with _MIGRATING, engine.begin() as connection:
             if connection.dialect.name == "postgresql":
+                _refuse_another_encoding(connection, shown)
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
             _bring_up(connection)
             _refuse_another_time(connection, clock)
@@ -182,6 +184,16 @@ def _bring_up(connection: Connection) -> None:
         from bot.adapters.journal_sql.migrating import migrate
 
         migrate(connection)
+
+
+def _refuse_another_encoding(connection: Connection, shown: str) -> None:
+    if (found := connection.scalar(text("SHOW server_encoding"))) != "UTF8":
+        raise BadConfiguration(
+            f"The record at {shown} cannot store every character.",
+            f"Expected a database with the encoding UTF8; found {found}.",
+            "Create another one, and name it in `journal.url`: "
+            "CREATE DATABASE waterline ENCODING 'UTF8' TEMPLATE template0.",
+        )
 
 
 def _refuse_another_time(connection: Connection, machine: Clock) -> None:
