@@ -110,7 +110,7 @@ def _task(task: Task) -> Iterator[str]:
     yield ""
     yield task.question
     yield ""
-    yield f"- Confirmed: {task.confirmed_means}."
-    yield f"- Ruled out: {task.ruled_out_means}."
+    yield f"- Found: {task.confirmed_means}."
+    yield f"- Not found: {task.ruled_out_means}."
     yield f"- Needs: {', '.join(task.needs)}."
     yield f"- Cost: {task.cost}."

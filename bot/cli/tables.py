@@ -220,8 +220,8 @@ def tasks(as_json: JsonOption = False) -> None:
         task = module.task
         console.print(name, style="bold", markup=False)
         console.print(f"  {task.question}", markup=False)
-        console.print(f"  confirmed: {task.confirmed_means}", markup=False)
-        console.print(f"  ruled out: {task.ruled_out_means}", markup=False)
+        console.print(f"  found: {task.confirmed_means}", markup=False)
+        console.print(f"  not found: {task.ruled_out_means}", markup=False)
         console.print(f"  needs {', '.join(task.needs)}; reads {task.cost}", markup=False)
 
 
@@ -234,7 +234,7 @@ def services_for(config: ConfigOption) -> Iterator[Services]:
 
 
 def print_evidence(found: Evidence) -> None:
-    console.print(f"{found.task}: {found.verdict.value}. {found.headline}", markup=False)
+    console.print(f"{found.task}: {found.verdict.words}. {found.headline}", markup=False)
     for measure in found.measures:
         console.print(f"  {measure.name}: {measure.value:g} {measure.unit}", markup=False)
     for missing in found.could_not_look:

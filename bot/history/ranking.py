@@ -62,8 +62,8 @@ class Ranking(NamedTuple):
         readable = [each for each in newer if each.stored is not None and not each.stored.is_unread]
         if not readable:
             return ()
-        how_many = f"{len(readable)} newer restore points" if len(readable) > 1 else "A newer restore point"
-        return (f"Skip {how_many.lower()}. The newest is {readable[0].pair.path}: {readable[0].why_not}",)
+        which = f"the {len(readable)} newer restore points" if len(readable) > 1 else "the newer restore point"
+        return (f"Do not use {which}. The newest is {readable[0].pair.path}: {readable[0].why_not}",)
 
 
 Told = Iterable[tuple[StoredCheckpoint | None, Pairing]]

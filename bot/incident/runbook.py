@@ -90,7 +90,7 @@ class EvidenceStep(_Step):
     @property
     def _parts(self) -> tuple[str, dict[str, str], str]:
         """What the prose says before the outcomes, of each, and after them."""
-        before, *said = re.split(r"^\*(Confirmed|Ruled out|Inconclusive)\*: (.*)$", self.prose, flags=re.MULTILINE)
+        before, *said = re.split(r"^\*(Found|Not found|Not known)\*: (.*)$", self.prose, flags=re.MULTILINE)
         return before.strip(), dict(zip(said[::3], said[1::3], strict=True)), "".join(said[2::3]).strip()
 
 

@@ -31,6 +31,11 @@ class Verdict(StrEnum):
     RULED_OUT = "ruled-out"
     INCONCLUSIVE = "inconclusive"
 
+    @property
+    def words(self) -> str:
+        """As people read it, behind the title of a task: `Duplicate rows: found`."""
+        return {"confirmed": "found", "ruled-out": "not found", "inconclusive": "not known"}[self.value]
+
 
 class Task(Record):
     """What a module of `spark_tasks/` declares of itself as `TASK`."""

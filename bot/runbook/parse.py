@@ -31,7 +31,7 @@ _GO_ON = {"evidence", "manual", "notice"}
 """Kinds of step that go on with the step below where they do not say where to."""
 _ID = re.compile(r"[a-z][a-z0-9-]*")
 _READING_LINE = re.compile(
-    r"- (?P<task>[a-z0-9_]+)(?:, (?P<verdict>confirmed|ruled out|inconclusive))?: (?P<text>\S.*)"
+    r"- (?P<task>[a-z0-9_]+)(?:, (?P<verdict>found|not found|not known))?: (?P<text>\S.*)"
 )
 _INCONCLUSIVE = "Something could not be read. That does not mean that nothing was found."
 
@@ -218,9 +218,9 @@ class _Steps:
             own = here.get(task.name, {})
             prose = (
                 before,
-                f"*Confirmed*: {own.get('confirmed') or _sentence(task.confirmed_means)}",
-                f"*Ruled out*: {own.get('ruled out') or _sentence(task.ruled_out_means)}",
-                f"*Inconclusive*: {own.get('inconclusive') or _INCONCLUSIVE}",
+                f"*Found*: {own.get('found') or _sentence(task.confirmed_means)}",
+                f"*Not found*: {own.get('not found') or _sentence(task.ruled_out_means)}",
+                f"*Not known*: {own.get('not known') or _INCONCLUSIVE}",
                 own.get("", ""),
             )
             asks = {"id": task.name.replace("_", "-"), "kind": "evidence", "task": task.name}
@@ -235,7 +235,7 @@ class _Steps:
             if said is not None and said["task"] in tasks:
                 found.setdefault(said["task"], {})[said["verdict"] or ""] = said["text"]
             elif line.text.strip():
-                wanted = "`- TASK: …` or `- TASK, ruled out: …`, with a task of `evidence`"
+                wanted = "`- TASK: …` or `- TASK, not found: …`, with a task of `evidence`"
                 self._problems.add(line, wanted, f"`{line.text.strip()[:40]}`", "Correct the line")
         return found
 
@@ -257,15 +257,15 @@ class _Steps:
         self._is_whole = self._is_whole and made is not None and len(self._problems.found) == before
 
     def _prove(self, block: _ProofStep, at: Line) -> None:
-        """The tasks of `proof` one after the other: each must rule out what the repair was to end."""
+        """The tasks of `proof` one after the other: none may find what the repair was to end."""
         if not self._proof:
             self._problems.add(at, "`proof: […]` in the front matter", "none", "Name the evidence that proves a repair")
         names = [f"{block.id}-{task.name.replace('_', '-')}" for task, _at in self._proof]
         names = [block.id, *names[1:], block.passed]
         for (task, _at), name, after in zip(self._proof, names[:-1], names[1:], strict=bool(self._proof)):
             readings = (
-                f"*Ruled out*: {_sentence(task.ruled_out_means)} This is what you want.\n"
-                f"*Confirmed*: {_sentence(task.confirmed_means)}"
+                f"*Not found*: {_sentence(task.ruled_out_means)} This is what you want.\n"
+                f"*Found*: {_sentence(task.confirmed_means)}"
             )
             title = f"{block.title}: {task.title[:1].lower()}{task.title[1:]}"
             leads = {"branches": {"ruled-out": after}, "next": block.failed}

@@ -26,11 +26,6 @@ from bot.observation.ids import StepId
 from bot.observation.record import Record
 
 NO_MATCH = "no-match"
-_VERDICTS = {
-    Verdict.CONFIRMED.value: "was confirmed",
-    Verdict.RULED_OUT.value: "was ruled out",
-    Verdict.INCONCLUSIVE.value: "was inconclusive",
-}
 _PROPOSAL = {
     "applied": "the proposal was applied",
     "refused": "the proposal was refused",
@@ -46,7 +41,7 @@ def possible_outcomes(step: Step, codes: Iterable[str]) -> tuple[str, ...]:
     """Every key that can occur. A skipped step ends with one of them too: the one that claims least."""
     match step:
         case EvidenceStep():
-            return tuple(_VERDICTS)
+            return tuple(Verdict)
         case DecisionStep(on="diagnosis"):
             return (*sorted(codes), NO_MATCH)
         case DecisionStep(on="remedy"):
@@ -81,7 +76,7 @@ def because(step: Step, outcome: StepOutcome) -> str:
         )
     match step:
         case EvidenceStep():
-            return f"“{step.title}” {_VERDICTS.get(outcome.key, f'answered {outcome.key}')}"
+            return f"the answer to “{step.title}” is “{Verdict(outcome.key).words}”"
         case DecisionStep(on="diagnosis"):
             return "no failure mode fits" if outcome.key == NO_MATCH else f"the diagnosis is {outcome.key}"
         case DecisionStep(on="remedy"):

@@ -63,7 +63,7 @@ def _sentence(body: e.Body) -> str:  # noqa: C901 - one case a kind, nothing nes
             return f"Evidence requested: {_words(body.task)}."
         case e.EvidenceRecorded():
             evidence = body.evidence
-            return f"{_words(evidence.task).capitalize()}: {evidence.verdict.value}. {full_stop(evidence.headline)}"
+            return f"{_words(evidence.task).capitalize()}: {evidence.verdict.words}. {full_stop(evidence.headline)}"
         case e.EvidenceEnded():
             how = "failed" if body.how == "failed" else "was cancelled"
             return f"The evidence run {how}: {full_stop(body.message)}"

@@ -65,7 +65,7 @@ class Tutorial(SlackPage):
         self._submits(_SEND)
 
     def _reads(self) -> None:
-        for found in ("Duplicate rows: confirmed", "90 duplicate keys", "Missing positions: ruled out",
+        for found in ("Duplicate rows: found", "90 duplicate keys", "Missing positions: not found",
                       "Diagnose: F2", "from checkpoint 4", "committed checkpoint 8"):  # fmt: skip
             expect(self.card).to_contain_text(found, timeout=_SOON_MS)
         expect(self.card.get_by_role("button", name="Propose")).to_be_visible(timeout=_SOON_MS)
@@ -94,7 +94,7 @@ class Tutorial(SlackPage):
 
     def _notifies(self) -> None:
         for title in ("Look again: duplicate rows", "Look again: missing positions"):
-            expect(self.card).to_contain_text(f"{title}: ruled out", timeout=_SOON_MS)
+            expect(self.card).to_contain_text(f"{title}: not found", timeout=_SOON_MS)
         self._clicks("Preview and send…", on_card=True)
         expect(self.modal).to_contain_text("is verified again", timeout=_SOON_MS)
         self._submits(_SEND)

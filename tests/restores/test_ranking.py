@@ -46,7 +46,7 @@ def test_each_point_that_is_not_taken_has_its_reason() -> None:
     assert "A start would write 20 rows of 2 commits" in str(ranking.rejected[-1].why_not)
     assert ranking.in_words().startswith(unread.path)
     [passed] = ranking.passed_over(point("a", 3).path)
-    assert passed.startswith(f"Skip 2 newer restore points. The newest is {point('c', 9).path}: ")
+    assert passed.startswith(f"Do not use the 2 newer restore points. The newest is {point('c', 9).path}: ")
     assert ranking.passed_over(point("c", 9).path) == ()
 
 

@@ -45,9 +45,9 @@ def test_evidence_is_asked_in_the_order_of_the_front_matter() -> None:
     ]
     assert first.prose.splitlines() == [
         "Touch nothing.",
-        "*Confirmed*: There are ledger.",
-        "*Ruled out*: There are no ledger.",
-        "*Inconclusive*: Something could not be read. That does not mean that nothing was found.",
+        "*Found*: There are ledger.",
+        "*Not found*: There are no ledger.",
+        "*Not known*: Something could not be read. That does not mean that nothing was found.",
         "Look for a second run.",
     ]
     assert "*Ruled out*: Ask the consumer.\n*Inconclusive*: Something could not be read." in second.prose

@@ -46,7 +46,7 @@ def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
         (
             {"count": "confirmed"},
             "name-it",
-            "Went to “Diagnose” because “Count the duplicate rows” was confirmed.",
+            "Went to “Diagnose” because the answer to “Count the duplicate rows” is “found”.",
         ),
         (
             {"count": "confirmed", "name_it": "F2"},
@@ -102,7 +102,7 @@ def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
         (
             {"count": "ruled-out", "name_it": "no-match", "planned": "no", "rewind": "rejected"},
             "review",
-            "Went to “Review the contracts” because “Count the duplicate rows” was ruled out.",
+            "Went to “Review the contracts” because the answer to “Count the duplicate rows” is “not found”.",
         ),
     ],
 )  # fmt: skip

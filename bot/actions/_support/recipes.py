@@ -319,8 +319,8 @@ def rewound(
             *(nearer_unread(plan.case, point) if point is not None else ()),
             *passed,
             *stop.sentences,
-            f"Move main of {table.name} to snapshot {short(to)} in one commit. {also}It is refused if anything "
-            "unforeseen was committed.",
+            f"Move main of {table.name} to snapshot {short(to)} in one commit. {also}If anybody "
+            "else commits before, nothing is moved.",
             *_others_go(others),
             *(_started(point, to, others) if point is not None else [unstarted]),
         ),

@@ -31,7 +31,7 @@ from bot.runbook.progress import Passed, Position, evidence_ahead
 from bot.service.runbook_steps import current_step, steps_ahead, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
 from bot.slack.blocks.notices import to_do_blocks, told_blocks
-from bot.slack.blocks.parts import actions, button, confirm, context, header, said, section, sections, sign, size
+from bot.slack.blocks.parts import actions, button, confirm, context, header, section, sections, sign, size
 from bot.slack.blocks.proposal import waits_for
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
@@ -215,7 +215,7 @@ def _evidence_line(
         verdict = Verdict(outcome.key)
         is_to_look_at = verdict is Verdict.CONFIRMED and step.hint != said_first
         meaning = from_markdown(" ".join(filter(None, (step.meaning(outcome.key), step.hint if is_to_look_at else ""))))
-        found = f"{sign(verdict, task)} *{title}: {said(verdict)}.* {mrkdwn(short_paths(as_sentence(outcome.why)))}"
+        found = f"{sign(verdict, task)} *{title}: {verdict.words}.* {mrkdwn(short_paths(as_sentence(outcome.why)))}"
         return f"{found}{again}" + (f"\n{meaning}" if meaning else "")
     if run is not None and run.ended is not None and run.run not in incident.runs_before:
         is_failed = run.ended.how == "failed"

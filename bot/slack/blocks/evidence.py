@@ -16,7 +16,7 @@ from bot.observation.evidence import Evidence, Task, Verdict
 from bot.observation.findings import LedgerFinding
 from bot.observation.ids import short
 from bot.observation.sentences import counted
-from bot.slack.blocks.parts import clock, context, measures, said, section, sections, sign, size
+from bot.slack.blocks.parts import clock, context, measures, section, sections, sign, size
 from bot.slack.text import clipped, mrkdwn, plain, short_paths
 
 _SHOWN_ROWS = 10
@@ -42,7 +42,7 @@ def _again(run: EvidenceRun) -> str:
 
 
 def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, list[Block]]:
-    verdict = said(evidence.verdict)
+    verdict = evidence.verdict.words
     blocks: list[Block] = [
         section(
             f"{sign(evidence.verdict, task)} *{mrkdwn(task.title)}: {verdict}*\n{mrkdwn(evidence.headline)}\n"

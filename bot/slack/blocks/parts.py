@@ -33,11 +33,6 @@ def sign(verdict: Verdict, task: Task | None) -> str:
     return _RELIEF if is_relief else _TROUBLE
 
 
-def said(verdict: Verdict) -> str:
-    """The verdict as a word in a sentence: `ruled out`."""
-    return verdict.value.replace("-", " ")
-
-
 def header(text: str) -> HeaderBlock:
     return HeaderBlock(text=PlainTextObject(text=plain(text, HEADER_TEXT), emoji=True))
 
