@@ -30,9 +30,7 @@ _SLOTS = {"{repair}": _REPAIR, "{help}": _HELP}
 _GO_ON = {"evidence", "manual", "notice"}
 """Kinds of step that go on with the step below where they do not say where to."""
 _ID = re.compile(r"[a-z][a-z0-9-]*")
-_READING_LINE = re.compile(
-    r"- (?P<task>[a-z0-9_]+)(?:, (?P<verdict>found|not found|not known))?: (?P<text>\S.*)"
-)
+_READING_LINE = re.compile(r"- (?P<task>[a-z0-9_]+)(?:, (?P<verdict>found|not found|not known))?: (?P<text>\S.*)")
 _INCONCLUSIVE = "Something could not be read. That does not mean that nothing was found."
 
 
