@@ -56,8 +56,7 @@ def read(home: Home, state: LabState, consumer: str) -> Read:
     table = f"{state.catalog_name}.{state.table}"
     spark.sql(QUERIES[consumer].format(table=table, snapshot=snapshot_id)).collect()
     spark.stop()
-    if state.stack == "kafka":
-        _end_java()
+    _end_java()
     return latest_reads(state.lineage_path, [snapshot_id])[consumer]
 
 
@@ -69,8 +68,9 @@ def head_of(state: LabState) -> int | None:
 
 
 def _end_java() -> None:
-    """The next application gets a Java of its own. In one that had another before, the listener that reads through a
-    REST catalog writes its first events before it knows the application's name (seen with OpenLineage 1.53)."""
+    """The next application gets a Java of its own. In one that had another before, the listener may write its first
+    events before it knows the application's name (seen with OpenLineage 1.53: always with a REST catalog, else now and
+    then under load)."""
     if (gateway := SparkContext._gateway) is not None:
         gateway.shutdown()
         gateway.proc.kill()

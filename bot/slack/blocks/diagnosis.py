@@ -60,7 +60,8 @@ def _match(mode: Mode, match: Matches, incident: Incident) -> list[Block]:
     return [
         section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
         context(
-            f"{_last_good(match)}What to do: {mrkdwn(match.what_to_do)}{f' · Commits: {rows}{more}' if rows else ''}",
+            f"{_last_good(match)}What to do: {mrkdwn(match.what_to_do)}"
+            + (f" · Shown by commits {rows}{more}" if rows else ""),
             *([f"Looks similar: {mrkdwn(alike)}"] if alike else []),
         ),
         *_plan_button(mode, incident),
