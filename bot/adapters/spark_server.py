@@ -41,9 +41,8 @@ _YIELDS = 10
 every core made clicks wait several times as long as on an idle machine (`make bench`)."""
 
 _OPTIONS = "spark.driver.extraJavaOptions"
-_LEAN = [*LEAN, "-XX:ReservedCodeCacheSize=128m", "-XX:MetaspaceSize=256m", FORGETS_FILES]
-"""Made for weeks of small questions. Compiled code outgrows the 48 MB that a JVM of one compiler keeps for it; classes
-grow to some 190 MB, and each step to there collected the whole heap."""
+_LEAN = [*LEAN, "-XX:MetaspaceSize=256m", FORGETS_FILES]
+"""Made for weeks of small questions. Classes grow to some 190 MB, and each step to there collected the whole heap."""
 _CLASSES = "classes"
 """Folder of the cache with what a JVM has loaded, which the next one need not load and verify anew (its class data
 sharing). A JVM uses none that another Java made, or that was made of other jars. Measured on two busy cores: of the
