@@ -238,14 +238,16 @@ class SparkServer:
                 self.stop()
                 raise EvidenceCancelled("The start of Spark was cancelled.", "Nobody was waiting for it.", "Ask again.")
             time.sleep(0.1)
-        why = "did not listen in time" if self._kept.code is None else "ended by itself"
+        is_late = self._kept.code is None
+        why = "did not listen in time" if is_late else "ended by itself"
         told = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
         end = [line[:200] for line in told if line and not line.startswith(("\t", " "))][-3:]
         self.stop()
         raise EvidenceFailed(
             "The embedded Spark could not be started.",
             f"Expected a server within {within_s:.0f} s; it {why}. Its log ends: {' / '.join(end) or 'empty'}.",
-            "Check that Java 17 or 21 is installed, and `spark.packages` and `spark.conf`. Or name a Spark Connect "
+            ("Try again when this machine is less busy. " if is_late else "")
+            + "Check that Java 17 or 21 is installed, and `spark.packages` and `spark.conf`. Or name a Spark Connect "
             "server by SPARK_REMOTE.",
         )
 

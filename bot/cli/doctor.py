@@ -8,6 +8,7 @@ from typing import Literal
 
 import typer
 from rich.console import Console
+from rich.table import Column
 from rich.table import Table as Grid
 from slack_sdk import WebClient
 
@@ -95,7 +96,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         lines += list(slack_findings(client, list(settings.setups.values()), rooms, settings.slack.team_id))
     else:
         lines.append(("Slack", False, "SLACK_BOT_TOKEN is not set", "Set it; the value is on the app's page in Slack."))
-    grid = Grid("", "what", "found", "what to do")
+    grid = Grid(*(Column(title, overflow="fold") for title in ("", "what", "found", "what to do")))
     for line in sorted(lines, key=lambda line: _WORST_FIRST.index(_standing(line))):
         grid.add_row(_standing(line), *(line[0], *line[2:]))
     console.print(grid)

@@ -238,4 +238,5 @@ def print_evidence(found: Evidence) -> None:
     for measure in found.measures:
         console.print(f"  {measure.name}: {measure.value:g} {measure.unit}", markup=False)
     for missing in found.could_not_look:
-        console.print(f"  Could not look at {missing.source}: {missing.reason} {missing.remedy}", markup=False)
+        reason = "" if missing.reason == found.headline else f"Could not look at {missing.source}: {missing.reason} "
+        console.print(f"  {reason}{missing.remedy}", markup=False)

@@ -47,6 +47,15 @@ def commands(block: Block) -> list[str]:
     return [line.partition("   #")[0].strip() for line in joined if line.strip()]
 
 
+def mentions(program: str) -> dict[str, str]:
+    """What follows `program` within the sentences of all pages, without brackets -> where it stands first."""
+    found: dict[str, str] = {}
+    for page in pages():
+        for words in re.findall(rf"`{re.escape(program)} ([a-z][^`\n]*)`", page.read_text(encoding="utf-8")):
+            found.setdefault(re.sub(r"[][]", "", words), str(page.relative_to(ROOT)))
+    return found
+
+
 def messages() -> Iterator[str]:
     """Every sentence in the code, with … for each value."""
     for folder in ("bot", "spark_tasks"):

@@ -18,20 +18,28 @@ from typing import Any
 import pytest
 import structlog
 from ruamel.yaml import YAML
+from typer.core import TyperCommand
 from typer.testing import CliRunner
 
+import spark_tasks
+from bot import actions
+from bot.actions._support.completing import scan as find_actions
 from bot.adapters.spark_server import SparkServer
 from bot.cli import app
 from bot.cli.on_demand import LATE
+from bot.evidence import find_tasks
 from bot.history.prediction import RestoreCheck
+from bot.incident.asked import typed_proposal
+from bot.notices import scan as find_notices
 from bot.settings import Settings
 from bot.settings.secrets import Secrets
 from bot.slack.commands import VERBS
+from bot.slack.requests import AGAIN
 from bot.web.alerts import SHAPES
 from bot.web.trust_api import openapi_json
 from tests.actions.scene import Scene as FlinkScene
-from tests.docs.blocks import Block, blocks, commands, messages, quoted
-from tests.docs.site import ROOT, pages
+from tests.docs.blocks import Block, blocks, commands, mentions, messages, quoted
+from tests.docs.site import ROOT
 from tests.little_flink import JOB
 from tests.tables import job
 from tests.web.scene import Scene
@@ -103,7 +111,7 @@ def test_an_example_of_yaml_is_understood(block: Block, tmp_path: Path) -> None:
         assert url.removeprefix("https://waterline.acme.example") in json.loads(openapi_json(SHAPES))["paths"]
     elif "spec" in example:
         (container,) = example["spec"]["jobManager"]["podTemplate"]["spec"]["initContainers"]
-        assert CliRunner().invoke(app, [*container["args"], "--help"]).exit_code == 0
+        _is_accepted(container["args"])
     else:
         file = tmp_path / "waterline.yaml"
         with file.open("w", encoding="utf-8") as output:
@@ -141,7 +149,7 @@ def test_a_unit_of_systemd_starts_a_command_that_there_is(block: Block) -> None:
     start = _waterline(unit["Service"]["ExecStart"])
 
     assert start is not None
-    _has_options(start)
+    _is_accepted(start)
     assert f"python3 -m venv {Path(unit['Service']['ExecStart'].split()[0]).parents[1]}" in {
         line for _place, line in _asked()
     }
@@ -190,7 +198,7 @@ def test_a_command_is_one_that_there_is(line: str, place: str) -> None:
     arguments = _waterline(line)
 
     if arguments is not None:
-        _has_options(arguments)
+        _is_accepted(arguments)
     elif line.startswith("make "):
         assert f"\n{line.split()[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
     elif line.startswith("echo "):
@@ -199,12 +207,12 @@ def test_a_command_is_one_that_there_is(line: str, place: str) -> None:
         assert line in OF_OTHERS or _is_of_an_operator(line)
 
 
-def _has_options(arguments: list[str]) -> None:
-    told = CliRunner().invoke(app, [*arguments, "--help"])
-    shown = CliRunner().invoke(app, [arguments[0], "--help"]).stdout
-    assert told.exit_code == 0
-    assert [each for each in arguments if each.startswith("--") and each.partition("=")[0] not in shown
-            and each.partition("=")[0] not in told.stdout] == []  # fmt: skip
+def _is_accepted(arguments: list[str]) -> None:
+    """By its command, which is parsed to its end and not run: nothing is missing, and nothing is there too much."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TyperCommand.__base__, "invoke", lambda _command, _context: None)
+        told = CliRunner().invoke(app, arguments)
+    assert told.exit_code == 0, told.output
 
 
 def _is_of_an_operator(line: str) -> bool:
@@ -250,14 +258,36 @@ def _is_understood(line: str, folder: Path) -> None:
     assert told.exit_code == 0, told.output
 
 
-def test_what_people_type_in_slack_is_a_subcommand() -> None:
-    """On every page; a template's word in capitals stands for one."""
-    typed = {
-        verb for page in pages() for verb in re.findall(r"`/waterline ([a-z]\w*)", page.read_text(encoding="utf-8"))
-    }
+@pytest.mark.parametrize(("line", "place"), mentions("waterline").items())
+def test_a_command_within_a_sentence_is_one_that_there_is(line: str, place: str) -> None:
+    """With its options and arguments, or its name alone; words in capitals stand for values."""
+    words = line.removesuffix(" …").split()
 
-    assert typed >= {"open", "propose", "status", "notify"}
-    assert typed - set(VERBS) == set()
+    _is_accepted([*words, "--help"] if all(word.islower() and "-" != word[0] for word in words) else words)
+
+
+@pytest.mark.parametrize(("line", "place"), mentions("/waterline").items())
+def test_what_people_type_in_slack_is_a_subcommand(line: str, place: str) -> None:
+    """And what it names is there: an action that takes what is chosen for it, a kind of notice, an evidence task."""
+    verb, _, rest = line.partition(" ")
+    name = rest.split(" ")[0]
+
+    assert verb in VERBS
+    if name.islower() and verb == "propose":
+        typed, action = typed_proposal(rest), find_actions(actions)[name].action
+        assert typed.reason == ""
+        assert bool(typed.bounds) <= action.takes_bounds
+        assert typed.drops_others <= action.drops_others
+    elif name.islower() and verb == "notify":
+        assert name in {AGAIN, *find_notices(ROOT / "messages")}
+    elif name.islower() and verb == "run":
+        assert name in find_tasks(spark_tasks)
+
+
+def test_sentences_have_been_read() -> None:
+    """By the two tests above."""
+    assert {"open", "propose", "status", "notify"} <= {line.split()[0] for line in mentions("/waterline")}
+    assert {"evidence", "restore-check", "record"} <= {line.split()[0] for line in mentions("waterline")}
 
 
 @pytest.fixture(scope="module")
@@ -433,3 +463,15 @@ def test_what_reads_rows_runs_on_spark(
 
     assert found in told.output
     assert told.exit_code == code
+
+
+@pytest.mark.full
+def test_doctor_cuts_off_no_address_in_a_narrow_terminal(deployment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks for a wrong address must see it whole."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("SPARK_REMOTE", "sc://spark-connect-of-the-platform.localhost:1")
+
+    told = CliRunner().invoke(app, ["doctor"])
+
+    assert "sc://spark-" in told.output
+    assert "…" not in told.output

@@ -77,7 +77,7 @@ def page(all_told: dict[str, Told]) -> str:
         "",
         "Each line is a run on this machine: a real Flink job writes a real Iceberg table, a story damages it",
         "or does not (`bot/lab/stories`), and the bot is asked: `waterline case save`, then",
-        f"`waterline diagnose --case`. The cases are in `tests/data/cases`{_but_for(runs)},",
+        f"`waterline diagnose --case FILE`. The cases are in `tests/data/cases`{_but_for(runs)},",
         "and a test has each of them diagnosed anew.",
         "*constructed*: one thing was done by hand that no program of the lab does.",
         "Tables are append-only in format 2 unless the line says otherwise. `waterline lab stories` says what happens",
