@@ -48,7 +48,7 @@ def _lines_of(message: SeenMessage) -> list[str]:
     """Each once: the same button stands beside each item of a list. Buttons of a row are on one line."""
     lines: list[str] = []
     was_button = False
-    for line in dict.fromkeys(line for line in message.plain.splitlines() if line.strip()):
+    for line in dict.fromkeys(line for line in message.at_first.splitlines() if line.strip()):
         is_button = line in message.buttons
         if is_button and was_button:
             lines[-1] += f" [{line}]"

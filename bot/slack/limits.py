@@ -12,6 +12,8 @@ from slack_sdk.models.blocks import Block
 from bot.slack.text import DATE
 
 MESSAGE_BLOCKS = 50
+FOLDED_BLOCKS = 10
+"""In one container."""
 SECTION_TEXT = 3000
 CONTEXT_TEXT = 1900
 HEADER_TEXT = 150
@@ -50,6 +52,17 @@ def fit(blocks: Sequence[Block]) -> list[dict[str, Any]]:
         budget -= size
         fitted.append(block)
     return fitted
+
+
+def unfolded(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same for a Slack that knows no containers: what was folded follows its title."""
+    flat: list[dict[str, Any]] = []
+    for block in blocks:
+        if block["type"] == "container":
+            flat += [{"type": "section", "text": block["title"]}, *block["child_blocks"]]
+        else:
+            flat.append(block)
+    return flat
 
 
 def text_for_update(text: str) -> str:

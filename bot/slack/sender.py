@@ -22,7 +22,7 @@ from bot.service.services import Services
 from bot.slack import pictures, record_files
 from bot.slack.directory import UNREACHABLE
 from bot.slack.gateway import Arrivals
-from bot.slack.limits import fit, text_for_update
+from bot.slack.limits import fit, text_for_update, unfolded
 from bot.slack.render import render
 from bot.slack.sent_before import (
     CANNOT_EDIT,
@@ -71,6 +71,7 @@ class Messages:
         self._clock = clock
         self._outbox = outbox
         self._services = services
+        self._folds = True
         self._uploads = {
             pictures.KIND: (pictures.file_name, partial(pictures.made, services)),
             record_files.KIND: (record_files.file_name, partial(record_files.made, client, services)),
@@ -81,7 +82,21 @@ class Messages:
         if is_upload(post):
             return partial(self._upload, post)
         text, blocks = render(post, self._services)
-        return partial(self._call, post, text, fit(blocks))
+        return partial(self._sent, post, text, fit(blocks))
+
+    def _sent(self, post: Post, text: str, body: list[dict[str, Any]]) -> str | None:
+        """A Slack that refuses a folded part gets it unfolded, from then on at once."""
+        flat = unfolded(body)
+        if self._folds and flat != body:
+            try:
+                return self._call(post, text, body)
+            except SlackApiError as error:
+                if error.response.get("error") != "invalid_blocks":
+                    raise
+            ts = self._call(post, text, flat)
+            self._folds = False
+            return ts
+        return self._call(post, text, flat)
 
     def _upload(self, post: Post) -> None:
         """Where the last try may have arrived without an answer, the thread is searched for the file first."""

@@ -228,6 +228,24 @@ class Table(_Block):
         return self
 
 
+class Container(_Block):
+    """What may be in it, as Slack's own check takes it; its reference names more."""
+
+    type: Literal["container"]
+    title: Annotated[Plain, _at_most(150)]
+    child_blocks: list[
+        Annotated[Section | Header | Divider | Actions | Context | Table, Field(discriminator="type")]
+    ] = Field(min_length=1, max_length=10)
+    is_collapsible: bool = False
+    default_collapsed: bool = False
+
+    @model_validator(mode="after")
+    def check_folding(self) -> Self:
+        if self.default_collapsed and not self.is_collapsible:
+            raise PydanticCustomError("not_collapsible", "default_collapsed requires is_collapsible")
+        return self
+
+
 B = TypeVar("B", bound=_Block)
 
 
@@ -237,7 +255,9 @@ def _with_ids_of_their_own(blocks: list[B]) -> list[B]:
 
 
 ViewBlock = Annotated[Section | Header | Divider | Actions | Context | Input, Field(discriminator="type")]
-MessageBlock = Annotated[Section | Header | Divider | Actions | Context | Input | Table, Field(discriminator="type")]
+MessageBlock = Annotated[
+    Section | Header | Divider | Actions | Context | Input | Table | Container, Field(discriminator="type")
+]
 _MESSAGE: TypeAdapter[list[MessageBlock]] = TypeAdapter(
     Annotated[list[MessageBlock], Field(max_length=50), AfterValidator(_with_ids_of_their_own)]
 )
@@ -338,7 +358,7 @@ _SLACK_SAYS = {
     "too_long": "no more than {max_length} items allowed",
 }
 _TAGS = {
-    "plain_text", "mrkdwn", "section", "header", "divider", "actions", "context", "input", "table",
+    "plain_text", "mrkdwn", "section", "header", "divider", "actions", "context", "input", "table", "container",
     "static_select", "users_select", "datepicker", "checkboxes", "plain_text_input",
 }  # fmt: skip
 """What pydantic puts into the place of an error for each union, and Slack does not."""

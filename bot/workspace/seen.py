@@ -156,6 +156,12 @@ class SeenMessage(Seen):
         return super().plain if self.blocks else plain_of_mrkdwn(self.text, self._names)
 
     @property
+    def at_first(self) -> str:
+        """The visible text before anything that is folded was opened."""
+        shown = [each["title"] if each.get("default_collapsed") else each for each in self.blocks]
+        return plain_of_blocks(shown, self._names) if shown else self.plain
+
+    @property
     def replies(self) -> "list[SeenMessage]":
         """The replies in this message's thread as they are now, oldest first."""
         return self._thread_of(self)

@@ -25,7 +25,7 @@ from bot.observation.readers import Consumer, ReadRun, Untold
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.proposal import proposal_message
 from bot.slack.ids import Form
-from bot.slack.limits import fit, pages
+from bot.slack.limits import fit, pages, unfolded
 from bot.slack.requests import Submitted
 from bot.slack.submits import answer_item
 from tests import orders_table as orders
@@ -261,7 +261,7 @@ def test_a_closed_card_is_folded_and_keeps_what_is_still_to_be_done(story: Story
     """One section, and whom nothing has reached; of an open one each finished step is a short line."""
     story.says(StepDone(step=story.incident.runbook.steps[0].id, key="confirmed", why="It was found. " * 20))
     path = next(
-        line for block in card_message(story.incident, {}, {}.get, setup())[1] for line in _lines(block.to_dict())
+        line for block in unfolded(fit(card_message(story.incident, {}, {}.get, setup())[1])) for line in _lines(block)
         if line.startswith(":red_circle:")
     )  # fmt: skip
     review = Notice(kind="review", revision=1, consumer="revenue", channel="C0REVENUE1", text="It held.")
@@ -294,5 +294,5 @@ def test_what_is_approved_shrinks_once_nobody_can_say_yes(alone: bool) -> None:
     assert ("*Runs only if:*" in held) is alone
     assert "*Runs only if:*" not in approved
     assert "*How to undo it:*" not in approved
-    assert all("*What will happen*" in told and "may veto it until it runs" in told for told in (held, approved))
+    assert all("What will happen: " in told and "may veto it until it runs" in told for told in (held, approved))
     assert '"Execute"' in approved

@@ -462,6 +462,26 @@ def test_what_nobody_can_look_for_is_marked(
     assert ["It counts once: wl-1/proposal/" in text for text in proposals(ana)] == [False, True]
 
 
+def test_a_slack_that_takes_no_container_gets_what_was_folded_below_its_title(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """At once, in the same try; what it refused is not tried again with the next message."""
+    eventually(lambda: nothing_waits(bot))
+    slack.faults.fails("chat.postMessage", "invalid_blocks")
+
+    assert "container" in types_of(ana.card)
+    proposal = ana.proposes()
+
+    assert "container" not in types_of(proposal)
+    assert "What will happen: " in proposal.plain
+    ana.asks("note the card changes")
+    eventually(lambda: "container" not in types_of(ana.card))
+
+
+def types_of(message: SeenMessage) -> set[str]:
+    return {block["type"] for block in message.blocks}
+
+
 def test_a_card_of_which_one_update_was_refused_shows_what_comes_after(
     collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
 ) -> None:

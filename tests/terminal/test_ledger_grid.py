@@ -249,7 +249,7 @@ class _Refusing:
         """Nothing but the card, which never changes."""
         shown = {"author": "Waterline", "is_ephemeral": False}
         card = SimpleNamespace(
-            **shown, plain="wl-1", buttons=("Add a note…", "Close…"), replies=(), channel="C1", ts="1"
+            **shown, plain="wl-1", at_first="wl-1", buttons=("Add a note…", "Close…"), replies=(), channel="C1", ts="1"
         )
         return [cast("SeenMessage", card)]
 
@@ -278,7 +278,9 @@ def said(*steps: list[tuple[str, str]]) -> list[str]:
     transcript = Transcript(lambda text: lines.extend(text.splitlines()))
     for step in steps:
         shown = [
-            SimpleNamespace(channel="C1", ts=ts, plain=text, author="W", is_ephemeral=False, buttons=("Yes", "No"))
+            SimpleNamespace(
+                channel="C1", ts=ts, plain=text, at_first=text, author="W", is_ephemeral=False, buttons=("Yes", "No")
+            )
             for ts, text in step
         ]
         transcript.show(cast("list[SeenMessage]", shown), "oncall")

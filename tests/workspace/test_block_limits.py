@@ -12,6 +12,10 @@ from tests.workspace.asking import ONCALL
 from tests.workspace.blocks import Block, actions, button, confirm, mrkdwn, option, plain, section, select
 
 
+def container(*blocks: Block, title: str = "More", **more: Any) -> Block:
+    return {"type": "container", "title": {"type": "plain_text", "text": title}, "child_blocks": [*blocks], **more}
+
+
 def table(rows: int, cells: int) -> Block:
     """A table of short cells."""
     return {"type": "table", "rows": [[{"type": "raw_text", "text": "x"}] * cells for _ in range(rows)]}
@@ -63,6 +67,8 @@ LIMITS: list[tuple[str, Callable[[int], list[Block]], int, str]] = [
         100,
         "/blocks/0/elements/0/confirm/title/text",
     ),
+    ("container title", lambda n: [container(section("x"), title="x" * n)], 150, "/blocks/0/title/text"),
+    ("container blocks", lambda n: [container(*[section("x")] * n)], 10, "/blocks/0/child_blocks"),
     ("table rows", lambda n: [table(n, 1)], 100, "/blocks/0/rows"),
     ("table cells", lambda n: [table(1, n)], 20, "/blocks/0/rows/0"),
 ]
@@ -104,6 +110,8 @@ REFUSED = {
     "input in actions": ([actions({"type": "plain_text_input", "action_id": "a"})], "must be one of button"),
     "unknown property": ([section("x", colour="red")], "invalid additional property: colour"),
     "initial option": ([menu(option("a", "1"), initial_option=option("b", "2"))], "must equal one"),
+    "input in a container": ([container({"type": "input"})], "unsupported type: input"),
+    "closed for good": ([container(section("x"), default_collapsed=True)], "requires is_collapsible"),
     "ragged table": (
         [{"type": "table", "rows": [[{"type": "raw_text", "text": "x"}] * 2, [{"type": "raw_text", "text": "x"}]]}],
         "must have as many cells",

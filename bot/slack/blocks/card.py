@@ -27,17 +27,18 @@ from bot.incident.setup import TableSetup
 from bot.incident.waterline import undo_left
 from bot.observation.evidence import Progress, Task, Verdict
 from bot.observation.ids import EvidenceId, short
+from bot.observation.sentences import counted
 from bot.runbook.progress import Passed, Position, evidence_ahead
 from bot.service.runbook_steps import current_step, steps_ahead, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
 from bot.slack.blocks.notices import to_do_blocks, told_blocks
-from bot.slack.blocks.parts import actions, button, confirm, context, header, section, sections, sign, size
+from bot.slack.blocks.parts import actions, button, confirm, context, folded, header, section, sections, sign, size
 from bot.slack.blocks.proposal import waits_for
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
 
 _SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2", "sev3": ":large_blue_circle: Sev 3"}
-_PATH_SHOWN = 5
+_PATH_SHOWN = 9
 _FOUND_SHOWN = 5
 _PASSED_LINE, _WHY_LEAST = 140, 40
 
@@ -62,7 +63,9 @@ def card_message(
     blocks: list[Block] = [header(f"{incident.id}: {incident.runbook.title}"), _facts(incident)]
     passed = [item for item in walk.passed if item.step not in {step.id for step in here}]
     if passed:
-        blocks.append(context(*_path(incident, passed, tasks)))
+        path = context(*_path(incident, passed, tasks))
+        newest = incident.runbook.step(passed[-1].step).title
+        blocks += folded(f"{counted(len(passed), 'step')} done, the last: {newest}", [path])
     blocks += told_blocks(incident, setup)
     blocks += [*_deadline(incident), DividerBlock()]
     last = passed[-1] if passed else None
@@ -126,6 +129,8 @@ def _deadline(incident: Incident) -> list[Block]:
 
 def _found(step: Step, outcome: StepOutcome) -> tuple[str, str]:
     """(what came of a step, why). Of a diagnosis what was found, not what that asks for: the reason begins with it."""
+    if isinstance(step, EvidenceStep):
+        return Verdict(outcome.key).words, outcome.why
     if isinstance(step, DecisionStep) and step.on == "remedy" and outcome.key in set(Remedy):
         code, _, why = outcome.why.partition(": ")
         return code, why

@@ -6,8 +6,10 @@ from datetime import datetime
 import humanize
 from slack_sdk.models.blocks import (
     ActionsBlock,
+    Block,
     ButtonElement,
     ConfirmObject,
+    ContainerBlock,
     ContextBlock,
     HeaderBlock,
     PlainTextObject,
@@ -16,7 +18,16 @@ from slack_sdk.models.blocks import (
 
 from bot.observation.evidence import Measure, Task, Verdict
 from bot.slack.ids import Click, value_of
-from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, CONTEXT_TEXT, HEADER_TEXT, SECTION_TEXT, pages
+from bot.slack.limits import (
+    BUTTON_TEXT,
+    CONFIRM_TEXT,
+    CONFIRM_TITLE,
+    CONTEXT_TEXT,
+    FOLDED_BLOCKS,
+    HEADER_TEXT,
+    SECTION_TEXT,
+    pages,
+)
 from bot.slack.text import clipped, mrkdwn, plain, written
 
 _TROUBLE, _RELIEF, _OPEN = ":red_circle:", ":large_green_circle:", ":grey_question:"
@@ -45,6 +56,20 @@ def section(text: str) -> SectionBlock:
 def sections(text: str) -> list[SectionBlock]:
     """As many paragraphs as it needs to be shown whole; mrkdwn that is escaped already."""
     return [SectionBlock(text=written(part)) for part in pages(text)]
+
+
+def folded(title: str, blocks: Sequence[Block]) -> list[Block]:
+    """What a reader opens by a click on `title`; nothing where there are no blocks."""
+    starts = range(0, len(blocks), FOLDED_BLOCKS)
+    return [
+        ContainerBlock(
+            title=plain(title, HEADER_TEXT),
+            child_blocks=blocks[at : at + FOLDED_BLOCKS],
+            is_collapsible=True,
+            default_collapsed=True,
+        )
+        for at in starts
+    ]
 
 
 def context(*lines: str) -> ContextBlock:

@@ -20,7 +20,7 @@ from bot.observation.evidence import Task
 from bot.observation.ids import SnapshotId, short
 from bot.observation.readers import ReadRun
 from bot.observation.sentences import clock_time, counted, inert
-from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
+from bot.slack.blocks.parts import actions, button, clock, confirm, context, folded, header, section, sections
 from bot.slack.ids import Click
 from bot.slack.limits import CONFIRM_TEXT, CONTEXT_TEXT, HEADER_TEXT, is_cut, pages
 from bot.slack.text import addressed, as_sentence, code, mrkdwn, person, short_paths
@@ -199,8 +199,8 @@ _STATE = {
 
 def proposal_message(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) -> tuple[str, list[Block]]:
     """(notification text, blocks). Buttons are there only while they can do something, and those of a yes only where
-    all that is approved is shown. Once nobody can say yes any more, it shrinks to what will happen and who may veto;
-    once it has begun or ended, to title, state and who decided. The thread and the record have the rest."""
+    all that is approved is in the message: the steps, conditions and evidence are folded below the buttons. Once it
+    has begun or ended, it shrinks to title, state and who decided. The thread and the record have the rest."""
     blocks, small = _content(incident, view), _small_print(incident, view, tasks)
     is_whole = not is_cut([*blocks, *small])
     if _takes_yes(view) and not is_whole:
@@ -236,8 +236,6 @@ def _content(incident: Incident, view: ProposalView) -> list[Block]:
     ]
     if takes_yes or view.state is ProposalState.HELD:  # whoever may veto reads what is lost, too
         blocks += sections(f"{removed_from_main(proposal.preview)}\n{_undo(view)}")
-    if view.state in UNDECIDED:
-        blocks += sections(f"*What will happen*\n{_steps(view)}")
     if proposal.preview.recorded:
         blocks += sections(_recorded(view))
     if view.state in UNDECIDED:
@@ -248,22 +246,26 @@ def _content(incident: Incident, view: ProposalView) -> list[Block]:
 
 
 def _small_print(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) -> list[Block]:
-    """What an approval covers besides, whole, and who may decide; nothing once it has begun or ended."""
+    """Who may decide and, folded, the steps and what an approval covers besides, whole; nothing once it has begun or
+    ended."""
     if view.state not in UNDECIDED:
         return []
-    if not _takes_yes(view):
-        return [context(part) for text in _who_may(view) for part in pages(text, CONTEXT_TEXT)]
+    who = [context(part) for text in _who_may(view) for part in pages(text, CONTEXT_TEXT)]
     proposal = view.proposal
+    how_many = counted(len(proposal.preview.sentences), "step")
+    steps = sections(_steps(view))
+    if not _takes_yes(view):
+        return [*who, *folded(f"What will happen: {how_many}", steps)]
     must = " · ".join(mrkdwn(short_paths(requirement_sentence(each))) for each in proposal.requirements)
     evidence = " · ".join(mrkdwn(each) for each in cited(proposal, incident.runs, tasks)) or (
         "none, a person asked for it"
     )
     texts = [
         *([f"*Runs only if:* {must}"] if must else []),
-        *_who_may(view),
         f"*Evidence:* {evidence} · *Digest* {code(proposal.digest[:12])}",
     ]
-    return [context(part) for text in texts for part in pages(text, CONTEXT_TEXT)]
+    small = [context(part) for text in texts for part in pages(text, CONTEXT_TEXT)]
+    return [*who, *folded(f"What will happen: {how_many}, conditions, evidence", [*steps, *small])]
 
 
 def _sure(view: ProposalView) -> str:

@@ -50,7 +50,13 @@ function table(block) {
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell("td")))))));
 }
 
+function container(block, host) {
+  return h("details", { open: !block.default_collapsed }, h("summary", {}, plain(block.title.text)),
+    blocks(block.child_blocks, host));
+}
+
 const DRAW = {
+  container,
   section,
   context,
   table,
