@@ -69,6 +69,9 @@ class Tutorial(SlackPage):
                       "Diagnose: F2", "from checkpoint 4", "committed checkpoint 8"):  # fmt: skip
             expect(self.card).to_contain_text(found, timeout=_SOON_MS)
         expect(self.card.get_by_role("button", name="Propose")).to_be_visible(timeout=_SOON_MS)
+        label = "5 steps done, the last: Diagnose"
+        self.card.get_by_text(label).click()
+        self.did.append(label)
         self._shows("card")
 
     def _proposes(self) -> None:

@@ -250,7 +250,7 @@ def _to_do(diagnosis: Diagnosis) -> str:
 
 def _named(diagnosis: Diagnosis) -> str:
     """What was found, in the order in which to act; the modes that do not hold are in the thread."""
-    lines = [f"• *{mrkdwn(mode.code)}*: {mrkdwn(as_sentence(mode.title))}" for mode, _match in diagnosis.matches]
+    lines = [f"• *{mrkdwn(mode.code)}*: {mrkdwn(as_sentence(match.headline))}" for mode, match in diagnosis.matches]
     return "\n".join(lines[:_FOUND_SHOWN]) or mrkdwn(diagnosis.nothing_matches)
 
 
