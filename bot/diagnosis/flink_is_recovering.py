@@ -11,7 +11,7 @@ from bot.diagnosis._support.wrong_rows import repeats_unexplained
 from bot.history.case import Case
 from bot.history.lineage import Lineage
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
-from bot.observation.flink import Failure, JobRun, cause_of
+from bot.observation.flink import CLOCKS_DIFFER, Failure, JobRun, cause_of
 from bot.observation.ids import short_job
 from bot.observation.looked import NotSeen
 
@@ -77,7 +77,10 @@ def _has_to_catch_up(case: Case, run: JobRun) -> bool:
     checked = checked_until(case, "missing_positions")
     newer = takewhile(lambda s: s.snapshot_id != checked, case.observation.table.chain)
     is_by_others = any(s.adds_rows and s.job_id != run.job_id for s in newer)
-    return not is_by_others and not any(Lineage(case, run).lost)
+    came_up = run.restored.at + CLOCKS_DIFFER
+    lost = (s for s in case.observation.table.rolled_back if s.adds_rows and s.committed_at >= came_up)
+    beside = (s for s in lost if s.job_id not in (None, run.job_id))
+    return not is_by_others and not any(Lineage(case, run).lost) and not any(beside)
 
 
 def _catching_up(case: Case, run: JobRun) -> Matches:

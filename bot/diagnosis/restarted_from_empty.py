@@ -239,32 +239,12 @@ def _rows_said(case: Case, start: EmptyStart) -> tuple[bool, str, tuple[str, ...
         return False, not_known_yet(told), told.asks
     if isinstance(told, Excluded):
         return False, told.reason, ()
-    if (begun := _partition_begun(case, start)) is not None:
-        return False, begun, ()
     return (
         True,
         "Its source began in the right place: no key lives twice and no position is missing. Windows and "
         "aggregates began at nothing all the same.",
         (),
     )
-
-
-def _partition_begun(case: Case, start: EmptyStart) -> str | None:
-    """Of a source partition that has no row from before the start, where its rows begin: below them nothing tells what
-    its source left out. None: there is none, it begins at 0, or older commits may have rows of it."""
-    if case.ledger is None or case.window.since is not None:
-        return None
-    known = set[str | None]()
-    for row in sorted(case.ledger.rows, key=lambda row: row.age):
-        for each in row.ranges or ():
-            if known and row.job_id == start.run and each.partition not in known and each.low > 0:
-                shown, contract = case.contract.shown, case.contract
-                return (
-                    f"Not known for source partition {shown(contract.position_partition, each.partition)}: the table "
-                    f"has no row of it from before, and its first is at position {shown(contract.position, each.low)}."
-                )
-        known |= {each.partition for each in row.ranges or ()}
-    return None
 
 
 def _why_not(case: Case) -> str:

@@ -75,6 +75,10 @@ def _open(case: Case, lost: Rollback, told: KnownOutcome) -> str | None:
     """What has to be known of it; None: nothing."""
     if told.outcome is Outcome.UNTOLD:
         return untold(case, lost, told)
+    if told.outcome is Outcome.NO_ROWS and case.gaps is not None and case.gaps.to_come:
+        rows = (row for row in (case.ledger.rows if case.ledger else ()) if row.snapshot_id in lost.left)
+        if (of_other := next((row for row in rows if row.ranges or row.bounds), None)) is not None:
+            return f"who brings the rows of {short(of_other.snapshot_id)} again, which another job made and main lost"
     if told.outcome is Outcome.NOBODY and is_found_missing(case, lost):
         return (
             f"who brought rows above positions that main lost by its rollback to {short(lost.target)} and does not "

@@ -10,12 +10,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bot.history.case import Case
-from bot.history.other_jobs import OtherJobs
+from bot.history.other_jobs import OtherJobs, began_from, writer_of
+from bot.history.source_records import may_be_deleted
 from bot.history.staleness import is_just_given
 from bot.observation.contract import why_by_key
 from bot.observation.evidence import Evidence, Verdict
 from bot.observation.findings import LeakedManifest, PositionGap
-from bot.observation.flink import CLOCKS_DIFFER, CheckpointKind
+from bot.observation.flink import CLOCKS_DIFFER, CheckpointKind, JobRun
 from bot.observation.ids import SnapshotId
 from bot.observation.ledger import LedgerRow
 from bot.observation.table import Snapshot
@@ -215,10 +216,16 @@ class Counted:
 
     @cached_property
     def of_declared(self) -> frozenset[SnapshotId]:
-        """Those of jobs that `other_jobs` declares: they read sources of their own."""
+        """Those of jobs that `other_jobs` declares: they read sources of their own, unless they began from a state of a
+        run that may be the job's."""
         others = self._case.observation.others
-        runs = {run.job_id for run in others.values} if others is not None else set()
+        runs = {run.job_id for run in others.values if not self._may_go_on(run)} if others is not None else set()
         return frozenset(each for each in self.of_others if self._table.by_id[each].job_id in runs)
+
+    def _may_go_on(self, run: JobRun) -> bool:
+        writer, other_jobs = writer_of(began_from(run)), OtherJobs(self._case)
+        theirs = (s for s in self._table.of_flink if writer is not None and (s.job_id or "").startswith(writer))
+        return any(not other_jobs.has(commit) for commit in theirs)
 
     @property
     def filled_by_declared(self) -> int | None:
@@ -301,6 +308,34 @@ class Counted:
         of_sink = (s for s in self._table.of_flink if (s.job_id, s.operator_id) == (leak.job_id, leak.operator_id))
         later = (s for s in of_sink if (s.checkpoint_id or 0) > leak.checkpoint_id and s.adds_rows and self.has(s))
         return until <= top if until is not None else any(later)
+
+    @cached_property
+    def unknown_beginning(self) -> Span | None:
+        """The first rows of a source partition where nothing tells whether its source left out rows below them: they
+        lie above position 0 and came later than the job's first, and no state of before stands there. None also where
+        main has commits below the window, or below all that are listed: `missing_positions` looks at these."""
+        contract, root = self._case.contract, self._table.chain[-1] if self._table.chain else None
+        is_young = root is not None and not root.has_commit_below and self._case.window.since is None
+        if contract.position_partition is None or not is_young:
+            return None
+        other_jobs, lowest = OtherJobs(self._case), dict[str | None, Span]()
+        brought = (s for s in self._table.of_flink if s.adds_rows and not other_jobs.has(s))
+        first = next((self._table.place_of(commit.snapshot_id) for commit in brought), -1)
+        for span in sorted(self.spans, key=lambda span: span.low):
+            lowest.setdefault(span.partition, span)
+        late = (s for s in lowest.values() if s.low and self._table.place_of(s.commit) > first)
+        return next((span for span in late if not self._began_at(span)), None)
+
+    def _began_at(self, span: Span) -> bool:
+        """Whether a state from before the commit goes on with this position, or the broker still has all of a partition
+        whose positions are not dense; without a broker that does not show."""
+        if not self.is_dense:
+            below = PositionGap(first=0, last=span.low - 1, partition=span.partition)
+            return may_be_deleted(self._case.observation.kafka, below) is None
+        made = self._table.by_id[span.commit]
+        points = (p for p in self._case.observation.checkpoints.values if p.written_at < made.committed_at)
+        stands = {(str(at.partition), at.following) for point in points for at in point.source_positions}
+        return (span.partition, span.low) in stands
 
     @property
     def ends(self) -> dict[str | None, tuple[int, int]]:

@@ -22,7 +22,7 @@ from bot.history.case import Case
 from bot.history.counted import Counted
 from bot.history.other_jobs import OtherJobs
 from bot.history.rollbacks import gone_between, gone_since
-from bot.history.starts import first_shown, is_its_own
+from bot.history.starts import FROM_NOTHING, first_shown, is_its_own
 from bot.observation.findings import LeakStanding
 from bot.observation.flink import CLOCKS_DIFFER, JobRun, Restored, came_before, names_run
 from bot.observation.ids import DRAINED, CheckpointId, JobId, OperatorId, short, short_job
@@ -98,6 +98,24 @@ class Lineage:
         """Whether no other run of the job is known, nor a commit of the job from before the living one."""
         others = {run.job_id for run in self.case.runs} | {seen.job_id for seen in self.case.observation.remembered}
         return self.before is None and others <= {self.living.job_id}
+
+    @cached_property
+    def empty_start(self) -> tuple[JobId, Snapshot | None] | None:
+        """The run that began without state, as far back as the living run's state goes, and the first commit on main
+        since; None: it goes back to no such start, or to one from below the window."""
+        line, since = ancestry_of(self.case, self.living.job_id), self.case.window.since
+        if line.rest != FROM_NOTHING:
+            return None
+        began = line.segments[-1].since
+        of_line = (s for s in self.own if any(each.is_by(s) for each in line.segments))
+        first = next((s for s in of_line if began is None or s.committed_at >= began - CLOCKS_DIFFER), None)
+        if (
+            since is not None
+            and first is not None
+            and self.table.place_of(first.snapshot_id) <= self.table.place_of(since)
+        ):
+            return None
+        return JobId(line.segments[-1].run), first
 
     @property
     def _rolled_back(self) -> Sequence[Snapshot]:

@@ -109,7 +109,7 @@ def rows_lost_by_replacing(table: TableState, snapshot: Snapshot) -> int:
     """Rows that a `replace` is known to have lost: it did not write them again, and all position deletes of before do
     not account for them. 0 where equality deletes may have been worked in, as nobody counts their rows, and where no
     counter tells; see `leaves_rows_open`."""
-    gone, deleted = _not_written_again(table, snapshot), _deleted_before(_parent(table, snapshot), snapshot)
+    gone, deleted = _not_written_again(table, snapshot), _deleted_before(snapshot)
     return 0 if deleted is None or gone is None else max(gone - deleted, 0)
 
 
@@ -133,7 +133,7 @@ def counts_no_rows(table: TableState, compaction: Snapshot) -> bool:
 def _not_written_again(table: TableState, compaction: Snapshot) -> int | None:
     """Rows in its files of before, deleted ones too, less those in its own; None where no counter tells. 0 of one that
     rewrote delete files and no file with rows: Iceberg counts only what there is."""
-    parent = _parent(table, compaction)
+    parent = table.by_id.get(compaction.parent_id) if compaction.parent_id is not None else None
     if "deleted-records" in compaction.summary:
         return compaction.counted("deleted-records") - compaction.counted("added-records")
     if parent is not None and "total-records" in parent.summary and "total-records" in compaction.summary:
@@ -142,19 +142,21 @@ def _not_written_again(table: TableState, compaction: Snapshot) -> int | None:
     return 0 if is_of_deletes else None
 
 
-def _parent(table: TableState, snapshot: Snapshot) -> Snapshot | None:
-    return table.by_id.get(snapshot.parent_id) if snapshot.parent_id is not None else None
-
-
-def _deleted_before(parent: Snapshot | None, compaction: Snapshot) -> int | None:
+def _deleted_before(compaction: Snapshot) -> int | None:
     """The most rows that position deletes and deletion vectors had taken out of what the compaction read, whether it
-    removed these or left them behind without a row to delete; None where equality deletes may have taken others."""
-    if parent is not None and "total-position-deletes" in parent.summary:
-        return None if parent.counted("total-equality-deletes") else parent.counted("total-position-deletes")
-    if compaction.counted("removed-equality-deletes"):
+    removed these or left them behind without a row to delete; None where equality deletes may have taken others. By its
+    own totals, which tell also where its parent has expired."""
+    counted = compaction.counted
+    if "total-position-deletes" in compaction.summary:
+        equality, position = (
+            counted(f"total-{kind}") + counted(f"removed-{kind}") - counted(f"added-{kind}")
+            for kind in ("equality-deletes", "position-deletes")
+        )
+        return None if equality else position
+    if counted("removed-equality-deletes"):
         return None
-    removed = compaction.counted("removed-position-deletes")
-    uncounted = compaction.counted("removed-delete-files") or compaction.counted("removed-dvs")
+    removed = counted("removed-position-deletes")
+    uncounted = counted("removed-delete-files") or counted("removed-dvs")
     return None if uncounted and not removed else removed
 
 

@@ -1,11 +1,13 @@
 """Whether main is exactly what the job's state has read, and stays so: one proof, premise by premise.
 
-P1 *exact*: up to a snapshot, rows were counted, and each position is there once (`counted`).
+P1 *exact*: up to a snapshot, rows were counted, and each position is there once (`counted`); each source partition is
+   known to begin where its rows do.
    Of a table whose rows carry none, main has each checkpoint of the job once: each start in the window is known to have
    begun from a state that has what main had by then (P2), and between two starts the sink commits each completed
    checkpoint once. What the source itself skipped, or gave twice under other keys, does not show.
 P2 *anchor*: the living run stands where the counted rows end: it has brought the highest position itself since it was
-restored, or its restore point pairs with main's newest commit (`lineage`).
+restored, or its restore point pairs with main's newest commit (`lineage`). Not by a line that goes back to a start
+without state above older rows, as long as a source partition is silent since.
 P3 *continuity*: above the anchor only that run has committed, its ids rising, and main lost nothing of it.
 P4 *admission*: its sink takes the run's next checkpoints for new.
 P5 *alone*: no other run of the job is alive.
@@ -21,9 +23,10 @@ from itertools import pairwise, takewhile
 
 from bot.history.base import begun_anew, in_window, may_be_replaced_and_expired, may_have_begun_anew
 from bot.history.case import Case, once_a_case
+from bot.history.checkpoint_pace import empty_commits_allowed
 from bot.history.counted import COUNTS, Counted, Seam
 from bot.history.lineage import Lineage
-from bot.history.rollbacks import gone_between, gone_since, way_back_since
+from bot.history.rollbacks import gone_before, gone_between, gone_since, way_back_since
 from bot.history.source_records import may_be_deleted
 from bot.history.starts import came_up_at
 from bot.observation.contract import why_by_key
@@ -109,9 +112,18 @@ def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
     between = sum(gap.size for gap in rows.between_jobs)
     if (missing := gaps.missing - between) and not gaps.is_untold:
         return Wrong(f"{counted(missing, 'source position')} {'is' if missing == 1 else 'are'} missing.")
+    if (begun := rows.unknown_beginning) is not None:
+        partition, low = (
+            case.contract.shown(*each)
+            for each in ((case.contract.position_partition, begun.partition), (case.contract.position, begun.low))
+        )
+        return Unproven(
+            f"where source partition {partition} begins: its first rows lie at position {low}, and came later than the "
+            f"job's first, with {short(begun.commit)}"
+        )
     if between and (undeclared := rows.of_others - rows.of_declared):
         who = _job_of(case, min(undeclared, key=case.observation.table.place_of))
-        return Unproven(f"whether {who}, which `other_jobs` does not declare, reads the same source")
+        return Unproven(f"whether {who} reads the same source")
     if filled := rows.filled_by_declared:
         return Unproven(f"who was to bring {counted(filled, 'position')} that only a job of `other_jobs` has")
     if filled is None:
@@ -181,10 +193,12 @@ def why_no_hole(case: Case) -> str | None:
 
 
 def _job_of(case: Case, commit: SnapshotId) -> str:
-    """`run z1b2c3 of backfill`, as far as Flink tells."""
-    job = case.observation.table.by_id[commit].job_id
+    """`run z1b2c3 of backfill, which …,`, as far as Flink tells."""
+    job, others = case.observation.table.by_id[commit].job_id, case.observation.others
     name = next((f" of {run.name}" for run in case.observation.undeclared if run.job_id == job), "")
-    return f"run {short_job(job)}{name}"
+    is_declared = others is not None and any(run.job_id == job for run in others.values)
+    how = "began from a state that may be this job's" if is_declared else "`other_jobs` does not declare"
+    return f"run {short_job(job)}{name}, which {how},"
 
 
 def _once(case: Case, rows: Counted) -> Wrong | Unproven | None:
@@ -262,6 +276,8 @@ def _anchored(line: Lineage, rows: Counted) -> Proof:
 def _stands(line: Lineage, rows: Counted) -> Proof:
     """P2 and P4."""
     run = line.living
+    if (began := _over_older_rows(line, rows)) is not None:
+        return Unproven(began)
     brought = [commit for commit in line.since if commit.adds_rows]
     seen = [commit for commit in brought if rows.has(commit)] if not rows.not_answered else []
     if (told := _by_position(line, rows, seen)) is not None:
@@ -275,6 +291,29 @@ def _stands(line: Lineage, rows: Counted) -> Proof:
     if not seen and (answer := _refused(line) or _below_the_top(line, rows)) is not None:
         return answer
     return Right(rows.until, f"Run {short_job(run.job_id)} began where main ended: {line.whence}.")
+
+
+def _over_older_rows(line: Lineage, rows: Counted) -> str | None:
+    """What has to be known where the state goes back to a start without state above older rows, a clause. In a single
+    source partition rows show where that began; in one of several, where it has brought rows since. None: nothing."""
+    contract, table, named = line.case.contract, line.table, line.case.contract.position_partition
+    if (contract.position is not None and named is None) or (start := line.empty_start) is None or not table.chain:
+        return None
+    run, first = start
+    edge = table.place_of(first.snapshot_id) if first is not None else len(table.snapshots)
+    older = [s for s in line.own if s.adds_rows and table.place_of(s.snapshot_id) < edge]
+    said, root = f"where in the source run {short_job(run)} began: it started without state", table.chain[-1]
+    number = (first.checkpoint_id or 1) if first is not None and not older else 1
+    is_first = number <= empty_commits_allowed(table.properties) + 1  # else it has commits below the window, too
+    if root.has_commit_below and is_first and max(gone_before(root, table), 1) >= number:
+        return f"{said} above commits that have expired"
+    if older and (named is None or not all(rows.spans_of(each) for each in older)):
+        return f"{said} above {short(older[-1].snapshot_id)}"
+    below, since = {s.snapshot_id for s in older}, {s.partition for s in rows.spans if table.place_of(s.commit) >= edge}
+    silent = next((s.partition for s in rows.spans if s.commit in below and s.partition not in since), None)
+    if silent is None:
+        return None
+    return f"{said}, and has brought no row of source partition {contract.shown(named, silent)}"
 
 
 def _by_position(line: Lineage, rows: Counted, seen: Sequence[Snapshot]) -> Proof | None:

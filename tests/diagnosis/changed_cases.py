@@ -240,7 +240,8 @@ class Changed:
         again = self.doubled(None)
         if self.case.duplicates is None or not again:
             return self.case.duplicates
-        extra = sum(self.live(None)[each] - 1 for each in again)
+        live = self.live(None)
+        extra = sum(live[each] - 1 for each in again)
         return self.case.duplicates.model_copy(update={"keys": len(again), "extra_rows": extra})
 
 

@@ -123,10 +123,10 @@ EXAMINES = pytest.mark.parametrize(
 
 
 def compacted_beside(*, position: int = 0, equality: int = 0, state: str = "RUNNING", **counts: int) -> Tale:
-    """Four commits of the job, a compaction with these counters, and another commit; the table's deletes before it."""
+    """Four commits of the job, a compaction with these counters, and another commit; the table's deletes after it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", 4).commits("a", 4)
-    tale.counts(total_position_deletes=position, total_equality_deletes=equality)
-    tale.commits(None, operation="replace").counts(**counts)
+    totals = {"total_position_deletes": position, "total_equality_deletes": equality}
+    tale.commits(None, operation="replace").counts(**totals, **counts)
     return tale.completes("a", 5).commits("a", 5).becomes("a", state)
 
 

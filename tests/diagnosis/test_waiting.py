@@ -352,6 +352,14 @@ def followed(*, is_listed: bool) -> Case:
 
 F11, WAIT, IDLE, RESTART = mode, flink_is_recovering, no_snapshot_advanced, Remedy.RESTORE_JOB_ONLY
 KEEP, STUCK = "Do not remove orphan files", "and none of them was committed"
+
+
+def of_another() -> Case:
+    """Main has lost what a run brought that Flink does not list, while run a was there."""
+    tale = Tale().flink_runs("a", restored=0).commits("a", 1, 2).commits("c", 3).rolls_back_to("a", 2)
+    return tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 10}))
+
+
 DOWN, NO_POINT = waiting(14).becomes("a", "RESTARTING"), "find a restore point elsewhere"
 BACK = Tale().flink_runs("a").commits("a", *range(1, 11)).flink_runs("a", restored=4)
 ANEW = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").starts_again("a")
@@ -390,6 +398,7 @@ AFTER_DRAIN = Tale().flink_runs("a", v1=True).commits("a", DRAINED).flink_runs("
         "nobody could list the folder": (F11, unlisted(), CannotTell, "It timed out"),
         "waiting fills no hole": (WAIT, below(), Excluded | CannotTell),
         "waiting fills no hole that the job has left": (WAIT, below(6), Excluded | CannotTell),
+        "waiting fills no hole that another run has left": (WAIT, of_another(), Excluded | CannotTell),
         **{
             f"six hours in state {state}": row
             for state in ("CREATED", "SCHEDULED")

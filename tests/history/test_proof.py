@@ -299,13 +299,13 @@ def test_what_main_lost_under_a_run_speaks_against_where_it_stands() -> None:
 )
 def test_the_highest_live_position_counts_whoever_brought_it(tops: dict[str, int], highest: int, proof: type) -> None:
     """A commit of a run beside this one has expired, and its rows live: this one reads them again."""
-    tale = Tale().flink_runs("a").commits("a", 1).commits("b", 1).commits("a", 2, 3).expires("a", 1).expires("b", 1)
+    tale = Tale().flink_runs("a").commits("a", 1).commits("b", 1).commits("a", 21, 22).expires("a", 1).expires("b", 1)
     gaps = GapsFinding(lowest=10, highest=highest, positions=40, missing=0, gaps=(), tops=tops)
     case = tale.looked_at(gaps=gaps)
     assert case.ledger is not None
     parts = [SourceRange(partition=each, low=10, high=29, rows=20) for each in ("0", "1")]
     rows = tuple(
-        row.model_copy(update={"ranges": tuple(parts) if row.checkpoint_id == 3 else ()}) for row in case.ledger.rows
+        row.model_copy(update={"ranges": tuple(parts) if row.checkpoint_id == 22 else ()}) for row in case.ledger.rows
     )
     told = {
         "ledger": case.ledger.model_copy(update={"rows": rows}),

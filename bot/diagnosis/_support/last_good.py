@@ -103,6 +103,8 @@ def _none_missing(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> b
         return False
     if case.contract.position_partition is not None and _may_be_behind_a_partition(case):
         return False
+    if (begun := Counted(case).unknown_beginning) is not None and begun.commit in below:
+        return False
     above = _between(case, snapshot, "missing_positions")
     if not all(is_known_to_keep_rows(case, s) and _fills_nothing(case, s, reached, below) for s in above):
         return False

@@ -1,8 +1,6 @@
 """Which answers to a history are wrong, held against the truth; and how a failing one is told to a developer."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import bot.diagnosis
 from bot.diagnosis._support.examine import diagnose, scan
@@ -21,8 +19,6 @@ MODES = scan(bot.diagnosis)
 OF_ROWS = frozenset({"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F12", "F13", "F15", "F18"})
 """Modes by which the rows of a job are lost or doubled."""
 IDLE = "no-advance"
-KNOWN: dict[str, list[int]] = json.loads(Path(__file__).with_name("known_wrong.json").read_text(encoding="utf-8"))
-"""Rule, and which histories -> seeds of the 10,000 that `tests/made_up.py` goes through. It may only shrink."""
 
 
 def case_for(drawn: Drawn) -> Case:

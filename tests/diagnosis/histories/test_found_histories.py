@@ -208,6 +208,19 @@ between its commits, of which the newest has no row, before a JobManager took ov
     1022598 | 3 started without state under its job id; 8 a quiet time; 9 a standby JobManager takes over
 of a run that brought nothing, and of which Flink does not say that the next one goes on from it
     1016839 | dynamic | shows_paths=False | 1 started without state; 2 a quiet time; 3 started from an older point
+without state above rows that have expired, of source partitions that are silent since
+    6187 | V1 | partitions=3 | 0 started without state; 1 a checkpoint; 3 an upgrade with a savepoint; 5 an expiry of
+    snapshots
+without state above rows that have expired, in a table without positions
+    5998 | V1 | keeps_keys=False | has_positions=False | 1 a checkpoint; 3 started from an older point; 4 started
+    without state under its job id; 7 a checkpoint; 9 a failover | then 10 an expiry of snapshots | meanwhile 100 a
+    checkpoint
+of the other half of a job, whose rows main lost since this one was restored
+    2273 | dynamic | interval_s=60 | shows_paths=False | partitions=2 | 200 the job is split in two; 4 a checkpoint
+    whose commit is late; 5 rolled back while the job runs; 6 Flink forgets runs that ended
+of the other half of a job, from a state whose run Flink does not list any more
+    200666 | interval_s=60 | lists=the living run | partitions=2 | 202 the job is split in two; 200 the topic deletes
+    records that nobody has read | then 10 an upgrade with a savepoint
 """)
 WRONG = (FOUND, FOUND_FORGOTTEN_FOUND, FOUND_MEANWHILE_FOUND, FOUND_STARTS_FOUND)
 
@@ -352,6 +365,8 @@ a failover to the point that a rewind began from, before the first commit
     22596 | V1 | shows_paths=False | 7 table and job rewound together; 8 a failover | meanwhile 100 a checkpoint
 a failover after which only commits of another job are listed
     772323 | 7 another job commits; 8 a failover; 9 an expiry of snapshots
+a compaction of a table that is written by key, whose parent has expired
+    200356 | keys=3 | 5 a compaction; 6 an expiry of snapshots | then 8 a checkpoint
 """)
 
 
@@ -376,6 +391,10 @@ CALLED_CLEAN = plans("""
 a run withholds its rows, and the next one has brought others since
     771846 | partitions=3 | keys=3 | 2 started from an older point under its job id; 3 an upgrade with a savepoint; 7 a
     checkpoint
+the first records of a source partition were deleted unread
+    4259 | dynamic | partitions=3 | 200 the topic deletes records that nobody has read; 6 a checkpoint
+the same, before the job was split
+    5643 | V1 | partitions=2 | 200 the topic deletes records that nobody has read; 202 the job is split in two
 """)
 
 
