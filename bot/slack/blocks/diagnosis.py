@@ -1,11 +1,12 @@
 """What was named: one sentence first, then what shows it, then why not the others."""
 
-from slack_sdk.models.blocks import Block, DividerBlock
+from slack_sdk.models.blocks import Block
 
 from bot.incident.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Mode, called
 from bot.incident.incident import Incident
 from bot.observation.ids import short
-from bot.slack.blocks.parts import actions, button, context, section
+from bot.observation.sentences import counted
+from bot.slack.blocks.parts import actions, button, context, folded, section
 from bot.slack.ids import Click
 from bot.slack.text import addressed, as_sentence, clipped, mrkdwn, short_paths
 
@@ -20,9 +21,9 @@ _ALIKE = 200
 
 
 def diagnosis_message(diagnosis: Diagnosis, incident: Incident) -> tuple[str, list[Block]]:
-    """(notification text, blocks). Matches come in the order in which to act, with all their reasons; of the modes that
-    do not hold, the neighbours of a match say why, the others are named. The record has every reason. `incident`: in
-    which it was made, as it is now."""
+    """(notification text, blocks). Matches come in the order in which to act, with all their reasons; folded are those
+    that ask for nothing beside others, and the modes that do not hold: neighbours of a match say why, the others are
+    counted. The record has every reason. `incident`: in which it was made, as it is now."""
     matches = diagnosis.matches
     if diagnosis.decisive is not None:
         mode, match = diagnosis.decisive
@@ -37,13 +38,16 @@ def diagnosis_message(diagnosis: Diagnosis, incident: Incident) -> tuple[str, li
     if diagnosis.decisive is None:
         blocks.append(section(f":grey_question: *{mrkdwn(diagnosis.nothing_matches)}* Nothing is proposed."))
     for mode, match in matches:
-        blocks += _match(mode, match, incident)
+        about = _match(mode, match, incident)
+        is_main = (mode, match) in (diagnosis.decisive, *diagnosis.to_act_on)
+        blocks += about if is_main else folded(f"{mode.code}: {match.headline}", about)
     if diagnosis.undecided:
         blocks.append(section(_undecided(diagnosis.undecided)))
         if apart := _told_apart(diagnosis):
             blocks.append(section(apart))
     if diagnosis.excluded:
-        blocks += [DividerBlock(), section(_excluded(diagnosis))]
+        others = f"Why not {counted(len(diagnosis.excluded), 'other failure mode')}"
+        blocks += folded(others, [section(_excluded(diagnosis))])
     return text, blocks
 
 
@@ -121,9 +125,7 @@ def _excluded(diagnosis: Diagnosis) -> str:
     near = {code for mode, _match in diagnosis.matches for code in mode.neighbours}
     told = [(m, x) for m, x in diagnosis.excluded if m.code in near or not near]
     lines = [f"• *{mrkdwn(m.code)}* {mrkdwn(m.title)}: {_why_not(x)}" for m, x in told[:_OTHERS_SHOWN]]
-    more = len(diagnosis.excluded) - len(lines)
-    rest = f" ({more} more are excluded; the record has the reasons)" if more else ""
-    return "\n".join([f"*Why not the others*{rest}", *lines])
+    return "\n".join([*lines, "The record has the reasons of all."])
 
 
 def _why_not(excluded: Excluded) -> str:
