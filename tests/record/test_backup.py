@@ -1,5 +1,9 @@
-"""`waterline record backup`: a copy of the record that is whole, whatever the bot writes meanwhile."""
+"""`waterline record backup`: a copy of the record that is whole, whatever the bot writes meanwhile. It is what a team
+goes back to after an upgrade."""
 
+import shutil
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from datetime import UTC, datetime
@@ -8,6 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from bot.adapters.journal_sql.schema import MIGRATIONS, NEWEST
 from bot.adapters.journal_sql.store import open_store
 from bot.cli import app
 from bot.incident.entries import NoteAdded
@@ -145,3 +150,64 @@ def test_what_is_no_copy_is_refused(config: Path, tmp_path: Path) -> None:
 
     assert isinstance(told, BadConfiguration)
     assert "The record is still empty." in str(told)
+
+
+ROOT = Path(__file__).parents[2]
+ONE_MORE = f"""
+from alembic import op
+from sqlalchemy import Column, String
+
+revision, down_revision = "made up", "{NEWEST}"
+
+
+def upgrade() -> None:
+    op.add_column("inbox", Column("lane", String(32)))
+"""
+
+
+@pytest.fixture
+def newer(tmp_path: Path) -> Path:
+    """A checkout of a newer Waterline, which has one migration more."""
+    tree = tmp_path / "newer"
+    shutil.copytree(ROOT / "bot", tree / "bot", ignore=shutil.ignore_patterns("recordings"))
+    for name in ("spark_tasks", "runbooks", "messages"):
+        (tree / name).symlink_to(ROOT / name)
+    schema = tree / "bot/adapters/journal_sql/schema.py"
+    schema.write_text(schema.read_text().replace(f'NEWEST = "{NEWEST}"', 'NEWEST = "made up"'))
+    (tree / MIGRATIONS.relative_to(ROOT) / "versions/one_more.py").write_text(ONE_MORE)
+    return tree
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_an_upgrade_keeps_the_record_and_the_older_version_comes_back_with_the_copy(
+    tmp_path: Path, config: Path, newer: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """As the page on upgrades says. The older version refuses the upgraded record and leaves it as it is."""
+
+    def empty(name: str) -> str:
+        is_file = database == "sqlite"
+        return f"sqlite:///{tmp_path / name}" if is_file else request.getfixturevalue("postgres").new_database()
+
+    def upgraded(*command: str) -> str:
+        run = [sys.executable, "-m", "bot.cli", "record", *command]
+        told = subprocess.run(run, cwd=newer, env={}, capture_output=True, text=True, check=False)
+        assert told.returncode == 0, told.stderr
+        return told.stdout
+
+    old, new = empty("old.db"), empty("new.db")
+    with closing(open_store(old)) as store:
+        story = Story(store.journal).opens()
+        entries = store.journal.entries(story.id)
+    backup(on(config, old), tmp_path / "copy.db")
+    verified = upgraded("verify", "--config", str(on(config, old)))
+    with pytest.raises(BadConfiguration, match="has a schema that this version does not know"):
+        open_store(old)
+    still = upgraded("verify", "--config", str(on(config, old)))
+    back = restore(on(config, new), tmp_path / "copy.db")
+    with closing(open_store(new)) as restored:
+        found = restored.journal.entries(story.id)
+
+    assert verified == still == "1 incident: every entry fits.\n"
+    assert back.exit_code == 0, back.output
+    assert found == entries
