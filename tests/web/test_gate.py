@@ -31,6 +31,7 @@ from bot.service.watching.sightings import Sightings
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
+from tests.docs.blocks import blocks
 from tests.tables import ORDERS
 from tests.web.conftest import served as serve
 from tests.web.scene import REFUNDS, Scene
@@ -117,6 +118,23 @@ def test_the_gate_asks_a_server_and_needs_its_token(scene: Scene, gate: Gate, se
     assert (1, str(scene.good)) == (asked.exit_code, json.loads(asked.stdout)["snapshot"])
     assert (2, True) == (refused.exit_code, "Set WATERLINE_WEB_TOKEN" in refused.stderr)
     assert (2, True) == (mistyped.exit_code, f"{served}/v1/tables" in mistyped.stderr)
+
+
+def test_the_script_of_the_page_asks_the_server(scene: Scene, served: str, tmp_path: Path) -> None:
+    """Typed where there is no configuration: it goes on for a trusted table, and stops for one under review."""
+    page = blocks("sh", under="docs/how-to/gate-a-pipeline.md")[1].text
+    script = page.replace("https://waterline.acme.example", served).replace("…", TOKEN)
+    here = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    def typed() -> int:
+        return subprocess.run(["bash", "-c", script], cwd=elsewhere, env=here, check=False).returncode
+
+    before = typed()
+    scene.opens()
+
+    assert (before, typed()) == (0, 1)
 
 
 def test_pages_are_served_without_the_bot_and_see_what_it_writes(scene: Scene, served: str) -> None:
