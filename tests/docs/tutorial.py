@@ -16,6 +16,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "first-incident.md"
 SIZE = {"width": 1280, "height": 860}
 _SOON_MS = 120_000
 _SEND = re.compile("^Send")
+_NUMBERS = re.compile(
+    r"(\d+) keys are in the table twice.* from checkpoint (\d+)\. It had already committed checkpoint (\d+)\."
+    r".* starts the job from checkpoint \3\.",
+    re.DOTALL,
+)
+"""What the page says of the recorded incident: duplicate keys, and the two checkpoints."""
 
 
 def actions() -> list[str]:
@@ -44,6 +50,9 @@ class Tutorial(SlackPage):
         self._tab = page
         self._shows = shows
         self.did: list[str] = []
+        numbers = _NUMBERS.search(PAGE.read_text(encoding="utf-8"))
+        assert numbers is not None, f"{PAGE} does not say what the recording is about"
+        self._keys, self._older, self._newer = numbers.groups()
 
     def goes_through(self) -> None:
         """All six parts. Raises where something does not appear that the page promises."""
@@ -65,8 +74,10 @@ class Tutorial(SlackPage):
         self._submits(_SEND)
 
     def _reads(self) -> None:
-        for found in ("Duplicate rows: found", "90 duplicate keys", "Missing positions: not found",
-                      "Diagnose: F2", "from checkpoint 4", "committed checkpoint 8"):  # fmt: skip
+        for found in (
+            "Duplicate rows: found", f"{self._keys} duplicate keys", "Missing positions: not found",
+            "Diagnose: F2", f"from checkpoint {self._older}", f"committed checkpoint {self._newer}",
+        ):  # fmt: skip
             expect(self.card).to_contain_text(found, timeout=_SOON_MS)
         expect(self.card.get_by_role("button", name="Propose")).to_be_visible(timeout=_SOON_MS)
         label = "5 steps done, the last: Diagnose"
@@ -76,7 +87,7 @@ class Tutorial(SlackPage):
 
     def _proposes(self) -> None:
         self._clicks("Propose", on_card=True)
-        for said in ("to checkpoint 8", "Removes from main", "How to undo it"):
+        for said in (f"to checkpoint {self._newer}", "Removes from main", "How to undo it"):
             expect(self.proposal).to_contain_text(said, timeout=_SOON_MS)
         self._shows("proposal")
         self._clicks("Approve")
@@ -91,7 +102,7 @@ class Tutorial(SlackPage):
         self._clicks("Execute")
         expect(self.proposal).to_contain_text("Done and verified at head", timeout=_SOON_MS)
         thread = self.opens_thread(self.proposal)
-        for said in ("The job runs from checkpoint 8", "No duplicate rows", "No missing rows"):
+        for said in (f"The job runs from checkpoint {self._newer}", "No duplicate rows", "No missing rows"):
             expect(thread).to_contain_text(said, timeout=_SOON_MS)
         self._shows("proven")
 
