@@ -81,7 +81,7 @@ OF_OTHERS = {
     "source .venv/bin/activate",
     "export WATERLINE_CONFIG=.cache/demo/waterline.yaml",
 }
-"""What is done before any test can run."""
+"""What is done before any test can run; `tests/deploy/test_host.py` runs the installation."""
 
 
 def _configured(example: Mapping[str, Any]) -> dict[str, Any]:
