@@ -346,7 +346,7 @@ def test_the_page_about_backups_gives_the_record_back(tmp_path: Path, shell: Map
     here = [line for line in typed if "kubectl" not in line]
 
     done = subprocess.run(
-        ["bash", "-e", "-c", "\n".join([*in_cluster, "cp record.copy of-the-cluster", *here])],
+        ["bash", "-e", "-c", "\n".join([*in_cluster, "mv record.copy of-the-cluster", *here])],
         cwd=tmp_path,
         env=dict(shell),
         capture_output=True,
