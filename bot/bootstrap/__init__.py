@@ -93,12 +93,13 @@ def build(
         if keep_record and is_leader is None:
             store.presence.join()
         tasks = find_tasks(spark_tasks)
-        incidents = IncidentStore(store.journal, now)
+        setups = setups_of(settings)
+        incidents = IncidentStore(store.journal, now, setups)
         world = outside(settings, now, stack)
         collector = Collector(tasks, world.runner, now)
         observer = Observer(
             catalog=world.catalog,
-            tables=setups_of(settings),
+            tables=setups,
             jobs=world.jobs,
             reads=world.reads,
             files=world.files,
@@ -181,7 +182,6 @@ def assemble(
     """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected.
     `own_actions`: modules of actions beside the package's. `findings`: what the watch keeps, if
     there is one."""
-    incidents.veil_by(observer.tables)
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
     evidence = EvidenceService(incidents, observer, collector, is_leader, cheap if look_first else ())

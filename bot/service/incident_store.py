@@ -1,15 +1,14 @@
 """Incidents as the use cases see them: read by folding, changed only by appending."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import structlog
 
 from bot.incident.entries import Body
 from bot.incident.hidden_values import veiled_body
 from bot.incident.incident import Incident, fold, unknown
-from bot.incident.journal import WATERLINE, Entry, Line
-from bot.incident.review import open_items
-from bot.incident.savepoints import still_tagged
+from bot.incident.journal import WATERLINE, Line
 from bot.incident.setup import TableSetup
 from bot.observation.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.observation.ids import IncidentId, TableName
@@ -42,24 +41,19 @@ def must_be_in_charge(incident: Incident, by: str, to_do: str) -> None:
     )
 
 
+@dataclass(eq=False)
 class IncidentStore:
     """Reads and appends; tells its listeners after each append."""
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
-        self._journal = journal
-        self._clock = clock
-        self._listeners: list[Callable[[IncidentId], None]] = []
-        self._tables: Mapping[TableName, TableSetup] = {}
-        self._read: dict[IncidentId, tuple[Entry, ...]] = {}
-        """What was read of the open incidents; entries never change, so only newer ones are read again."""
-        self._closed: dict[IncidentId, Incident] = {}
-        """Nothing is owed to these any more, so they are folded once; anew when another process has written to one."""
-        self._unreadable: set[IncidentId] = set()
-        """What was told of in the log."""
-
-    def veil_by(self, tables: Mapping[TableName, TableSetup]) -> None:
-        """Keep values of columns that these tables' contracts hide out of all that the record says to people."""
-        self._tables = tables
+    _journal: Journal
+    _clock: Clock
+    tables: Mapping[TableName, TableSetup] = field(default_factory=dict)
+    """Values of columns that their contracts hide are kept out of all that the record says to people."""
+    _listeners: list[Callable[[IncidentId], None]] = field(default_factory=list)
+    _known: dict[IncidentId, Incident] = field(default_factory=dict)
+    """As read last; entries never change, so only newer ones are read again."""
+    _unreadable: set[IncidentId] = field(default_factory=set)
+    """What was told of in the log."""
 
     def on_change(self, listener: Callable[[IncidentId], None]) -> None:
         """Call `listener` after every append, in the appending thread; it must be quick and not raise."""
@@ -71,34 +65,13 @@ class IncidentStore:
         return fold([entry])
 
     def get(self, incident_id: IncidentId) -> Incident:
-        """The incident now. Raises UnknownIncident."""
-        done = self._closed.get(incident_id)
-        if done is not None:
-            return done
-        entries = self._entries(incident_id)
-        if not entries:
-            raise unknown(incident_id)
-        incident = fold(entries)
-        is_done = all(view.ended for view in incident.notices.values()) and not incident.is_frozen
-        is_done = is_done and not still_tagged(incident)
-        if not incident.is_open and is_done and not open_items(incident):
-            self._closed[incident_id] = incident
-            self._read.pop(incident_id, None)
-        return incident
-
-    def newest(self, incident_id: IncidentId) -> Incident:
-        """As `get`; one that has ended is asked for again, as another replica may have appended to it. Raises
-        UnknownIncident. Cost: one small query."""
-        done = self._closed.get(incident_id)
-        if done is not None and self._journal.entries(incident_id, done.seq):
-            self._closed.pop(incident_id, None)
-        return self.get(incident_id)
-
-    def _entries(self, incident_id: IncidentId) -> tuple[Entry, ...]:
-        known = self._read.get(incident_id, ())
-        newer = self._journal.entries(incident_id, len(known))
+        """The incident now, with what other processes have written. Raises UnknownIncident. Cost: one small query."""
+        known = self._known.get(incident_id)
+        newer = self._journal.entries(incident_id, known.seq if known is not None else 0)
         if newer:
-            self._read[incident_id] = known = known + newer
+            self._known[incident_id] = known = fold((*(known.entries if known is not None else ()), *newer))
+        if known is None:
+            raise unknown(incident_id)
         return known
 
     def lines(self, incident_id: IncidentId) -> tuple[Line, ...]:
@@ -109,30 +82,30 @@ class IncidentStore:
         return lines
 
     def all(self) -> tuple[Incident, ...]:
-        """Every incident that can be read, oldest first, with what other processes have written, to closed ones too.
-        One that this version cannot read (a newer one writes to it, somebody has changed it) holds up no other."""
-        return tuple(each for each in map(self._readable, self._known()) if each is not None)
+        """Every incident that can be read, oldest first. One that this version cannot read (a newer one writes to it,
+        somebody has changed it) holds up no other. Cost: one query, and one for each that has changed."""
+        return tuple(each for each in map(self._readable, *self._ends()) if each is not None)
 
     def every(self) -> tuple[Incident, ...]:
         """The same, for who must not pass over one. Raises CouldNotLook where one cannot be read."""
-        return tuple(map(self.get, self._known()))
+        return tuple(map(self._up_to, *self._ends()))
 
-    def _readable(self, incident_id: IncidentId) -> Incident | None:
+    def _ends(self) -> tuple[Iterable[IncidentId], Iterable[int]]:
+        ends = self._journal.ends()
+        return ends.keys(), ends.values()
+
+    def _up_to(self, incident_id: IncidentId, seq: int) -> Incident:
+        known = self._known.get(incident_id)
+        return known if known is not None and known.seq >= seq else self.get(incident_id)
+
+    def _readable(self, incident_id: IncidentId, seq: int) -> Incident | None:
         try:
-            return self.get(incident_id)
+            return self._up_to(incident_id, seq)
         except CouldNotLook as unreadable:
             if incident_id not in self._unreadable:
                 log.warning("an incident cannot be read", incident=incident_id, problem=str(unreadable))
             self._unreadable.add(incident_id)
             return None
-
-    def _known(self) -> Collection[IncidentId]:
-        ends = self._journal.ends()
-        for incident_id, seq in ends.items():
-            closed = self._closed.get(incident_id)
-            if closed is not None and closed.seq < seq:
-                self._closed.pop(incident_id, None)
-        return ends
 
     def open_on(self, table: TableName) -> Incident | None:
         """The open incident on a table, if there is one."""
@@ -169,11 +142,9 @@ class IncidentStore:
                 at = incident.no_earlier(self._clock.now())
                 self._journal.append(incident_id, incident.seq, bodies, by=by, at=at)
             except JournalMoved:
-                self._closed.pop(incident_id, None)
                 if attempt == _ATTEMPTS - 1:
                     raise
                 continue
-            self._closed.pop(incident_id, None)
             self._tell(incident_id)
             return self.get(incident_id)
         raise AssertionError("unreachable")
@@ -191,7 +162,7 @@ class IncidentStore:
         return is_so
 
     def _veiled(self, body: Body, table: TableName) -> Body:
-        setup = self._tables.get(table)
+        setup = self.tables.get(table)
         return body if setup is None else veiled_body(body, setup.contract)
 
     def _tell(self, incident_id: IncidentId) -> None:

@@ -233,11 +233,10 @@ def test_a_fault_in_noting_a_fault_does_not_keep_the_work_from_being_done_again(
 def test_what_names_a_hidden_value_is_said_once_too(record: Store) -> None:
     """The record keeps it without that value, so the text is not found there as it was said: work that fails every few
     seconds must not fill the timeline."""
-    story, store = Story(record.journal).opens(), IncidentStore(record.journal, SystemClock())
     known = setup("revenue_daily")
-    store.veil_by({orders.TABLE: known.model_copy(update={"contract": known.contract.model_copy(
-        update={"redacted": ("customer",)}
-    )})})  # fmt: skip
+    hides = known.contract.model_copy(update={"redacted": ("customer",)})
+    tables = {orders.TABLE: known.model_copy(update={"contract": hides})}
+    story, store = Story(record.journal).opens(), IncidentStore(record.journal, SystemClock(), tables)
     background = Background(store, lambda: True, workers=1)
 
     def fails() -> None:

@@ -71,7 +71,7 @@ class RepairScene:
             replays,
         )
         self.record = open_store(f"sqlite:///{folder}/journal.db")
-        self.store = IncidentStore(self.record.journal, SystemClock())
+        self.store = IncidentStore(self.record.journal, SystemClock(), self.observer.tables)
         self.services = assemble(
             self.store,
             self.observer,

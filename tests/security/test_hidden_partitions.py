@@ -175,7 +175,7 @@ def test_spans_of_a_hidden_column_are_no_part_of_a_preview(scene: RepairScene) -
     hides = CONTRACT.model_copy(update={"redacted": ("customer", "event_time")})
     tables = {ORDERS: setup.model_copy(update={"contract": hides})}
     scene.observer.tables = tables
-    scene.store.veil_by(tables)
+    scene.store.tables = tables
     lost_file(scene)
     scene.opens("ledger", "unreadable_files")
 

@@ -177,7 +177,7 @@ class LittleBot:
             catalog, {ORDERS: setup}, {JOB: ports}, OpenLineageFile(self.lineage, "lake"), FolderOfTable()
         )
         collector = Collector(find_tasks(spark_tasks), self.runner, self.clock)
-        incidents = IncidentStore(store.journal, self.clock)
+        incidents = IncidentStore(store.journal, self.clock, observer.tables)
         directory = SlackDirectory(client)
         return assemble(
             incidents,
