@@ -9,6 +9,7 @@ from bot.observation.errors import Refused, WaterlineError
 from bot.observation.ids import IncidentId, ProposalId, StepId, TableName
 from bot.service.services import Services
 from bot.service.watching.sightings import Sightings
+from bot.slack.blocks.proposal import is_shown_whole
 from bot.slack.blocks.review import term_form
 from bot.slack.blocks.savepoints import savepoint_form
 from bot.slack.blocks.watch import MUTE_HOURS
@@ -69,7 +70,8 @@ class Clicks:
         self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)
 
     def _approve(self, click: Clicked, incident: str, proposal: str, digest: str) -> str:
-        act = Approve(digest=digest)
+        shown_whole = is_shown_whole(self._services.store.get(IncidentId(incident)), proposal, self._services.tasks)
+        act = Approve(digest=digest, shown_whole=shown_whole)
         view = self._services.approvals.act(IncidentId(incident), ProposalId(proposal), act, by=click.user)
         return approval_counts(view)
 

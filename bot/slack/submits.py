@@ -16,6 +16,7 @@ from bot.observation.errors import Refused
 from bot.observation.ids import IncidentId, ProposalId, StepId, UserId
 from bot.service.reviewing import Reviews
 from bot.service.services import Services
+from bot.slack.blocks.proposal import is_shown_whole
 from bot.slack.blocks.texts import audience
 from bot.slack.commands import closed
 from bot.slack.forms import open_form_id
@@ -59,10 +60,12 @@ class Submits:
             case Form.VETO:
                 self._decide(form, Veto(reason=reason), *ids)
             case Form.BREAK_GLASS:
-                return approval_counts(self._decide(form, BreakGlass(digest=ids[2], reason=reason), *ids))
+                shown_whole = is_shown_whole(self._services.store.get(IncidentId(ids[0])), ids[1], self._services.tasks)
+                act = BreakGlass(digest=ids[2], reason=reason, shown_whole=shown_whole)
+                return approval_counts(self._decide(form, act, *ids))
             case Form.SETTLE_HAPPENED | Form.SETTLE_NOT:
-                act = ResolveUnknown(index=int(ids[2]), happened=form.form == Form.SETTLE_HAPPENED, reason=reason)
-                view = self._decide(form, act, *ids)
+                happened = form.form == Form.SETTLE_HAPPENED
+                view = self._decide(form, ResolveUnknown(index=int(ids[2]), happened=happened, reason=reason), *ids)
                 self._services.reconciler.settle(IncidentId(ids[0]))
                 return settlement_counts(view)
             case Form.CLOSE:

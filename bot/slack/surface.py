@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from typing import Literal
 
 from slack_sdk import WebClient
@@ -14,7 +13,6 @@ from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
 from bot.service.services import Services
 from bot.slack.blocks.home import home_view
-from bot.slack.blocks.proposal import is_shown_whole
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
 from bot.slack.directory import RecentMembers, SlackDirectory
@@ -45,7 +43,6 @@ class SlackSurface:
     ) -> None:
         self._door = door
         self._services = services
-        services.approvals.seen_in_slack(partial(is_shown_whole, tasks=services.tasks))
         self._views = Views(client, outbox)
         self._opening = OpeningForms(client, services, self._views)
         self._commands = Commands(services, self._opening, self._views)

@@ -1,14 +1,8 @@
 """A yes covers all that is proposed, so it comes only through a door that shows all of it."""
 
-import pytest
-
 from bot.incident.decisions import Act, Approve, BreakGlass, NotAllowed
 from bot.incident.execution import ProposalState
-from bot.observation.errors import Refused
 from tests.approval.desk import BEN, EVE, FINN, Desk
-from tests.approval.test_at_once import CROWD, PROPOSAL, Scene, scene
-
-__all__ = ["scene"]
 
 
 def unseen(desk: Desk) -> tuple[tuple[Act, str], ...]:
@@ -38,15 +32,3 @@ def test_who_may_not_approve_hears_that_first() -> None:
     said = [desk.does(act, FINN) for act, _by in unseen(desk)]
 
     assert all(isinstance(each, NotAllowed) and each.why == "not-yours" for each in said)
-
-
-def test_the_door_decides_and_not_the_click(scene: Scene) -> None:
-    """Of the same person, at the same moment: a terminal shows everything, a message of Slack does not."""
-    scene.approvals.seen_in_slack(lambda _incident, _view: False)
-
-    with pytest.raises(Refused, match="too long for one Slack message"):
-        scene.approvals.act(scene.id, PROPOSAL, Approve(digest=scene.digest), by=CROWD[0])
-    scene.approvals.act(scene.id, PROPOSAL, Approve(digest=scene.digest, via="terminal"), by=CROWD[0])
-
-    [given] = scene.store.get(scene.id).proposals[PROPOSAL].approvals
-    assert ("terminal", CROWD[0]) == (given.via, given.by)

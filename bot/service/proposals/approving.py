@@ -46,11 +46,6 @@ class Approvals:
         self._proposals = proposals
         self._directory = directory
         self._clock = clock
-        self._shows_whole: Callable[[Incident, ProposalView], bool] = lambda _incident, _view: True
-
-    def seen_in_slack(self, shows_whole: Callable[[Incident, ProposalView], bool]) -> None:
-        """Take no yes from Slack where its message does not show all that is approved; a terminal does."""
-        self._shows_whole = shows_whole
 
     def act(self, incident_id: IncidentId, proposal_id: ProposalId, act: PersonsAct, *, by: UserId) -> ProposalView:
         """What one person decides about what they were shown; returns the proposal after it.
@@ -95,8 +90,6 @@ class Approvals:
 
     def _decide(self, incident: Incident, view: ProposalView, act: Act, by: str, membership: Membership) -> Body:
         at = incident.no_earlier(self._clock.now())
-        if isinstance(act, Approve | BreakGlass) and act.via == "slack":
-            act = act.model_copy(update={"shown_whole": self._shows_whole(incident, view)})
         return decide(view, act, by=by, at=at, membership=membership)
 
     def _seen(self, incident_id: IncidentId, proposal_id: ProposalId) -> tuple[Incident, ProposalView]:

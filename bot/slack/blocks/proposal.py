@@ -17,7 +17,7 @@ from bot.incident.incident import Incident, cited
 from bot.incident.journal import WATERLINE
 from bot.incident.proposal import Preview, requirement_sentence, returns
 from bot.observation.evidence import Task
-from bot.observation.ids import SnapshotId, short
+from bot.observation.ids import ProposalId, SnapshotId, short
 from bot.observation.readers import ReadRun
 from bot.observation.sentences import clock_time, counted, inert
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, folded, header, section, sections
@@ -218,9 +218,10 @@ def _takes_yes(view: ProposalView) -> bool:
     return view.state is ProposalState.PROPOSED or is_held
 
 
-def is_shown_whole(incident: Incident, view: ProposalView, *, tasks: Mapping[str, Task]) -> bool:
+def is_shown_whole(incident: Incident, proposal: str, tasks: Mapping[str, Task]) -> bool:
     """Whether its message shows all that a yes covers, as it stands now."""
-    return not is_cut([*_content(incident, view), *_small_print(incident, view, tasks)])
+    view = incident.proposals.get(ProposalId(proposal))
+    return view is not None and not is_cut([*_content(incident, view), *_small_print(incident, view, tasks)])
 
 
 def _content(incident: Incident, view: ProposalView) -> list[Block]:
