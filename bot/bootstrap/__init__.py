@@ -39,7 +39,6 @@ from bot.service.maintenance import Maintenance
 from bot.service.notices.dispatcher import Deliveries
 from bot.service.notices.late_readers import LateReaders
 from bot.service.notices.notifying import Answering, Telling
-from bot.service.notices.promises import Promises
 from bot.service.observing import NewerCommits, Observer, Starts
 from bot.service.opening import Opening
 from bot.service.proposals.approving import Approvals, who_is_gone
@@ -203,10 +202,9 @@ def assemble(
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others, directory)
     background = Background(incidents, is_leader, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
-    promises = Promises(incidents, observer.tables, clock)
     reconciler = Reconciler(
         incidents, background, evidence, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
-        telling, tags, promises, LateReaders(incidents, observer, clock),
+        telling, tags, LateReaders(incidents, observer, clock), observer.tables, clock,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, filed, clock)
     evidence.on_answer(reconciler.walk_on)

@@ -1,7 +1,5 @@
 """Takes the steps that need nobody, and answers who asked for a diagnosis: in the background, one at a time."""
 
-import threading
-from collections import defaultdict
 from collections.abc import Collection
 
 from bot.history.case import PlannedChange
@@ -31,15 +29,13 @@ from bot.service.runbook_steps import current_step, walk_of
 
 
 class DiagnosisService:
-    """One diagnosis of an incident at a time. A look at the world takes seconds: nobody who clicks waits for it."""
+    """A look at the world takes seconds: nobody who clicks waits for it."""
 
     def __init__(self, store: IncidentStore, diagnostician: Diagnostician, actions: Collection[str]) -> None:
         """`actions`: the names of those that can be proposed."""
         self._store = store
         self._diagnostician = diagnostician
         self._actions = frozenset(actions)
-        self._lock = threading.Lock()
-        self._diagnosing: defaultdict[IncidentId, threading.Lock] = defaultdict(threading.Lock)
 
     def request(self, incident_id: IncidentId, *, by: UserId) -> None:
         """Ask for a diagnosis; returns at once. Who asks while one is owed gets that one.
@@ -91,17 +87,17 @@ class DiagnosisService:
         self._store.write(incident_id, by=by, decide=decide)
 
     def settle(self, incident_id: IncidentId) -> None:
-        """Whatever is owed: a diagnosis that was asked for, and the steps of the walk that need nobody.
+        """Whatever is owed: a diagnosis that was asked for, and the steps of the walk that need nobody. Called by one
+        thread at a time for an incident.
 
         Raises CouldNotLook when the walk's own decision could not look; who asked is told by an entry.
         """
-        with self._alone(incident_id):
-            while (incident := self._store.get(incident_id)).is_open and incident.diagnosis_asked is not None:
-                self._answer(incident_id, incident, incident.diagnosis_asked)
-            step = _owed(incident)
-            if step is not None:
-                self._decide(incident_id, step, again=True)
-            self._store.write(incident_id, by=WATERLINE, decide=self._pass_over)
+        while (incident := self._store.get(incident_id)).is_open and incident.diagnosis_asked is not None:
+            self._answer(incident_id, incident, incident.diagnosis_asked)
+        step = _owed(incident)
+        if step is not None:
+            self._decide(incident_id, step, again=True)
+        self._store.write(incident_id, by=WATERLINE, decide=self._pass_over)
 
     def _answer(self, incident_id: IncidentId, incident: Incident, asked: int) -> None:
         """Diagnose, unless that was done since: a second diagnosis that ends later would take the step anew, under a
@@ -161,10 +157,6 @@ class DiagnosisService:
         why = f"Waterline has no action for “{match.remedy.words}”"
         is_known = action_of(match.remedy) in self._actions
         return [] if is_known else [StepDone(step=current.id, key=NOT_POSSIBLE, why=why)]
-
-    def _alone(self, incident_id: IncidentId) -> threading.Lock:
-        with self._lock:
-            return self._diagnosing[incident_id]
 
 
 def _request(incident: Incident) -> list[Body]:

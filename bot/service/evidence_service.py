@@ -2,7 +2,6 @@
 while running. One under which Spark ended is run again by itself, once."""
 
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -59,7 +58,6 @@ class EvidenceService:
         self._collector = collector
         self._pool = ThreadPoolExecutor(max_workers=_AT_A_TIME, thread_name_prefix="evidence")
         self._lock = threading.Lock()
-        self._looking: defaultdict[IncidentId, threading.Lock] = defaultdict(threading.Lock)
         self._mine: dict[EvidenceId, Progress | None] = {}
         self._is_closing = False
         self._on_progress: Callable[[IncidentId], None] = lambda _incident: None
@@ -89,8 +87,7 @@ class EvidenceService:
         return run
 
     def run_due(self, incident_id: IncidentId) -> None:
-        """Run what the runbook asks for next and nobody has run yet; returns at once. While the first look is under
-        way it asks for its part of that."""
+        """Run what the runbook asks for next and nobody has run yet; returns at once."""
         asked: list[EvidenceRequested] = []
 
         def decide(incident: Incident) -> list[Body]:
@@ -98,13 +95,7 @@ class EvidenceService:
             asked[:] = [EvidenceRequested(run=EvidenceId(str(ULID())), task=each.task, step=each.id) for each in due]
             return [*asked]
 
-        with self._lock:
-            alone = self._looking[incident_id]
-        if alone.acquire(blocking=False):
-            try:
-                self._store.write(incident_id, by=WATERLINE, decide=decide)
-            finally:
-                alone.release()
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
         for request in asked:
             self.resume(incident_id, request.run)
 
@@ -176,15 +167,9 @@ class EvidenceService:
     def look_first(self, incident_id: IncidentId) -> None:
         """Ask every first task that has no answer of the table's present state, or a fresh one from just before it.
 
-        One look at the world for all, one after the other in the caller's thread, and one caller at a time: nobody
-        waits for these, and Flink forgets. Raises CouldNotLook, UnknownTable.
+        One look at the world for all, one after the other in the caller's thread: nobody waits for these, and Flink
+        forgets. Raises CouldNotLook, UnknownTable.
         """
-        with self._lock:
-            alone = self._looking[incident_id]
-        with alone:
-            self._look_first(incident_id)
-
-    def _look_first(self, incident_id: IncidentId) -> None:
         incident = self._store.get(incident_id)
         if not incident.is_open or not self._first_tasks:
             return

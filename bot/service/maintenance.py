@@ -63,15 +63,11 @@ class Maintenance:
         _must_be_idle(incident)
         return self._unfreeze(incident, by)
 
-    def is_owed(self, incident: Incident) -> bool:
-        """Whether the end of the incident unfreezes the table still."""
-        return incident.is_frozen and not incident.is_open
-
     def settle(self, incident_id: IncidentId) -> None:
-        """The duty that `is_owed` tells of: late rather than lost. Raises CommitRefused, OutcomeUnknown,
+        """The end of the incident unfreezes its table: late rather than lost. Raises CommitRefused, OutcomeUnknown,
         CouldNotLook."""
         incident = self._store.get(incident_id)
-        if self.is_owed(incident):
+        if incident.is_frozen and not incident.is_open:
             self._unfreeze(incident, WATERLINE)
 
     def _unfreeze(self, incident: Incident, by: str) -> str:

@@ -1,48 +1,93 @@
-"""What the bot owes an incident in its present state. Looked at after each change and at start.
+"""What the bot owes an incident, by its record and the clock, and how it is done. Looked at after each change and at
+start.
 
-Every duty may be called at any time, any number of times: it looks whether it is done. None waits for another:
-a catalog that is down must not keep a recovery from ending.
+Every work may be called for at any time, any number of times: it looks whether it is done. None waits for another: a
+catalog that is down must not keep a recovery from ending.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from functools import partial
 
 from bot.incident.diagnosis import Remedy
 from bot.incident.doubt import doubted_since
 from bot.incident.entries import Body, StepDone
-from bot.incident.execution import AT_WORK, ProposalState
+from bot.incident.execution import AT_WORK, UNDECIDED, ProposalState
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.notice import NO_ACTION
+from bot.incident.setup import TableSetup
 from bot.incident.waterline import owed_waterline
-from bot.observation.ids import IncidentId, ProposalId, UserId
+from bot.observation.ids import IncidentId, ProposalId, TableName, UserId
+from bot.ports import Clock
 from bot.service.background import Background
 from bot.service.diagnosis_service import DiagnosisService
 from bot.service.evidence_service import EvidenceService
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
-from bot.service.notices.late_readers import LateReaders
+from bot.service.notices.late_readers import LateReaders, may_be_read_late
 from bot.service.notices.notifying import Telling
-from bot.service.notices.promises import PROMISED, Promises
-from bot.service.proposals.approving import Approvals
+from bot.service.notices.promises import due_reminders
+from bot.service.notices.sending import owes_severity, owes_warning
+from bot.service.proposals.approving import Approvals, due_by_time
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
 from bot.service.proposals.verifying import Verifier
-from bot.service.savepoints import SavepointTags
+from bot.service.savepoints import SavepointTags, expired_savepoints
 from bot.service.waterline import Waterline
 
-_RECOVERY = "The recovery"
-_TAGS = "Removing the tag of an expired savepoint"
-_UNFREEZE = "Resuming the table's maintenance"
-_RUNBOOK = "Checking the table and the job for the diagnosis"
-_LATE_READERS = "Checking lineage for late reader events"
-_APPROVAL = "Reminding approvers and ending expired proposals"
+
+class Work(StrEnum):
+    """What may be due; its words begin the note where it fails."""
+
+    APPROVAL = "Reminding approvers and ending expired proposals"
+    REMINDERS = "Sending reminders"
+    UNFREEZE = "Resuming the table's maintenance"
+    TAGS = "Removing the tag of an expired savepoint"
+    LATE_READERS = "Checking lineage for late reader events"
+    CHECK = "Checking what is proposed"
+    MARK = "Marking the table"
+    WARN = "Warning the consumers"
+    SEVERITY = "Notifying consumers of the changed severity"
+    EVIDENCE = "Running the requested evidence"
+    RUNBOOK = "Checking the table and the job for the diagnosis"
+    RECOVERY = "The recovery"
+    PUBLISH = "Offering the repair for publication"
+
+
+_OF_TIME = frozenset({Work.APPROVAL, Work.REMINDERS})
+"""Looks at nothing but record and clock, so it is asked for every few seconds."""
+
+
+def due(incident: Incident, setup: TableSetup | None, now: datetime) -> list[Work]:
+    """What is owed at this moment. Pure. `setup`: the table's; None: it is configured no more, and nobody is told."""
+    owed: dict[Work, object] = {
+        Work.APPROVAL: due_by_time(incident, now),
+        Work.REMINDERS: due_reminders(incident, setup, now),
+        Work.UNFREEZE: incident.is_frozen and not incident.is_open,
+        Work.TAGS: expired_savepoints(incident, now),
+        Work.LATE_READERS: may_be_read_late(incident, now),
+    }
+    if incident.is_open:
+        views, rehearsal = incident.proposals.values(), proven_rehearsal(incident)
+        owed |= {
+            Work.CHECK: any(view.state in UNDECIDED for view in views),
+            Work.MARK: incident.waterline is None and doubted_since(incident) is not None,
+            Work.WARN: setup is not None and owes_warning(incident, setup, now),
+            Work.SEVERITY: setup is not None and owes_severity(incident, setup),
+            Work.EVIDENCE: any(run.is_running for run in incident.runs.values()),
+            Work.RUNBOOK: True,
+            Work.RECOVERY: incident.waterline is not None or any(view.execution_started_at for view in views),
+            Work.PUBLISH: rehearsal is not None and not offered_before(incident, rehearsal),
+        }
+    return [work for work, is_due in owed.items() if is_due]
 
 
 @dataclass(eq=False)
 class Reconciler:
-    """Finds what is owed and does it in the background."""
+    """Does in the background what is due."""
 
     _store: IncidentStore
     _background: Background
@@ -56,60 +101,66 @@ class Reconciler:
     _maintenance: Maintenance
     _telling: Telling
     _tags: SavepointTags
-    _promises: Promises
     _late_readers: LateReaders
+    _setups: Mapping[TableName, TableSetup]
+    _clock: Clock
 
     def __post_init__(self) -> None:
-        self._by_time: dict[str, Approvals | Promises] = {
-            _APPROVAL: self._approvals,
-            PROMISED: self._promises,
-        }
-        self._duties: dict[str, Callable[[IncidentId], None]] = {
-            "Checking what is proposed": self._proposals.supersede_if_moved,
-            "Marking the table": self._mark_table,
-            "Warning the consumers": partial(self._tell_if, "warning", self._telling.owes_warning),
-            "Notifying consumers of the changed severity": partial(
-                self._tell_if, "update", self._telling.owes_severity
-            ),
-            "Running the requested evidence": self._resume_evidence,
-            "Taking a first look": self._look_first,
-            _RUNBOOK: self._go_on_with_runbook,
-            _RECOVERY: self._execute_and_prove,
-            "Offering the repair for publication": self._offer_publication,
+        self._does: dict[Work, Callable[[IncidentId], None]] = {
+            Work.APPROVAL: self._approvals.settle,
+            Work.REMINDERS: self._remind,
+            Work.UNFREEZE: self._maintenance.settle,
+            Work.TAGS: self._tags.release,
+            Work.LATE_READERS: self._late_readers.look_in_turn,
+            Work.CHECK: self._proposals.supersede_if_moved,
+            Work.MARK: self._waterline.under_review,
+            Work.WARN: partial(self._tell_if, "warning", Work.WARN),
+            Work.SEVERITY: partial(self._tell_if, "update", Work.SEVERITY),
+            Work.EVIDENCE: self._resume_evidence,
+            Work.RUNBOOK: self._go_on_with_runbook,
+            Work.RECOVERY: self._recover,
+            Work.PUBLISH: self._offer_publication,
         }
 
     def settle(self, incident_id: IncidentId) -> None:
-        self._background.submit(incident_id, _UNFREEZE, partial(self._maintenance.settle, incident_id))
-        for what, do in self._duties.items():
-            self._background.submit(incident_id, what, partial(do, incident_id))
+        """All that is due of it now."""
+        self._submit(self._store.get(incident_id))
 
     def settle_due(self) -> None:
-        """What time alone has made due, by the record: no look at the world, so it can be asked every few seconds."""
+        """What time alone has made due."""
         for incident in self._store.all():
-            for what, part in self._by_time.items():
-                if part.due(incident):
-                    self._background.submit(incident.id, what, partial(part.settle, incident.id))
+            self._submit(incident, _OF_TIME)
 
     def settle_all(self) -> None:
-        """At start and now and then: every open incident, and what closed ones have left for a day."""
-        self.settle_due()
+        """At start and now and then: also of closed incidents."""
         for incident in self._store.all():
-            if incident.is_open:
-                self.settle(incident.id)
-                self._background.submit(incident.id, _RECOVERY, partial(self._recover_and_keep, incident.id))
-            elif self._maintenance.is_owed(incident):
-                self._background.submit(incident.id, _UNFREEZE, partial(self._maintenance.settle, incident.id))
-            if self._tags.are_due(incident):
-                self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
-            if self._late_readers.is_due(incident):
-                self._background.submit(incident.id, _LATE_READERS, partial(self._late_readers.look, incident.id))
+            self._submit(incident)
+
+    def _submit(self, incident: Incident, among: Collection[Work] = tuple(Work)) -> None:
+        for work in due(incident, self._setups.get(incident.opened.table), self._clock.now()):
+            if work in among:
+                self._begin(incident.id, work)
+
+    def _begin(self, incident_id: IncidentId, work: Work) -> None:
+        self._background.submit(incident_id, work, partial(self._do, work, incident_id))
+
+    def _do(self, work: Work, incident_id: IncidentId) -> None:
+        """Unless it has been done since it was asked for."""
+        if self._owes(work, self._store.get(incident_id)):
+            self._does[work](incident_id)
+
+    def _owes(self, work: Work, incident: Incident) -> bool:
+        return work in due(incident, self._setups.get(incident.opened.table), self._clock.now())
 
     def walk_on(self, incident_id: IncidentId) -> None:
         """A step has ended, or a diagnosis is asked for, or evidence may go on."""
-        self._background.submit(incident_id, _RUNBOOK, partial(self._go_on_with_runbook, incident_id))
+        self._begin(incident_id, Work.RUNBOOK)
 
     def _go_on_with_runbook(self, incident_id: IncidentId) -> None:
-        """What the runbook asks for and no person has to do: its evidence, and the diagnosis after that."""
+        """What the runbook asks for and no person has to do: a first look, the diagnosis that is owed, its evidence."""
+        incident = self._store.get(incident_id)
+        if not incident.is_stopped and not any(run.is_first_look for run in incident.runs.values()):
+            self._evidence.look_first(incident_id)
         self._diagnoses.settle(incident_id)
         self._evidence.run_due(incident_id)
 
@@ -118,39 +169,41 @@ class Reconciler:
 
         def do() -> None:
             try:
-                self._execute_and_prove(incident_id)
+                self._recover(incident_id)
             finally:
                 then()
 
-        self._background.submit(incident_id, _RECOVERY, do)
+        self._background.submit(incident_id, Work.RECOVERY, do)
 
     def verify_again(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
         """A responder asks for the proof anew; it is owed from now on. Raises Refused."""
         self._verifier.request(incident_id, proposal_id, by=by)
-        self._background.submit(incident_id, _RECOVERY, partial(self._execute_and_prove, incident_id))
+        self._begin(incident_id, Work.RECOVERY)
 
-    def _mark_table(self, incident_id: IncidentId) -> None:
-        incident = self._store.get(incident_id)
-        if incident.waterline is None and doubted_since(incident) is not None:
-            self._waterline.under_review(incident_id)
+    def _remind(self, incident_id: IncidentId) -> None:
+        """Once across replicas, late rather than never: the journal takes each reminder once."""
 
-    def _tell_if(self, kind: str, is_owed: Callable[[Incident], bool], incident_id: IncidentId) -> None:
-        """Looked at before and after rendering: that takes seconds, and a person or another replica may be first."""
-        if is_owed(self._store.get(incident_id)):
-            preview = self._telling.preview(incident_id, kind)
-            self._telling.send(incident_id, preview, by=WATERLINE, step=None, if_still=is_owed)
+        def decide(now: Incident) -> list[Body]:
+            return due_reminders(now, self._setups.get(now.opened.table), self._clock.now())
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def _tell_if(self, kind: str, work: Work, incident_id: IncidentId) -> None:
+        """Looked at once more after rendering: that takes seconds, and a person or another replica may be first."""
+        preview, is_owed = self._telling.preview(incident_id, kind), partial(self._owes, work)
+        self._telling.send(incident_id, preview, by=WATERLINE, step=None, if_still=is_owed)
 
     def _resume_evidence(self, incident_id: IncidentId) -> None:
         for run in list(self._store.get(incident_id).runs.values()):
             if run.is_running:
                 self._evidence.resume(incident_id, run.run)
 
-    def _look_first(self, incident_id: IncidentId) -> None:
-        """Once, at opening: a diagnosis looks again by itself. What reads rows comes after it."""
-        incident = self._store.get(incident_id)
-        if not incident.is_stopped and not any(run.is_first_look for run in incident.runs.values()):
-            self._evidence.look_first(incident_id)
-            self.walk_on(incident_id)
+    def _recover(self, incident_id: IncidentId) -> None:
+        """All of a recovery, which alone moves the mark. Also put back what somebody took off the table: beside a
+        recovery that would put back what it is just taking away. And tell whether a request has landed late."""
+        self._execute_and_prove(incident_id)
+        self._executions.look_back(incident_id)
+        self._waterline.keep(incident_id)
 
     def _execute_and_prove(self, incident_id: IncidentId) -> None:
         """Carry on what was begun, prove it, let the walk go on. The waterline goes back before `main` moves, and
@@ -170,18 +223,10 @@ class Reconciler:
         self._waterline.follow(incident_id)
         self._trust_the_healthy(incident_id)
 
-    def _recover_and_keep(self, incident_id: IncidentId) -> None:
-        """Now and then also what somebody took off the table. In the turn of a recovery, which alone moves the mark:
-        beside one it would put back what the recovery is just taking away. And whether a request has landed late."""
-        self._execute_and_prove(incident_id)
-        self._executions.look_back(incident_id)
-        self._waterline.keep(incident_id)
-
     def _offer_publication(self, incident_id: IncidentId) -> None:
         """A repair that is proven on its branch is proposed for publication by itself, once: the job stands still."""
-        incident = self._store.get(incident_id)
-        view = proven_rehearsal(incident)
-        if view is not None and not offered_before(incident, view):
+        view = proven_rehearsal(self._store.get(incident_id))
+        if view is not None:
             self._proposals.propose(incident_id, PUBLISH, step=view.step, by=view.proposal.proposed_by)
 
     def _trust_the_healthy(self, incident_id: IncidentId) -> None:

@@ -166,15 +166,11 @@ class SavepointTags:
         self._catalog = catalog
         self._clock = clock
 
-    def are_due(self, incident: Incident) -> bool:
-        """Whether a savepoint of this incident has passed its day, and nothing on its table is open."""
-        return any(not self._is_questioned(kept.table) for kept in _past(incident, self._clock.now()))
-
     def release(self, incident_id: IncidentId) -> None:
-        """Remove the tags that are due, each with an entry. Raises CommitRefused, OutcomeUnknown, CouldNotLook,
-        UnknownTable: then the tag stands, and it is tried again."""
-        for kept in _past(self._store.get(incident_id), self._clock.now()):
-            how = self._removed(incident_id, kept)
+        """Remove the tags that are due, each with an entry; none while an incident is open on its table. Raises
+        CommitRefused, OutcomeUnknown, CouldNotLook, UnknownTable: then the tag stands, and it is tried again."""
+        for kept in expired_savepoints(self._store.get(incident_id), self._clock.now()):
+            how = self._removed(incident_id, kept) if not self._is_questioned(kept.table) else None
             if how is not None:
                 self._note(incident_id, kept, how)
 
@@ -216,5 +212,6 @@ class SavepointTags:
         self._store.append_if(incident_id, [body], lambda now: kept.proposal not in now.released)
 
 
-def _past(incident: Incident, now: datetime) -> tuple[KeptSavepoint, ...]:
+def expired_savepoints(incident: Incident, now: datetime) -> tuple[KeptSavepoint, ...]:
+    """Those of this incident that have passed their day, and still have their tag."""
     return tuple(kept for kept in still_tagged(incident) if kept.until <= now)

@@ -65,8 +65,9 @@ def recovering(scene: Scene, executions: Executions) -> Reconciler:
     background = Background(scene.store, lambda: True, workers=1)
     background.close()
     waterline = Waterline(scene.store, scene.catalog, SystemClock())
-    still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, owes_warning=None, owes_severity=None)
-    return Reconciler(scene.store, background, *[still] * 4, executions, still, waterline, *[still] * 5)
+    still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, release=None, look_in_turn=None)
+    parts = *[still] * 4, executions, still, waterline, *[still] * 4
+    return Reconciler(scene.store, background, *parts, {}, SystemClock())
 
 
 def settles(scene: Scene, made: ProposalId, *, happened: bool) -> None:

@@ -14,7 +14,7 @@ from bot.incident.execution import ProposalState
 from bot.observation.errors import Refused, Superseded
 from bot.observation.ids import IncidentId, ProposalId, UserId
 from bot.service.incident_store import IncidentStore
-from bot.service.proposals.approving import Approvals
+from bot.service.proposals.approving import Approvals, due_by_time
 from bot.settings import refuse_unknown_actions
 from tests.approval.desk import ANA
 from tests.decisions import PROPOSAL, rewind
@@ -130,15 +130,14 @@ def test_what_falls_due_is_found_in_the_record_by_time_alone(scene: Scene) -> No
     _store, approvals = scene.replica()
     begun = scene.store.get(scene.id).proposals[PROPOSAL].proposal.proposed_at
 
-    scene.clock.time = begun + POLICY.reminder_interval - timedelta(milliseconds=50)
-    early = approvals.due(scene.store.get(scene.id))
+    early = due_by_time(scene.store.get(scene.id), begun + POLICY.reminder_interval - timedelta(milliseconds=50))
     scene.clock.time = begun + POLICY.reminder_interval
-    due = approvals.due(scene.store.get(scene.id))
+    due = due_by_time(scene.store.get(scene.id), scene.clock.time)
     approvals.settle(scene.id)
 
     assert early == []
     assert [body.kind for body in due] == ["approval-reminded"]
-    assert approvals.due(scene.store.get(scene.id)) == []
+    assert due_by_time(scene.store.get(scene.id), scene.clock.time) == []
 
 
 def test_a_mistyped_action_is_not_left_to_the_default() -> None:

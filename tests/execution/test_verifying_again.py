@@ -37,13 +37,11 @@ class Scene:
         verifier.verify = self._verify  # type: ignore[assignment, method-assign]
         background = Background(self.store, is_leader, workers=2)
         still = SimpleNamespace(
-            settle=lambda _i: None, supersede_if_moved=lambda _i: None, is_owed=lambda _i: False,
-            is_due=lambda _i: False, due=lambda _i: [], are_due=lambda _i: False,
-            owes_warning=lambda _i: False, owes_severity=lambda _i: False,
+            settle=lambda _i: None, supersede_if_moved=lambda _i: None, release=None, look_in_turn=None,
             move=lambda _i, _moved: None, keep=lambda _i: None, look_back=lambda _i: None, under_review=lambda _i: None,
             look_first=lambda _i: None, resume=lambda _i, _run: None, run_due=lambda _i: None,
         )  # fmt: skip
-        parts = [self.store, background, *[still] * 5, verifier, *[still] * 6]
+        parts = [self.store, background, *[still] * 5, verifier, *[still] * 5, {}, SystemClock()]
         return Reconciler(*parts), background  # type: ignore[arg-type]
 
     def _verify(self, _incident: object, _proposal: object, *, is_asked: bool = False) -> None:

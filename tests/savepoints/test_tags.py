@@ -1,7 +1,7 @@
 """The tag of a kept savepoint: it goes when its day has passed, and never while somebody doubts the table."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -10,6 +10,7 @@ from bot.incident.journal import Entry
 from bot.observation.errors import CouldNotKeep
 from bot.observation.ids import IncidentId
 from bot.ports import Journal, TableChange
+from bot.service.savepoints import expired_savepoints
 from bot.service.timeline import sentence
 from bot.slack.blocks.savepoints import catalogue_text
 from tests.savepoints.world import World
@@ -19,6 +20,12 @@ from tests.tables import ORDERS
 def _told(world: World) -> list[str]:
     entries = world.scene.store.get(world.scene.incident).entries
     return [sentence(entry) for entry in entries if isinstance(entry.body, SavepointReleased)]
+
+
+def due(world: World, days: int) -> bool:
+    """Whether a tag is to go after so many days."""
+    incident = world.scene.store.get(world.scene.incident)
+    return bool(expired_savepoints(incident, datetime.now(UTC) + timedelta(days=days)))
 
 
 def _moved_by_hand(world: World, *, to_good: bool) -> None:
@@ -36,7 +43,7 @@ def test_the_tag_goes_when_its_day_has_passed_and_the_record_says_so(world: Worl
     world.closes()
     tags, snapshots = world.tags(), world.scene.table.by_id
 
-    assert tags.are_due(world.scene.store.get(world.scene.incident))
+    assert due(world, 8)
     tags.release(world.scene.incident)
     tags.release(world.scene.incident)
 
@@ -44,7 +51,7 @@ def test_the_tag_goes_when_its_day_has_passed_and_the_record_says_so(world: Worl
     assert world.scene.table.by_id.keys() == snapshots.keys()
     assert len(told := _told(world)) == 1
     assert "The savepoint expired. Its tag savepoint-5-" in told[0]
-    assert not tags.are_due(world.scene.store.get(world.scene.incident))
+    assert not due(world, 8)
     assert "removed), code 1.4" in catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
 
 
@@ -64,11 +71,8 @@ def test_a_savepoint_without_a_plan_is_kept_for_seven_days(world: World) -> None
     """The day before, nothing is due; the day after, it is."""
     world.takes_it()
     world.closes()
-    incident = world.scene.store.get(world.scene.incident)
 
-    due = [world.tags(timedelta(days=days)).are_due(incident) for days in (6, 8)]
-
-    assert due == [False, True]
+    assert [False, True] == [due(world, days) for days in (6, 8)]
 
 
 def test_the_tag_stays_while_its_own_incident_is_open(world: World) -> None:
@@ -92,7 +96,6 @@ def test_the_tag_stays_while_another_incident_is_open_on_the_table(world: World)
 
     tags.release(world.scene.incident)
 
-    assert not tags.are_due(world.scene.store.get(world.scene.incident))
     assert world.tag is not None
     assert _told(world) == []
 
@@ -106,7 +109,7 @@ def test_a_tag_that_somebody_has_removed_is_noted_and_not_looked_for_again(world
     world.tags(timedelta(days=8)).release(world.scene.incident)
 
     assert ["was already removed" in text for text in _told(world)] == [True]
-    assert not world.tags(timedelta(days=8)).are_due(world.scene.store.get(world.scene.incident))
+    assert not due(world, 8)
 
 
 def test_a_tag_that_somebody_has_moved_is_left_where_it_is(world: World) -> None:

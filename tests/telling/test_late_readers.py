@@ -146,24 +146,18 @@ def test_a_correction_while_another_incident_has_the_table_in_doubt_leaves_it_du
     assert ["revenue_daily"] == due(world)
 
 
-def is_due(world: Cleared) -> bool:
-    """Whether this process looks now."""
-    return world.late.is_due(world.scene.incidents.get(world.scene.id))
-
-
 def test_it_is_looked_at_every_quarter_of_an_hour_for_two_days(world: Cleared) -> None:
     """Also where a look could not see: lineage was away."""
-    told_at, dues = world.scene.clock.at, [is_due(world)]
-    hidden = world.file.rename(world.file.with_suffix(".away"))
-    with pytest.raises(CouldNotLook, match="Not all readers"):
-        world.late.look(world.scene.id)
-    dues.append(is_due(world))
-    hidden.rename(world.file)
-    for wait in (timedelta(minutes=15), timedelta(days=2)):
+    told_at = world.scene.clock.at
+    world.file.rename(world.file.with_suffix(".away"))
+    for wait in (timedelta(0), timedelta(minutes=15)):
         world.scene.clock.at = told_at + wait
-        dues.append(is_due(world))
+        with pytest.raises(CouldNotLook, match="Not all readers"):
+            world.late.look_in_turn(world.scene.id)
+        world.late.look_in_turn(world.scene.id)
 
-    assert [True, False, True, False] == dues
+    incident, over = world.scene.incidents.get(world.scene.id), told_at + timedelta(days=2)
+    assert [True, False] == [late_readers.may_be_read_late(incident, at) for at in (told_at, over)]
 
 
 def test_lineage_that_is_configured_no_more_is_said_once(world: Cleared) -> None:
@@ -182,9 +176,9 @@ def test_a_record_that_ended_long_ago_is_not_walked(world: Cleared, monkeypatch:
     walked: list[str] = []
     monkeypatch.setattr(late_readers, "runs_told", lambda incident: walked.append(incident.id) or {})
 
-    is_due(world)
-    world.scene.clock.at += timedelta(days=7)
-    is_due(world)
+    for days in (0, 7):
+        incident = world.scene.incidents.get(world.scene.id)
+        late_readers.may_be_read_late(incident, world.scene.clock.at + timedelta(days=days))
 
     assert walked == [world.scene.id]
 

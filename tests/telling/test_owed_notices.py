@@ -27,7 +27,7 @@ from bot.observation.looked import Seen
 from bot.observation.readers import Consumer
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
-from bot.service.notices.promises import Promises
+from bot.service.notices.promises import due_reminders
 from bot.service.notices.rules import refuse_after_close, refuse_false_comfort, refuse_outdated
 from bot.service.notices.sending import left_to_tell, owes_severity, owes_warning
 from tests import orders_table as orders
@@ -267,21 +267,11 @@ def unconfigured_story(record: Store) -> Story:
     return unconfigured_story.says(NoticeQueued(notice=notice))
 
 
-def settles(
-    unconfigured_story: Story, tables: dict[TableName, TableSetup], *, after: timedelta
-) -> list[PromiseReminded]:
-    """Time passes; what was reminded of since the story began."""
-    clock = Hand()
-    clock.at = unconfigured_story.now + after
-    store = IncidentStore(unconfigured_story.journal, clock)
-    Promises(store, tables, clock).settle(unconfigured_story.id)
-    return [entry.body for entry in store.get(unconfigured_story.id).entries if isinstance(entry.body, PromiseReminded)]
-
-
 def test_consumers_still_wait_for_word_though_their_table_is_configured_no_more(unconfigured_story: Story) -> None:
     """By the time that stands in what they were sent."""
-    [reminded] = settles(unconfigured_story, {}, after=timedelta(minutes=25))
+    [reminded] = due_reminders(unconfigured_story.incident, None, unconfigured_story.now + timedelta(minutes=25))
 
+    assert isinstance(reminded, PromiseReminded)
     assert reminded.what == "next-update"
 
 

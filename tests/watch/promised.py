@@ -37,7 +37,7 @@ def comes(bot: WatchingBot, minutes: float) -> None:
     """Time passes, and every replica looks what is due."""
     bot.clock.advances(timedelta(minutes=minutes))
     for _ in range(2):
-        bot.services.reconciler._promises.settle(ONE)
+        bot.services.reconciler._remind(ONE)
 
 
 def of_kind(bot: WatchingBot, what: str) -> list[PromiseReminded]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from types import SimpleNamespace
 
 import pytest
 
@@ -21,8 +20,7 @@ from bot.incident.journal import WATERLINE
 from bot.incident.promises import reminders
 from bot.incident.staged_repairs import AGAIN
 from bot.observation.ids import ProposalId, SnapshotId
-from bot.service.incident_store import IncidentStore
-from bot.service.notices.promises import Promises
+from bot.service.notices.promises import due_reminders
 from bot.service.proposals.proposing import PUBLISH, offered_before
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
@@ -141,15 +139,12 @@ def test_nobody_is_asked_when_it_is_over(story: Story, over: Callable[[Story], N
     assert "No job waits for this repair now." in after
 
 
-def test_what_is_due_is_read_from_the_journal(story: Story, record: Store) -> None:
-    """By a process that knows nothing but the record; its reminder is written once."""
-    clock = SimpleNamespace(now=lambda: story.now + AGAIN)
-    store = IncidentStore(record.journal, clock)  # type: ignore[arg-type]
-    promises = Promises(store, {}, clock)  # type: ignore[arg-type]
+def test_what_is_due_is_read_from_the_journal(story: Story) -> None:
+    """By whoever knows nothing but the record; once it is written, nothing more."""
+    now = story.now + AGAIN
 
-    promises.settle(story.id)
-    promises.settle(story.id)
+    [asked] = due_reminders(story.incident, None, now)
 
-    asked = [entry.body for entry in store.get(story.id).entries if isinstance(entry.body, PromiseReminded)]
-    assert [("standing-job", (ANA,))] == [(each.what, each.people) for each in asked]
-    assert promises.due(store.get(story.id)) == []
+    assert isinstance(asked, PromiseReminded)
+    assert ("standing-job", (ANA,)) == (asked.what, asked.people)
+    assert due_reminders(story.says(asked).incident, None, now) == []

@@ -35,18 +35,16 @@ class LateReaders:
         self._looked: dict[IncidentId, datetime] = {}
         """When this process looked last; of looks before its start nothing is known."""
 
-    def is_due(self, incident: Incident) -> bool:
-        """Whether a closing message is new enough, and the last look here old enough. Old incidents are not walked."""
-        now = self._clock.now()
-        looked = self._looked.get(incident.id)
-        if incident.entries[-1].at + _FOR <= now or (looked is not None and now < looked + _EVERY):
-            return False
-        return any(now < told.closed_at + _FOR for told in runs_told(incident).values())
+    def look_in_turn(self, incident_id: IncidentId) -> None:
+        """As `look`, unless the last look here is young."""
+        now, looked = self._clock.now(), self._looked.get(incident_id)
+        if looked is None or now >= looked + _EVERY:
+            self._looked[incident_id] = now
+            self.look(incident_id)
 
     def look(self, incident_id: IncidentId) -> None:
         """Look once. Raises CouldNotLook (also where only a part could be seen: what was seen is on record first),
         UnknownTable."""
-        self._looked[incident_id] = self._clock.now()
         incident = self._store.get(incident_id)
         told = runs_told(incident)
         if told:
@@ -82,6 +80,12 @@ class LateReaders:
             return new
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+
+def may_be_read_late(incident: Incident, now: datetime) -> bool:
+    """Whether a closing message is new enough. Old incidents are not walked."""
+    is_young = now < incident.entries[-1].at + _FOR
+    return is_young and any(now < told.closed_at + _FOR for told in runs_told(incident).values())
 
 
 @dataclass(frozen=True)

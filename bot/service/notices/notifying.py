@@ -66,14 +66,6 @@ class Telling:
         self._directory = directory
         self._titles = {kind: template.title for kind, template in templates.items()}
 
-    def owes_warning(self, incident: Incident) -> bool:
-        """Whether consumers are still unwarned although the responder has had time to look at the preview."""
-        return sending_rules.owes_warning(incident, self._observer.setup(incident.opened.table), self._clock.now())
-
-    def owes_severity(self, incident: Incident) -> bool:
-        """Whether consumers were told of another severity than the present one, and still wait for the end."""
-        return sending_rules.owes_severity(incident, self._observer.setup(incident.opened.table))
-
     def preview(
         self, incident_id: IncidentId, kind: str, words: str = "", *, only: frozenset[str] | None = None
     ) -> Preview:

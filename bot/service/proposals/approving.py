@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from datetime import datetime
 
 from bot.incident.approval import ApprovalPolicy, People, can_be_met, ids_mentioned
 from bot.incident.decisions import (
@@ -78,15 +79,7 @@ class Approvals:
 
     def settle(self, incident_id: IncidentId) -> None:
         """Expire, release and remind whatever is due. Safe to call at any time, any number of times."""
-        self._store.write(incident_id, by=WATERLINE, decide=self.due)
-
-    def due(self, incident: Incident) -> list[Body]:
-        """What time alone has decided by now."""
-        decided: list[Body] = []
-        for view in incident.proposals.values() if incident.is_open else ():
-            with suppress(NotAllowed):
-                decided.append(self._decide(incident, view, Tick(), WATERLINE, NO_GROUPS))
-        return decided
+        self._store.write(incident_id, by=WATERLINE, decide=lambda now: due_by_time(now, self._clock.now()))
 
     def _decide(self, incident: Incident, view: ProposalView, act: Act, by: str, membership: Membership) -> Body:
         at = incident.no_earlier(self._clock.now())
@@ -106,6 +99,15 @@ class Approvals:
         if view.state not in ALLOWED[act.kind]:
             return NO_GROUPS
         return membership_of(self._directory.members, _who(view, act), by)
+
+
+def due_by_time(incident: Incident, now: datetime) -> list[Body]:
+    """What time alone has decided by `now`."""
+    decided: list[Body] = []
+    for view in incident.proposals.values() if incident.is_open else ():
+        with suppress(NotAllowed):
+            decided.append(decide(view, Tick(), by=WATERLINE, at=incident.no_earlier(now)))
+    return decided
 
 
 Members = Callable[[Sequence[str]], frozenset[UserId]]
