@@ -11,9 +11,13 @@ from bot.incident.setup import TableSetup
 from bot.observation.errors import BadConfiguration
 from bot.observation.readers import Consumer
 from bot.ports import Transport
+from bot.service.background import Background
 from bot.service.diagnosing import OtherDoubts
 from bot.service.notices.dispatcher import NotificationDispatcher
 from bot.settings import NoticeSecrets, Settings
+
+_LOOK_EVERY_S = 5.0
+"""What another process has queued, and what is to be tried again, is found within this time."""
 
 
 def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
@@ -21,15 +25,14 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
     services = built.services
     refuse_missing_ways(settings, services.observer.tables.values())
     others = OtherDoubts(services.store, findings_of(settings, built.store))
-    dispatcher = NotificationDispatcher(
-        services.store,
-        carriers(settings, (each for table in services.observer.tables.values() for each in table.consumers)),
-        services.clock,
-        built.store.presence.is_leader,
-        others,
-    )
-    stack.callback(dispatcher.close)
-    dispatcher.start()
+    background = Background(services.store, built.store.presence.is_leader, workers=4)
+    stack.callback(background.close)
+    consumers = (each for table in services.observer.tables.values() for each in table.consumers)
+    ways = carriers(settings, consumers)
+    dispatcher = NotificationDispatcher(services.store, ways, services.clock, background, others)
+    services.store.on_change(dispatcher.look)
+    built.timers.every("notices", _LOOK_EVERY_S, dispatcher.look_at_all)
+    dispatcher.look_at_all()
 
 
 def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Transport]:

@@ -12,12 +12,12 @@ from bot.incident.entries import NoticeQueued, WaterlineMoved
 from bot.incident.notice import Notice, NoticeData
 from bot.observation.readers import Address
 from bot.ports import Journal
+from bot.service.background import Background
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.notices.dispatcher import Deliveries, NotificationDispatcher
+from bot.service.notices.dispatcher import Deliveries, NotificationDispatcher, waiting
 from tests import orders_table as orders
 from tests.incidents import Story
-from tests.telling.killed_dispatcher import deliver_due
 from tests.telling.receivers import Hook, Mailbox, hook, mail_server, mailbox
 
 SECRETS = (b"x" * 32, b"y" * 32)
@@ -78,11 +78,14 @@ class Scene:
         port = self.box.port if is_up else 9
         smtp = Smtp(mail_server(port))
         carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
-        return NotificationDispatcher(store, carriers, self.clock, lambda: True, OtherDoubts(store, None))
+        background = Background(store, lambda: True, workers=1)
+        background.close()  # a test calls each look itself
+        return NotificationDispatcher(store, carriers, self.clock, background, OtherDoubts(store, None))
 
     def delivers(self, *, is_up: bool = True) -> datetime | None:
         """Whatever is due is tried once; returns when the next try is."""
-        return deliver_due(self.dispatcher(is_up=is_up), self.story.id)
+        self.dispatcher(is_up=is_up).deliver_due(self.story.id)
+        return next((at for at, _view, _delivery in waiting(self.story.incident)), None)
 
 
 @pytest.fixture

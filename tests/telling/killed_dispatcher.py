@@ -5,6 +5,7 @@ from datetime import datetime
 from bot.adapters.journal_sql import open_store
 from bot.adapters.notify import NoticeFiles, Smtp, Webhook
 from bot.observation.ids import IncidentId
+from bot.service.background import Background
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.dispatcher import NotificationDispatcher
@@ -22,13 +23,6 @@ class _Still:
         return self._at
 
 
-def deliver_due(dispatcher: NotificationDispatcher, incident: IncidentId) -> datetime | None:
-    """Try whatever is due; returns when the next try is, None when nothing is left."""
-    while (due := dispatcher.deliver_next(incident)) is not None and due <= dispatcher._clock.now():
-        pass
-    return due
-
-
 def is_killed_while_it_delivers(url: str, port: int, incident: str, at: datetime, cut: int) -> bool:
     """Delivers what is due until the power is cut at append `cut`. `port`: of the mail server."""
     return killed(lambda: _deliver(url, port, incident, at, cut))
@@ -39,5 +33,7 @@ def _deliver(url: str, port: int, incident: str, at: datetime, cut: int) -> None
     store = IncidentStore(PowerCut(open_store(url).journal, cut), clock)  # type: ignore[arg-type]
     smtp = Smtp(mail_server(port))
     carriers = {"email": smtp, "webhook": Webhook((SECRET,)), "file": NoticeFiles()}
-    dispatcher = NotificationDispatcher(store, carriers, clock, lambda: True, OtherDoubts(store, None))
-    deliver_due(dispatcher, IncidentId(incident))
+    background = Background(store, lambda: True, workers=1)
+    NotificationDispatcher(store, carriers, clock, background, OtherDoubts(store, None)).deliver_due(
+        IncidentId(incident)
+    )

@@ -18,7 +18,7 @@ from bot.service.notices.dispatcher import Deliveries
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene, deliveries_of
-from tests.telling.killed_dispatcher import deliver_due, is_killed_while_it_delivers
+from tests.telling.killed_dispatcher import is_killed_while_it_delivers
 from tests.telling.receivers import mail_server
 
 
@@ -94,7 +94,7 @@ def test_no_password_is_sent_without_encryption(scene: Scene, security: str) -> 
         "email": Smtp(mail_server(scene.box.port).model_copy(update={"security": security, "user": "w"}), "hunter22")
     }
 
-    deliver_due(dispatcher, scene.story.id)
+    dispatcher.deliver_due(scene.story.id)
 
     delayed = scene.story.incident.notices[key].deliveries[scene.mail().key].delayed
     assert (scene.box.mails, scene.box.logins) == ([], [])
@@ -108,7 +108,7 @@ def test_a_way_that_is_not_set_up_is_said_at_once(scene: Scene) -> None:
     dispatcher = scene.dispatcher()
     dispatcher._carriers = {}
 
-    deliver_due(dispatcher, scene.story.id)
+    dispatcher.deliver_due(scene.story.id)
 
     [lost] = scene.story.incident.notices[key].unreached
     assert "Nothing is configured" in lost.ended.detail

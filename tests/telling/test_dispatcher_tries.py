@@ -24,7 +24,6 @@ from bot.slack.blocks.card import card_message
 from bot.slack.blocks.texts import held_message, place, sending_view
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene
-from tests.telling.killed_dispatcher import deliver_due
 from tests.telling.receivers import dripping, mail_server
 
 
@@ -86,22 +85,6 @@ def test_a_defect_of_ours_is_tried_again_by_rule_and_said(scene: Scene) -> None:
     assert scene.box.mails == []
 
 
-def test_what_cannot_be_brought_for_one_incident_holds_up_no_other(scene: Scene) -> None:
-    """The thread goes on with the others, and comes back to it."""
-    dispatcher = scene.dispatcher()
-    dispatcher._is_leader = broken
-
-    due = dispatcher._guarded(scene.story.id)
-
-    assert due is not None
-    assert due > scene.clock.at
-
-
-def broken() -> bool:
-    """A lock that cannot be had."""
-    raise OSError("no lock")
-
-
 def test_a_try_that_was_cut_short_may_have_arrived(scene: Scene) -> None:
     """The intent without an end is all that a crash leaves; it is not taken for a failure."""
     key = scene.queues(scene.mail())
@@ -113,19 +96,6 @@ def test_a_try_that_was_cut_short_may_have_arrived(scene: Scene) -> None:
     ended = scene.story.incident.notices[key].deliveries[scene.mail().key].ended
     assert "may have come twice" in str(mail)
     assert "It may have arrived twice" in ended.detail
-
-
-def test_one_incident_with_many_ways_leaves_every_other_its_turns(scene: Scene) -> None:
-    """A way that does not answer takes its time at each try: after each, the next incident is looked at."""
-    key = scene.queues(scene.mail(), Address(by="webhook", to=scene.hook.url))
-    dispatcher = scene.dispatcher()
-
-    turns = [dispatcher._guarded(scene.story.id) for _ in range(3)]
-
-    assert turns == [scene.clock.now(), scene.clock.now(), None]
-    tried = [e.body.to for e in scene.story.incident.entries if isinstance(e.body, DeliveryTried)]
-    assert tried == ["email:revenue@acme.example", f"webhook:{scene.hook.url}"]
-    assert scene.story.incident.notices[key].ended is not None
 
 
 @pytest.mark.parametrize(
@@ -153,7 +123,7 @@ def test_a_mail_server_that_drips_its_greeting_holds_nothing_up(scene: Scene) ->
         port = urlsplit(url).port or 0
         dispatcher._carriers = {"email": Smtp(mail_server(port, limit_s=0.4))}
         began = time.monotonic()
-        deliver_due(dispatcher, scene.story.id)
+        dispatcher.deliver_due(scene.story.id)
 
     assert time.monotonic() - began < 10
     assert scene.story.incident.notices[key].deliveries[scene.mail().key].delayed is not None

@@ -1,16 +1,17 @@
 """Brings notices by e-mail, webhook and file: each try is on record before it is made, and tried again by rule.
 
-A thread of its own: a mail server that does not answer must hold up nothing else. What a crash interrupted is tried
-again under the same key, and says of itself that it may be there twice. What holds no more by its turn is not sent.
+What a crash interrupted is tried again under the same key, and says of itself that it may be there twice. What holds no
+more by its turn is not sent.
 
 What becomes of a notice in Slack: posted, refused, or not posted any more. For other ways the dispatcher does so.
 
 What had failed is taken up when a person asks for it: exactly that way of exactly that notice.
 """
 
-import threading
-from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Literal
 
 import structlog
@@ -20,107 +21,47 @@ from bot.incident.entries import Body, DeliveryDelayed, NoticeEnded, NoticeRetri
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.notice import sending_key
-from bot.observation.errors import CouldNotKeep, CouldNotLook, JournalMoved, NotDelivered, Refused, UnknownIncident
+from bot.observation.errors import NotDelivered, Refused
 from bot.observation.ids import IncidentId, UserId
 from bot.observation.readers import Address
 from bot.ports import Clock, DeliveryResult, NoticeDelivery, Transport
+from bot.service.background import Background
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.notifying import notice_of
 from bot.service.notices.rules import overtaken, refuse_now, tried_or_ended
 
 log = structlog.get_logger(__name__)
-_LOOK_EVERY = timedelta(seconds=20)
-"""What another process has queued is found within this time."""
 
 
+@dataclass(eq=False)
 class NotificationDispatcher:
-    """One thread that looks after every delivery that is not Slack's."""
+    """Makes every try that is due and is not Slack's, in threads of its own: a mail server that does not answer must
+    hold up nothing else."""
 
-    def __init__(
-        self,
-        store: IncidentStore,
-        carriers: Mapping[str, Transport],
-        clock: Clock,
-        is_leader: Callable[[], bool],
-        others: OtherDoubts,
-    ) -> None:
-        """`carriers`: `email`, `webhook`, `file` -> how; one that is missing is not configured."""
-        self._store = store
-        self._carriers = carriers
-        self._clock = clock
-        self._is_leader = is_leader
-        self._others = others
-        self._changed: set[IncidentId] = set()
-        self._wake = threading.Event()
-        self._stopped = False
-        self._thread = threading.Thread(target=self._loop, name="notices")
-        store.on_change(self._note)
+    _store: IncidentStore
+    _carriers: Mapping[str, Transport]
+    """`email`, `webhook`, `file` -> how; one that is missing is not configured."""
+    _clock: Clock
+    _background: Background
+    _others: OtherDoubts
 
-    def start(self) -> None:
-        """Begin with whatever is not at its end."""
-        self._thread.start()
+    def look(self, incident_id: IncidentId) -> None:
+        """Soon make the tries that are due of it."""
+        self._background.submit(incident_id, "Sending notices", partial(self.deliver_due, incident_id))
 
-    def close(self) -> None:
-        """End after the try that is being made."""
-        self._stopped = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
+    def look_at_all(self) -> None:
+        """At start and now and then: what another process has queued, and what is to be tried again."""
+        for incident in self._store.all():
+            if any(at <= self._clock.now() for at, _view, _delivery in waiting(incident)):
+                self.look(incident.id)
 
-    def deliver_next(self, incident_id: IncidentId) -> datetime | None:
-        """Make one try that is due, so that each incident has its turns; returns when to call this again, None when
-        nothing is left."""
-        if not self._is_leader():
-            return self._clock.now() + _LOOK_EVERY
+    def deliver_due(self, incident_id: IncidentId) -> None:
+        """Make each try that is due now."""
         incident = self._store.get(incident_id)
-        waiting = _waiting(incident)
-        due = next((each for each in waiting if each[0] <= self._clock.now()), None)
-        if due is None:
-            return min((at for at, _view, _delivery in waiting), default=None)
-        self._try(incident, due[1], due[2])
-        return self._clock.now()
-
-    def _note(self, incident_id: IncidentId) -> None:
-        self._changed.add(incident_id)
-        self._wake.set()
-
-    def _loop(self) -> None:
-        next_look = self._clock.now()
-        dues: dict[IncidentId, datetime] = {}
-        while not self._stopped:
-            try:
-                now = self._clock.now()
-                if now >= next_look:
-                    next_look = now + _LOOK_EVERY
-                    self._changed |= {incident.id for incident in self._store.all() if _waiting(incident)}
-                ready = {each for each, at in dues.items() if at <= now}
-                while self._changed:
-                    ready.add(self._changed.pop())
-                for incident_id in sorted(ready):
-                    dues.pop(incident_id, None)
-                    due = self._guarded(incident_id)
-                    if due is not None:
-                        dues[incident_id] = due
-            except (CouldNotKeep, JournalMoved) as away:
-                log.warning("notices wait for the record", problem=str(away))
-            except Exception:
-                log.exception("notices cannot be brought")  # a dead thread would be silence
-            if not any(at <= self._clock.now() for at in dues.values()):
-                self._wake.wait(timeout=1.0)
-            self._wake.clear()
-
-    def _guarded(self, incident_id: IncidentId) -> datetime | None:
-        """What cannot be brought for one incident holds up no other."""
-        try:
-            return self.deliver_next(incident_id)
-        except UnknownIncident:
-            return None
-        except (CouldNotKeep, CouldNotLook, JournalMoved) as away:
-            log.warning("notices wait for the record", incident=incident_id, problem=str(away))
-        except Exception:
-            log.exception("notices cannot be brought", incident=incident_id)
-        return self._clock.now() + _LOOK_EVERY
+        for at, view, delivery in waiting(incident):
+            if at <= self._clock.now():
+                self._try(incident, view, delivery)
 
     def _try(self, incident: Incident, view: NoticeView, delivery: DeliveryView) -> None:
         if not self._begun(incident.id, view, delivery):
@@ -203,7 +144,7 @@ def _end(store: IncidentStore, incident_id: IncidentId, ended: NoticeEnded) -> N
     store.write(incident_id, by=WATERLINE, decide=decide)
 
 
-def _waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryView]]:
+def waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryView]]:
     """What is not at its end, the earliest due first."""
     found = [
         (due, view, delivery)
