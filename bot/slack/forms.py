@@ -1,11 +1,14 @@
 """Modals. Those that need a look at the world open at once as a placeholder, and are filled by the worker."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from slack_sdk.models.blocks import (
+    Block,
     CheckboxesElement,
     ContextBlock,
+    DatePickerElement,
     DividerBlock,
     InputBlock,
     Option,
@@ -137,53 +140,56 @@ def open_form_id(trigger: str) -> str:
     return f"form-{trigger}"
 
 
-def placeholder(title: str, external_id: str, sentence: str) -> View:
-    """A modal that says what is being looked at."""
+def modal(
+    title: str,
+    *blocks: Block,
+    form: Form | None = None,
+    submit: str | None = None,
+    about: str = "",
+    close: str = "Cancel",
+    external_id: str | None = None,
+) -> View:
+    """`about`: ids that travel with the form; the last one is the channel in which its answer appears."""
     return View(
         type="modal",
+        callback_id=form,
         title=clipped(title, MODAL_TITLE),
-        close="Cancel",
+        submit=submit,
+        close=close,
+        private_metadata=about or None,
         external_id=external_id,
-        blocks=[SectionBlock(text=written(f":hourglass_flowing_sand: {mrkdwn(sentence)}"))],
+        blocks=list(blocks),
     )
+
+
+def placeholder(title: str, external_id: str, sentence: str) -> View:
+    """A modal that says what is being looked at."""
+    text = written(f":hourglass_flowing_sand: {mrkdwn(sentence)}")
+    return modal(title, SectionBlock(text=text), external_id=external_id)
 
 
 def problem_form(title: str, sentence: str, typed: str = "") -> View:
     """What a placeholder becomes when the look failed; with what was typed, so that it can be taken along."""
-    return View(
-        type="modal",
-        title=clipped(title, MODAL_TITLE),
-        close="Close",
-        blocks=[
-            SectionBlock(text=written(f":warning: {clipped(addressed(visible(sentence)), SECTION_TEXT - 20)}")),
-            *([SectionBlock(text=written(f"*Your text*\n{mrkdwn(typed)}"))] if typed else []),
-        ],
-    )
+    problem = written(f":warning: {clipped(addressed(visible(sentence)), SECTION_TEXT - 20)}")
+    yours = [SectionBlock(text=written(f"*Your text*\n{mrkdwn(typed)}"))] if typed else []
+    return modal(title, SectionBlock(text=problem), *yours, close="Close")
 
 
 def planned_form(kinds: Sequence[str], about: str) -> View:
     """Asks as what something was planned, and why. `about`: incident/code/channel."""
-    form = _reason(Form.PLANNED, PLANNED_TITLE, "Who planned it, and why?", "Declare", about=about)
     options = [Option(value=kind, text=kind) for kind in kinds]
-    form.blocks = [_select("what", "What was planned?", options, options[0]), *(form.blocks or ())]
-    return form
+    what = select("what", "What was planned?", options, options[0])
+    return _reason(Form.PLANNED, PLANNED_TITLE, "Who planned it, and why?", "Declare", what, about=about)
 
 
 def _severity_form(about: str) -> View:
     """Asks how bad it is, and why. `about`: incident/channel."""
-    form = _reason(Form.SEVERITY, "Change the severity", "Why?", "Change", about=about)
-    form.blocks = [_severity(None), *(form.blocks or ())]
-    return form
+    return _reason(Form.SEVERITY, "Change the severity", "Why?", "Change", _severity(None), about=about)
 
 
 def opened_form(sentence: str, icon: str = ":lock:") -> View:
     """What the opening form becomes when nothing follows it."""
-    return View(
-        type="modal",
-        title="Open an incident",
-        close="Close",
-        blocks=[SectionBlock(text=written(f"{icon} {mrkdwn(sentence)}"))],
-    )
+    return modal(_OPEN_TITLE, SectionBlock(text=written(f"{icon} {mrkdwn(sentence)}")), close="Close")
 
 
 class Filled(NamedTuple):
@@ -199,18 +205,14 @@ def table_form(tables: Sequence[str], channel: str, source: str, summary: str) -
     """Asks for the table first. `source`: ts of the message that it is opened from; empty without one."""
     options = [Option(value=table, text=plain(table, OPTION_TEXT)) for table in tables[:MOST_OPTIONS]]
     more = f"Type {COMMAND} open TABLE for one of the {len(tables) - MOST_OPTIONS} others."
-    return View(
-        type="modal",
-        callback_id=Form.TABLE,
-        title=_OPEN_TITLE,
+    return modal(
+        _OPEN_TITLE,
+        select("table", "Which table?", options, None),
+        _summary(summary),
+        *([ContextBlock(elements=[written(more)])] if len(tables) > MOST_OPTIONS else []),
+        form=Form.TABLE,
         submit="Next",
-        close="Cancel",
-        private_metadata=f"{source}/{channel}",
-        blocks=[
-            _select("table", "Which table?", options, None),
-            _summary(summary),
-            *([ContextBlock(elements=[written(more)])] if len(tables) > MOST_OPTIONS else []),
-        ],
+        about=f"{source}/{channel}",
     )
 
 
@@ -221,89 +223,75 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, filled:
         f"*Proposed window:* {offer.window_in_words}. "
         f"*Last snapshot with no known problem:* {short(offer.trusted)}\n{mrkdwn(offer.because)}"
     )
-    return View(
-        type="modal",
-        callback_id=Form.OPEN,
-        title="Open an incident",
+    means = (
+        "Opening marks the table as under review. Next, you see the warning to its consumers. "
+        "Planned work does neither."
+    )
+    private = CheckboxesElement(action_id="private", options=[_PRIVATE])
+    return modal(
+        _OPEN_TITLE,
+        SectionBlock(text=written(f"*Table* {code(offer.table)}")),
+        select("runbook", "What do you see?", symptoms, _chosen(symptoms, filled.runbook)),
+        _severity(filled.severity),
+        _summary(filled.summary),
+        InputBlock(block_id="private", label="Visibility", optional=True, element=private),
+        DividerBlock(),
+        SectionBlock(text=written(proposed)),
+        line("since", "Another last good snapshot", "Its id, or the last six digits", optional=True),
+        ContextBlock(elements=[written(means)]),
+        form=Form.OPEN,
         submit="Open",
-        close="Cancel",
-        private_metadata=f"{offer.table}/{source}/{channel}",
-        blocks=[
-            SectionBlock(text=written(f"*Table* {code(offer.table)}")),
-            _select("runbook", "What do you see?", symptoms, _chosen(symptoms, filled.runbook)),
-            _severity(filled.severity),
-            _summary(filled.summary),
-            InputBlock(
-                block_id="private",
-                label="Visibility",
-                optional=True,
-                element=CheckboxesElement(action_id="private", options=[_PRIVATE]),
-            ),
-            DividerBlock(),
-            SectionBlock(text=written(proposed)),
-            _line("since", "Another last good snapshot", "Its id, or the last six digits", optional=True),
-            ContextBlock(
-                elements=[
-                    written(
-                        "Opening marks the table as under review. Next, you see the warning to its consumers. "
-                        "Planned work does neither."
-                    )
-                ]
-            ),
-        ],
+        about=f"{offer.table}/{source}/{channel}",
     )
 
 
 def _reason(
-    form: Form, title: str, label: str, submit: str, *, about: str, hint: str = "A sentence for the record"
+    form: Form, title: str, label: str, submit: str, *first: Block, about: str, hint: str = "A sentence for the record"
 ) -> View:
-    return View(
-        type="modal",
-        callback_id=form,
-        title=clipped(title, MODAL_TITLE),
-        submit=submit,
-        close="Cancel",
-        private_metadata=about,
-        blocks=[
-            _line("reason", label, hint, optional=False, lines=True),
-            *([ContextBlock(elements=[written(_MEANS[form])])] if form in _MEANS else []),
-        ],
-    )
+    means = [ContextBlock(elements=[written(_MEANS[form])])] if form in _MEANS else []
+    asked = line("reason", label, hint, lines=True)
+    return modal(title, *first, asked, *means, form=form, submit=submit, about=about)
 
 
 def _severity(initial: str | None) -> InputBlock:
-    return _select("severity", "How bad is it?", _SEVERITIES, _chosen(_SEVERITIES, initial))
+    return select("severity", "How bad is it?", _SEVERITIES, _chosen(_SEVERITIES, initial))
 
 
 def _summary(already: str) -> InputBlock:
     hint = "What you noticed, and since when"
-    return _line("summary", "In your words (consumers read this)", hint, optional=True, lines=True, already=already)
+    return line("summary", "In your words (consumers read this)", hint, optional=True, lines=True, already=already)
 
 
-def _select(block_id: str, label: str, options: Sequence[Option], initial: Option | None) -> InputBlock:
-    return InputBlock(
-        block_id=block_id,
-        label=label,
-        element=StaticSelectElement(action_id=block_id, options=list(options), initial_option=initial),
-    )
+def select(block_id: str, label: str, options: Sequence[Option], initial: Option | None) -> InputBlock:
+    element = StaticSelectElement(action_id=block_id, options=list(options), initial_option=initial)
+    return InputBlock(block_id=block_id, label=label, element=element)
+
+
+def day(block_id: str, label: str, initial: datetime) -> InputBlock:
+    element = DatePickerElement(action_id=block_id, initial_date=f"{initial:%Y-%m-%d}")
+    return InputBlock(block_id=block_id, label=label, element=element)
 
 
 def _chosen(options: Sequence[Option], value: str | None) -> Option | None:
     return next((option for option in options if option.value == value), None)
 
 
-def _line(
-    block_id: str, label: str, hint: str, *, optional: bool, lines: bool = False, already: str | None = None
+def line(
+    block_id: str,
+    label: str,
+    hint: str | None = None,
+    *,
+    optional: bool = False,
+    lines: bool = False,
+    already: str = "",
+    most: int = 1000,
 ) -> InputBlock:
-    return InputBlock(
-        block_id=block_id,
-        label=PlainTextObject(text=label),
-        optional=optional,
-        element=PlainTextInputElement(
-            action_id=block_id,
-            multiline=lines,
-            placeholder=hint,
-            max_length=1000,
-            initial_value=clipped("\n".join(map(visible, already.split("\n"))), 1000) if already else None,
-        ),
+    """Asks for a text of at most `most` characters, of one line or several."""
+    element = PlainTextInputElement(
+        action_id=block_id,
+        multiline=lines,
+        placeholder=hint,
+        max_length=most,
+        initial_value=clipped("\n".join(map(visible, already.split("\n"))), most) or None,
     )
+    return InputBlock(block_id=block_id, label=PlainTextObject(text=label), optional=optional, element=element)

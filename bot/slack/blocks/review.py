@@ -2,15 +2,7 @@
 
 from datetime import timedelta
 
-from slack_sdk.models.blocks import (
-    Block,
-    DatePickerElement,
-    InputBlock,
-    Option,
-    PlainTextInputElement,
-    StaticSelectElement,
-    UserSelectElement,
-)
+from slack_sdk.models.blocks import Block, InputBlock, Option, UserSelectElement
 from slack_sdk.models.views import View
 
 from bot.incident.incident import Incident
@@ -18,6 +10,7 @@ from bot.incident.review import ReviewItem, metrics, review_items
 from bot.observation.errors import Refused
 from bot.observation.sentences import counted
 from bot.slack.blocks.parts import actions, button, context, section
+from bot.slack.forms import day, line, modal, select
 from bot.slack.ids import Click, Form
 from bot.slack.text import as_sentence, clipped, mrkdwn, person, short_paths
 
@@ -64,38 +57,18 @@ def term_form(incident: Incident, number: int, channel: str) -> View:
         Option(value="accepted", text="It is accepted as it is"),
     ]
     due = item.due or incident.entries[-1].at + timedelta(days=14)
-    return View(
-        type="modal",
-        callback_id=Form.TERM,
-        title="Review item",
+    owner = UserSelectElement(action_id="owner", initial_user=item.owner or incident.responder)
+    return modal(
+        "Review item",
+        section(_line(item)),
+        select("way", "Action", ways, ways[0]),
+        InputBlock(block_id="owner", label="Owner", element=owner),
+        day("due", "Due", due),
+        line("reason", "What was done, or why is it accepted?", optional=True, lines=True),
+        form=Form.TERM,
         submit="Save",
-        close="Cancel",
-        private_metadata=f"{incident.id}/{number}/{channel}",
-        blocks=[
-            section(_line(item)),
-            InputBlock(
-                block_id="way",
-                label="Action",
-                element=StaticSelectElement(action_id="way", options=ways, initial_option=ways[0]),
-            ),
-            InputBlock(
-                block_id="owner", label="Owner", element=UserSelectElement(
-                    action_id="owner", initial_user=item.owner or incident.responder
-                ),
-            ),
-            InputBlock(
-                block_id="due", label="Due", element=DatePickerElement(
-                    action_id="due", initial_date=f"{due:%Y-%m-%d}"
-                ),
-            ),
-            InputBlock(
-                block_id="reason",
-                label="What was done, or why is it accepted?",
-                optional=True,
-                element=PlainTextInputElement(action_id="reason", multiline=True),
-            ),
-        ],
-    )  # fmt: skip
+        about=f"{incident.id}/{number}/{channel}",
+    )
 
 
 def _line(item: ReviewItem) -> str:

@@ -1,6 +1,6 @@
 """The form of a planned savepoint, and the catalogue of those that were kept."""
 
-from slack_sdk.models.blocks import Block, DatePickerElement, InputBlock, PlainTextInputElement
+from slack_sdk.models.blocks import PlainTextObject
 from slack_sdk.models.views import View
 
 from bot.incident.incident import Incident
@@ -8,7 +8,7 @@ from bot.incident.savepoints import KeptSavepoint
 from bot.observation.ids import TableName, short
 from bot.service.savepoints import Catalogue, SavepointOffer
 from bot.slack.blocks.parts import context, section
-from bot.slack.forms import SAVEPOINT_TITLE
+from bot.slack.forms import SAVEPOINT_TITLE, day, line, modal
 from bot.slack.ids import Form
 from bot.slack.text import code, mrkdwn
 
@@ -17,36 +17,26 @@ _SHOWN = 10
 
 def savepoint_form(incident: Incident, offer: SavepointOffer) -> View:
     """Why, for which code, until when; with what table and job say now."""
-    blocks: list[Block] = [
-        section(
-            f"*Table* {code(offer.table)}, *job* {code(offer.job)}\n"
-            f"Head {short(offer.head)}, newest checkpoint {mrkdwn(offer.checkpoint)}."
-        ),
-        _line("reason", "Why is the job stopped?", ""),
-        _line("before", "Code that runs now", offer.code),
-        _line("after", "Code that starts from it", ""),
-        InputBlock(
-            block_id="until",
-            label="Kept, and authoritative, until",
-            element=DatePickerElement(action_id="until", initial_date=f"{offer.until:%Y-%m-%d}"),
-        ),
-        InputBlock(
-            block_id="over",
-            label="The work is expected to be over by",
-            hint="In UTC. The notice to consumers shows it, and Waterline asks you then whether the work is over.",
-            optional=True,
-            element=PlainTextInputElement(action_id="over", placeholder="14:10, or 2026-11-24 14:10", max_length=40),
-        ),
+    now = (
+        f"*Table* {code(offer.table)}, *job* {code(offer.job)}\n"
+        f"Head {short(offer.head)}, newest checkpoint {mrkdwn(offer.checkpoint)}."
+    )
+    over = line("over", "The work is expected to be over by", "14:10, or 2026-11-24 14:10", optional=True, most=40)
+    over.hint = PlainTextObject(
+        text="In UTC. The notice to consumers shows it, and Waterline asks you then whether the work is over."
+    )
+    return modal(
+        SAVEPOINT_TITLE,
+        section(now),
+        line("reason", "Why is the job stopped?", most=200),
+        line("before", "Code that runs now", already=offer.code, most=200),
+        line("after", "Code that starts from it", most=200),
+        day("until", "Kept, and authoritative, until", offer.until),
+        over,
         context("This stops nothing yet. The runbook proposes the stop, and somebody else approves it."),
-    ]
-    return View(
-        type="modal",
-        callback_id=Form.SAVEPOINT,
-        title=SAVEPOINT_TITLE,
+        form=Form.SAVEPOINT,
         submit="Plan it",
-        close="Cancel",
-        private_metadata=f"{incident.id}/{incident.opened.channel}",
-        blocks=blocks,
+        about=f"{incident.id}/{incident.opened.channel}",
     )
 
 
@@ -98,8 +88,3 @@ def _tag(kept: KeptSavepoint) -> str:
     if kept.is_released:
         return f"tag {kept.tag} removed"
     return f"tag {kept.tag} until {kept.until:%Y-%m-%d}"
-
-
-def _line(name: str, label: str, value: str) -> InputBlock:
-    element = PlainTextInputElement(action_id=name, initial_value=value or None, max_length=200)
-    return InputBlock(block_id=name, label=label, element=element)

@@ -18,7 +18,7 @@ from bot.observation.readers import WAYS, Address, Untold
 from bot.observation.sentences import counted
 from bot.slack.blocks.notices import untold_line, untold_of
 from bot.slack.blocks.parts import actions, button, context, section
-from bot.slack.forms import PREVIEW_TITLE
+from bot.slack.forms import PREVIEW_TITLE, modal
 from bot.slack.ids import Click, Form
 from bot.slack.limits import is_cut, pages, text_size
 from bot.slack.text import addressed, code, mrkdwn, person, room, written
@@ -74,15 +74,9 @@ def words_blocks(words: Words) -> list[Block]:
 
 def sending_view(ids: Ids, notices: Sequence[Notice], page: int = 0, untold: Sequence[Untold] = ()) -> View:
     """What submitting sends; `page` counts from 0. `untold`: who is not told by it."""
-    return View(
-        type="modal",
-        callback_id=Form.NOTICE,
-        title=PREVIEW_TITLE,
-        submit=f"Send to {counted(len(notices), 'consumer')}",
-        close="Not yet",
-        private_metadata="/".join(ids),
-        blocks=[*untold_blocks(untold), *_page(ids, notices, page)],
-    )
+    submit = f"Send to {counted(len(notices), 'consumer')}"
+    blocks = [*untold_blocks(untold), *_page(ids, notices, page)]
+    return modal(PREVIEW_TITLE, *blocks, form=Form.NOTICE, submit=submit, close="Not yet", about="/".join(ids))
 
 
 def untold_blocks(untold: Sequence[Untold]) -> list[Block]:
