@@ -1,6 +1,7 @@
 """Ends an incident: the record is closed with a reason, and with the contract review that nobody has opened yet."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from bot.incident.decisions import HOW_TO_SETTLE
 from bot.incident.doubt import doubted_since
@@ -21,11 +22,11 @@ _ANYWAY = "anyway"
 """First word of a reason to close although something is still owed."""
 
 
+@dataclass(eq=False)
 class Closing:
-    def __init__(self, store: IncidentStore, reviews: Reviews, setups: Mapping[TableName, TableSetup]) -> None:
-        self._store = store
-        self._reviews = reviews
-        self._setups = setups
+    _store: IncidentStore
+    _reviews: Reviews
+    _setups: Mapping[TableName, TableSetup]
 
     def close(self, incident_id: IncidentId, reason: str, *, by: UserId) -> Incident:
         """End it; returns it as it is then. Raises Refused without a reason, twice, by whoever is not in charge, while

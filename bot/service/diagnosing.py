@@ -5,6 +5,7 @@ Who has a table in doubt beside one incident, as trust is judged: by the record,
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
@@ -59,25 +60,17 @@ _LOOKS_AGAIN = 5
 """So often a diagnosis is made anew because evidence came while it was made."""
 
 
+@dataclass(eq=False)
 class Diagnostician:
     """Builds the case and asks every mode."""
 
-    def __init__(
-        self,
-        store: IncidentStore,
-        observer: Observer,
-        modes: Mapping[str, ModeModule],
-        *,
-        look_first: Callable[[IncidentId], None] = lambda _incident: None,
-        collect: Callable[[IncidentId, str], Evidence] | None = None,
-    ) -> None:
-        """`look_first` sees anew, before each diagnosis, what is cheap to see. `collect`: for what a mode asks for
-        because all that it needs left a doubt; it raises Refused where there is no answer."""
-        self._store = store
-        self._observer = observer
-        self._modes = modes
-        self._look_first = look_first
-        self._collect = collect
+    _store: IncidentStore
+    _observer: Observer
+    _modes: Mapping[str, ModeModule]
+    look_first: Callable[[IncidentId], None] = lambda _incident: None
+    """Sees anew, before each diagnosis, what is cheap to see."""
+    collect: Callable[[IncidentId, str], Evidence] | None = None
+    """For what a mode asks for because all that it needs left a doubt. Raises Refused where there is no answer."""
 
     def diagnose(self, incident_id: IncidentId) -> Diagnosis:
         """Diagnose from the newest evidence and a fresh look at the world; what a mode asks for then is collected,
@@ -88,7 +81,7 @@ class Diagnostician:
         see a job run that was left down is an entry all the same.
         """
         was_stopped = self._store.get(incident_id).is_stopped
-        self._look_first(incident_id)
+        self.look_first(incident_id)
         told, read = self._now(incident_id)
         tried = self._failed(incident_id)
         while asked := [task for task in told.diagnosis.asks if task not in tried]:
@@ -140,10 +133,10 @@ class Diagnostician:
         """Without an answer the diagnosis goes on saying that it is missing; nothing is asked once somebody has stopped
         it."""
         incident = self._store.get(incident_id)
-        if self._collect is None or not incident.is_open or (incident.is_stopped and not was_stopped):
+        if self.collect is None or not incident.is_open or (incident.is_stopped and not was_stopped):
             return
         with suppress(EvidenceCancelled, Refused):
-            self._collect(incident_id, task)
+            self.collect(incident_id, task)
 
     def case(self, incident: Incident, observation: Observation) -> Case:
         """The incident's newest evidence beside the world as it is now, its window stretched to the present head."""

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import humanize
 from ulid import ULID
@@ -114,13 +115,13 @@ class Examination(Record):
     diagnosis: Diagnosis
 
 
+@dataclass(eq=False)
 class Examiner:
     """Asks every task over one and the same look at the world, so that the answers fit together."""
 
-    def __init__(self, observer: Observer, collector: Collector, modes: Mapping[str, ModeModule]) -> None:
-        self._observer = observer
-        self._collector = collector
-        self._modes = modes
+    _observer: Observer
+    _collector: Collector
+    _modes: Mapping[str, ModeModule]
 
     @property
     def codes(self) -> tuple[str, ...]:

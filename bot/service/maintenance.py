@@ -1,5 +1,6 @@
 """Freeze and unfreeze of a table's maintenance beside any proposal: at once by a responder, and back at the end."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from bot.actions._support.maintenance import (
@@ -23,12 +24,12 @@ from bot.ports import TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 
 
+@dataclass(eq=False)
 class Maintenance:
     """Everything may be done twice: the sign on the table tells what is done."""
 
-    def __init__(self, store: IncidentStore, catalog: TableCatalog) -> None:
-        self._store = store
-        self._catalog = catalog
+    _store: IncidentStore
+    _catalog: TableCatalog
 
     def freeze(self, incident_id: IncidentId, *, by: str) -> str:
         """Stop expiry and orphan removal now; the answer for whoever asked. Raises Refused, CommitRefused,

@@ -8,6 +8,7 @@ Restore points that Flink names and that do not lie in the configured folders: a
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -508,12 +509,12 @@ _LINES = 3
 """Lines of commits that are read: main, and what was rolled back beside it."""
 
 
+@dataclass(eq=False)
 class NewerCommits:
     """Reads the manifests of such commits, no rows, and keeps nothing: a ledger of an incident is asked for there."""
 
-    def __init__(self, collector: Collector, patience_s: float = PATIENCE_S) -> None:
-        self._collector = collector
-        self._patience_s = patience_s
+    _collector: Collector
+    _patience_s: float = PATIENCE_S
 
     def rows(self, incident: Incident, observation: Observation, contract: TableContract) -> tuple[LedgerRow, ...]:
         """One row a commit. Empty where there is none, where no ledger was asked for at all, and where Spark does not

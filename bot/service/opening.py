@@ -1,6 +1,7 @@
 """Opens an incident: looks at the table first, so that the form already proposes the right window."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatch
 
 from bot.history.suspicion import propose_window
@@ -39,22 +40,15 @@ class Offer(Record):
         return f"{counted(self.commits, 'commit')}, {begin_of(self.window)} up to {short(self.window.until)}"
 
 
+@dataclass(eq=False)
 class Opening:
-    def __init__(
-        self,
-        store: IncidentStore,
-        observer: Observer,
-        runbooks: Mapping[str, Runbook],
-        findings: WatchFindings | None = None,
-        *,
-        runs_evidence: bool = True,
-    ) -> None:
-        """`findings` None: nothing is watched. `runs_evidence` False: an incident's evidence waits for *Run all*."""
-        self._store = store
-        self._observer = observer
-        self._findings = findings
-        self._runs_evidence = runs_evidence
-        self.runbooks = runbooks
+    _store: IncidentStore
+    _observer: Observer
+    runbooks: Mapping[str, Runbook]
+    _findings: WatchFindings | None = None
+    """None: nothing is watched."""
+    runs_evidence: bool = True
+    """False: an incident's evidence waits for *Run all*."""
 
     @property
     def tables(self) -> tuple[TableName, ...]:
@@ -131,7 +125,7 @@ class Opening:
         except Refused as later:
             first = self._store.open_on(table)
             raise already_open(first) if first is not None else later from later
-        stopped = () if self._runs_evidence else (EvidenceStopped(stopped=True),)
+        stopped = () if self.runs_evidence else (EvidenceStopped(stopped=True),)
         self._store.write(incident.id, by=by, decide=lambda _i: [ResponderAssigned(user=by), *stopped])
         return incident.id
 

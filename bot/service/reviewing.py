@@ -1,6 +1,7 @@
 """The contract review of an incident: filled from evidence, handed to owners with a day, settled by what was done."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -17,17 +18,15 @@ from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 
 
+@dataclass(eq=False)
 class Reviews:
     """Open, assign, settle. A review goes on after its incident is closed."""
 
-    def __init__(
-        self, store: IncidentStore, observer: Observer, filed: Callable[[TableName], TableContract | None], clock: Clock
-    ) -> None:
-        """`filed`: what the table's contract file says now, None without one. It raises BadConfiguration."""
-        self._store = store
-        self._observer = observer
-        self._filed = filed
-        self._clock = clock
+    _store: IncidentStore
+    _observer: Observer
+    _filed: Callable[[TableName], TableContract | None]
+    """What the table's contract file says now, None without one. Raises BadConfiguration."""
+    _clock: Clock
 
     def open(self, incident_id: IncidentId, *, by: str, step: StepId | None) -> None:
         """Fill it from what was observed, or anew from what is observed now. Raises UnknownTable, CouldNotLook."""

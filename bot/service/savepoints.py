@@ -6,6 +6,7 @@ Not left to Iceberg's own `max-ref-age-ms`: Spark's expiry obeys it also during 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -59,11 +60,11 @@ class Catalogue(NamedTuple):
     """By which those were taken from which a start on main as it is would be wrong: why, a clause."""
 
 
+@dataclass(eq=False)
 class Savepoints:
-    def __init__(self, store: IncidentStore, observer: Observer, clock: Clock) -> None:
-        self._store = store
-        self._observer = observer
-        self._clock = clock
+    _store: IncidentStore
+    _observer: Observer
+    _clock: Clock
 
     def offer(self, incident_id: IncidentId) -> SavepointOffer:
         """Look at table and job. Raises UnknownTable, CouldNotLook, Refused for a table without a job, and while a
@@ -158,13 +159,13 @@ def must_not_be_proposed(now: Incident) -> None:
 _How = Literal["removed", "gone", "elsewhere"]
 
 
+@dataclass(eq=False)
 class SavepointTags:
     """Everything may be done twice, by any replica: the tag itself tells what is done."""
 
-    def __init__(self, store: IncidentStore, catalog: TableCatalog, clock: Clock) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._clock = clock
+    _store: IncidentStore
+    _catalog: TableCatalog
+    _clock: Clock
 
     def release(self, incident_id: IncidentId) -> None:
         """Remove the tags that are due, each with an entry; none while an incident is open on its table. Raises

@@ -1,5 +1,6 @@
 """Moves the waterline: tag and property in one commit, so that any engine can read the trusted state."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from bot.actions._support.maintenance import commit_marks
@@ -17,16 +18,16 @@ TAG = "waterline"
 Mark = Literal["tag", "property", "none"]
 
 
+@dataclass(eq=False)
 class Waterline:
     """Keeps the table's tag and properties in step with the incident."""
 
-    def __init__(self, store: IncidentStore, catalog: TableCatalog, clock: Clock, mark: Mark = "tag") -> None:
-        """`mark`: `property`: by properties alone, for catalogs whose own maintenance a tag stops; `none`: the record
-        alone tells, and the table carries nothing."""
-        self._store = store
-        self._catalog = catalog
-        self._clock = clock
-        self._mark = mark
+    _store: IncidentStore
+    _catalog: TableCatalog
+    _clock: Clock
+    _mark: Mark = "tag"
+    """`property`: by properties alone, for catalogs whose own maintenance a tag stops; `none`: the record alone tells,
+    and the table carries nothing."""
 
     def under_review(self, incident_id: IncidentId) -> None:
         """Put the tag on the newest snapshot that is believed good and say that everything above it is under review:

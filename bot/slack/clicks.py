@@ -1,6 +1,7 @@
 """Buttons: one service call each. Whatever cannot be done is answered with a sentence."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.incident.decisions import Approve, approval_counts
@@ -22,13 +23,13 @@ from bot.slack.views import Views, correction_preview, page_of, preview_of
 _OLD = "This button belongs to an older message. Use the incident's newest card."
 
 
+@dataclass(eq=False)
 class Clicks:
     """Answers clicks; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, opening: OpeningForms, views: Views) -> None:
-        self._services = services
-        self._opening = opening
-        self._views = views
+    _services: Services
+    _opening: OpeningForms
+    _views: Views
 
     def handle(self, click: Clicked) -> str | None:
         do = _BUTTONS.get(click.action)

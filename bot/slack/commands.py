@@ -235,13 +235,13 @@ class Verb:
     do: Callable[["Commands", Command], str | None]
 
 
+@dataclass(eq=False)
 class Commands:
     """Answers commands; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, opening: OpeningForms, views: Views) -> None:
-        self._services = services
-        self._opening = opening
-        self._views = views
+    _services: Services
+    _opening: OpeningForms
+    _views: Views
 
     def handle(self, command: Command) -> str | None:
         """Do the subcommand; an unknown one gets the one that is meant, or the help."""

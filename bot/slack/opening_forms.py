@@ -7,6 +7,7 @@ A command acts on the incident of the channel in which it was typed, and a form 
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import cast
 
 import structlog
@@ -77,13 +78,13 @@ def is_private(channel: str, client: WebClient) -> bool:
     return bool(is_closed) and not is_shared_outside(found)
 
 
+@dataclass(eq=False)
 class OpeningForms:
     """Fills placeholders, and opens the incident when a form is sent."""
 
-    def __init__(self, client: WebClient, services: Services, views: Views) -> None:
-        self._client = client
-        self._services = services
-        self._views = views
+    _client: WebClient
+    _services: Services
+    _views: Views
 
     def fill(
         self, trigger: str, channel: str, table: str, *, sighting: str = "", source: str = "", words: str = ""

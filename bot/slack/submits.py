@@ -1,5 +1,7 @@
 """Submitted forms: one service call each. The ids travel in the form's private metadata."""
 
+from dataclasses import dataclass
+
 from bot.incident.approval import mentions
 from bot.incident.asked import end_of_day, said_moment
 from bot.incident.decisions import (
@@ -26,13 +28,13 @@ from bot.slack.requests import Submitted
 from bot.slack.views import Views, preview_of
 
 
+@dataclass(eq=False)
 class Submits:
     """Answers forms; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, opening: OpeningForms, views: Views) -> None:
-        self._services = services
-        self._opening = opening
-        self._views = views
+    _services: Services
+    _opening: OpeningForms
+    _views: Views
 
     def handle(self, form: Submitted) -> str | None:  # noqa: C901 - one case a form, nothing nested
         ids = form.about.split("/")

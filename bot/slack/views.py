@@ -5,6 +5,7 @@ The preview of notices as a modal, or what keeps it from being made.
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -32,12 +33,12 @@ _GONE = "not_found"
 """Slack's word for it."""
 
 
+@dataclass(eq=False)
 class Views:
     """Best effort: a form that was closed meanwhile is no failure."""
 
-    def __init__(self, client: WebClient, outbox: Outbox) -> None:
-        self._client = client
-        self._outbox = outbox
+    _client: WebClient
+    _outbox: Outbox
 
     def fill(self, external_id: str, view: View) -> bool:
         """Replace a placeholder; False, and nothing happens, if the person has closed it. Raises Refused if Slack does

@@ -73,7 +73,7 @@ def test_who_asks_while_a_diagnosis_is_made_gets_that_one(
         looks.append("looked")
         go_on.wait(3 * PATIENCE_S)
 
-    bot.services.diagnostician._look_first = look
+    bot.services.diagnostician.look_first = look
 
     first = ana.answer_to(lambda: ana.clicks("Diagnose again", card))
     second = ben.answer_to(lambda: ben.clicks("Diagnose again", card))

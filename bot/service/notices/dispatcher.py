@@ -155,13 +155,13 @@ def waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryView
     return sorted(found, key=lambda each: each[0])
 
 
+@dataclass(eq=False)
 class Deliveries:
     """Puts the end of what is sent to Slack on record, and arms what has failed anew; Slack's outbox and the dispatcher
     send it, at most once for each time."""
 
-    def __init__(self, store: IncidentStore, others: OtherDoubts) -> None:
-        self._store = store
-        self._others = others
+    _store: IncidentStore
+    _others: OtherDoubts
 
     def ended(self, incident_id: IncidentId, key: str, *, how: Literal["delivered", "failed"], detail: str) -> None:
         """Note that Slack took a notice, or refuses it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 
 from bot.incident.approval import ApprovalPolicy, People, can_be_met, ids_mentioned
@@ -33,20 +34,14 @@ from bot.service.proposals.executing import as_far_as
 from bot.service.proposals.proposing import Proposals
 
 
+@dataclass(eq=False)
 class Approvals:
     """Approve, reject, veto, break the glass; remind, release, expire. The rule is `bot.incident.decisions.decide`."""
 
-    def __init__(
-        self,
-        store: IncidentStore,
-        proposals: Proposals,
-        directory: Directory,
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._proposals = proposals
-        self._directory = directory
-        self._clock = clock
+    _store: IncidentStore
+    _proposals: Proposals
+    _directory: Directory
+    _clock: Clock
 
     def act(self, incident_id: IncidentId, proposal_id: ProposalId, act: PersonsAct, *, by: UserId) -> ProposalView:
         """What one person decides about what they were shown; returns the proposal after it.

@@ -59,11 +59,11 @@ class EffectExecution:
         return now.state in AT_WORK and now.next_effect == self.index
 
 
+@dataclass(eq=False)
 class ExecutionRecord:
     """Appends intents and ends. Every answer says whether it was written."""
 
-    def __init__(self, store: IncidentStore) -> None:
-        self._store = store
+    _store: IncidentStore
 
     def intends(self, turn: EffectExecution, intent: EffectStarted) -> bool:
         return self._writes(turn, [intent], turn.is_still)

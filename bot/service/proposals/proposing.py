@@ -7,6 +7,7 @@ Where an incident's rehearsal stands: a repair on a branch waits to be proven, p
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 
 from ulid import ULID
@@ -128,29 +129,19 @@ def declaration_of(observer: Observer, job: str) -> str | None:
     return None if ports is None else ports.flink.declaration(job)
 
 
+@dataclass(eq=False)
 class Proposals:
     """Propose, check again, supersede. Decisions are `bot.service.proposals.approving`."""
 
-    def __init__(
-        self,
-        store: IncidentStore,
-        observer: Observer,
-        diagnostician: Diagnostician,
-        actions: Mapping[str, ActionModule],
-        clock: Clock,
-        *,
-        collect: Callable[[IncidentId, str], object] = lambda _incident, _task: None,
-        who_is_gone: Callable[[ApprovalPolicy, UserId], str] = lambda _policy, _proposer: "",
-    ) -> None:
-        """`collect`: for evidence that an action needs and nobody has asked for; it returns when the answer is in the
-        journal. `who_is_gone`: sentences about approvers who are not there any more, or nothing."""
-        self._store = store
-        self._observer = observer
-        self._diagnostician = diagnostician
-        self._actions = actions
-        self._clock = clock
-        self._collect = collect
-        self._who_is_gone = who_is_gone
+    _store: IncidentStore
+    _observer: Observer
+    _diagnostician: Diagnostician
+    _actions: Mapping[str, ActionModule]
+    _clock: Clock
+    collect: Callable[[IncidentId, str], object] = lambda _incident, _task: None
+    """For evidence that an action needs and nobody has asked for; it returns when the answer is in the journal."""
+    who_is_gone: Callable[[ApprovalPolicy, UserId], str] = lambda _policy, _proposer: ""
+    """Sentences about approvers who are not there any more, or nothing."""
 
     def undo(self, incident_id: IncidentId, proposal: ProposalId | None, reason: str, *, by: UserId) -> ProposalId:
         """Propose to undo what a proposal has done; the newest that did anything where none is named."""
@@ -235,7 +226,7 @@ class Proposals:
                 not_possible(self._store, incident_id, step, error)
                 raise
             self._check(proposal, incident)
-            gone = self._who_is_gone(policy, by)
+            gone = self.who_is_gone(policy, by)
 
             def made(now: Incident) -> list[Body]:
                 must_be_free(now)
@@ -258,7 +249,7 @@ class Proposals:
     def _with_needed(self, incident: Incident, module: ActionModule) -> Incident:
         """The incident with the evidence that the action needs. Raises Refused where it gave no answer."""
         for task in to_look_at(incident, module.action.needs, self._observer, self._diagnostician):
-            self._collect(incident.id, task)
+            self.collect(incident.id, task)
         return self._store.get(incident.id)
 
     def supersede_if_moved(self, incident_id: IncidentId) -> None:

@@ -18,6 +18,7 @@ A proof that calls the table trusted ends every doubt that came before it. So it
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.actions._effects import awaited, checks
@@ -283,25 +284,16 @@ _USUAL_INTERVAL = timedelta(minutes=1)
 """Between checkpoints, where neither Flink nor the contract tells."""
 
 
+@dataclass(eq=False)
 class Verifier:
     """Waits for the first commits of the new run, then asks the evidence tasks."""
 
-    def __init__(
-        self,
-        store: IncidentStore,
-        observer: Observer,
-        evidence: EvidenceService,
-        actions: Mapping[str, ActionModule],
-        clock: Clock,
-        *,
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._store = store
-        self._observer = observer
-        self._evidence = evidence
-        self._actions = actions
-        self._clock = clock
-        self._pause = pause
+    _store: IncidentStore
+    _observer: Observer
+    _evidence: EvidenceService
+    _actions: Mapping[str, ActionModule]
+    _clock: Clock
+    pause: Callable[[float], None] = time.sleep
 
     def request(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
         """Ask for the proof anew: it is owed until it is there, and who asks meanwhile gets that one. Raises Refused
@@ -413,7 +405,7 @@ class Verifier:
         for _ in range(_LOOKS):
             if not open_ones or self._clock.now() - ended >= _AT_ONCE:
                 break
-            self._pause(_PAUSE_S)
+            self.pause(_PAUSE_S)
             open_ones = awaited(self._observer.clients, view)
         return next((each for each in open_ones if each.is_needed), None)
 

@@ -99,17 +99,15 @@ class Look(Record):
         return self.is_whole or (code in PLAIN and self.unseen <= ASIDE)
 
 
+@dataclass(eq=False)
 class Eye:
     """Looks. Pure reading; what it remembers of a table is handed to it."""
 
-    def __init__(
-        self, observer: Observer, examiner: Examiner, modes: Mapping[str, ModeModule], clock: Clock, terms: WatchTerms
-    ) -> None:
-        self._observer = observer
-        self._examiner = examiner
-        self._modes = modes
-        self._clock = clock
-        self._terms = terms
+    _observer: Observer
+    _examiner: Examiner
+    _modes: Mapping[str, ModeModule]
+    _clock: Clock
+    _terms: WatchTerms
 
     def look(self, table: TableName, seen: TableSeen) -> Look | None:
         """None when there is nothing to be judged now: the table is empty, or was read or judged too short a while

@@ -50,25 +50,17 @@ class Sight:
 _NOBODY = People()
 
 
+@dataclass(eq=False)
 class Sightings:
     """Every table's memory, and the messages that come of it. What is put into the outbox twice is there once."""
 
-    def __init__(
-        self,
-        notes: WatchNotes,
-        outbox: Outbox,
-        store: IncidentStore,
-        clock: Clock,
-        channels: Mapping[TableName, str],
-        mention: People = _NOBODY,
-    ) -> None:
-        self.mention = mention
-        """Who is to be notified of what is urgent."""
-        self._notes = notes
-        self._outbox = outbox
-        self._store = store
-        self._clock = clock
-        self._channels = channels
+    _notes: WatchNotes
+    _outbox: Outbox
+    _store: IncidentStore
+    _clock: Clock
+    _channels: Mapping[TableName, str]
+    mention: People = _NOBODY
+    """Who is to be notified of what is urgent."""
 
     @property
     def tables(self) -> tuple[TableName, ...]:
