@@ -24,7 +24,7 @@ from bot.incident.entries import (
     Verified,
     WaterlineMoved,
 )
-from bot.incident.execution import ProposalState, ProposalView
+from bot.incident.execution import UNFINISHED, ProposalState, ProposalView
 from bot.incident.journal import Entry
 from bot.incident.notice import Notice
 from bot.incident.proposal import Proposal
@@ -193,6 +193,17 @@ class Incident:
                     if isinstance(effect, StopFork):
                         return effect.keeps
         return None
+
+    @property
+    def unfinished(self) -> ProposalView | None:
+        """The proposal that is undecided, or under way; None: there is none."""
+        return next((view for view in self.proposals.values() if view.state in UNFINISHED), None)
+
+    def proposal(self, proposal: ProposalId) -> ProposalView:
+        """Raises Refused where it has none of this id."""
+        if proposal not in self.proposals:
+            raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
+        return self.proposals[proposal]
 
     @property
     def current_proposal(self) -> ProposalView | None:

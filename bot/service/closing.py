@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bot.incident.decisions import HOW_TO_SETTLE
 from bot.incident.doubt import doubted_since
 from bot.incident.entries import Body, IncidentClosed, ReviewOpened
-from bot.incident.execution import UNFINISHED, ProposalState
+from bot.incident.execution import ProposalState
 from bot.incident.incident import Incident
 from bot.incident.promises import announced_since, next_word_due
 from bot.incident.savepoints import TELL, stop_for_work
@@ -93,7 +93,7 @@ def _refuse_unfinished(now: Incident, by: UserId) -> None:
     if now.closed_at is not None:
         raise Refused(f"{now.id} was closed at {clock_time(now.closed_at)} by <@{now.closed_by}>.", "", "")
     must_be_in_charge(now, by, "close it")
-    busy = next((v for v in now.proposals.values() if v.state in UNFINISHED), None)
+    busy = now.unfinished
     if busy is not None and busy.state is ProposalState.UNKNOWN:
         raise Refused(
             f"The outcome of “{busy.proposal.title}” is unknown.",

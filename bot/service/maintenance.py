@@ -14,7 +14,7 @@ from bot.actions._support.maintenance import (
 )
 from bot.incident.decisions import HOW_TO_SETTLE
 from bot.incident.entries import MaintenanceMarked
-from bot.incident.execution import UNFINISHED, ProposalState
+from bot.incident.execution import ProposalState
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.observation.errors import CommitRefused, CouldNotLook, Refused
@@ -111,7 +111,7 @@ class Maintenance:
 
 def _must_be_idle(incident: Incident) -> None:
     """Raises Refused while a proposal is undecided or under way."""
-    busy = next((v for v in incident.proposals.values() if v.state in UNFINISHED), None)
+    busy = incident.unfinished
     if busy is not None:
         raise Refused(
             f"Maintenance stays frozen while “{busy.proposal.title}” is {busy.state.value}.",

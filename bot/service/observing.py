@@ -243,7 +243,7 @@ class Observer:
             beside = partial(_look, "the metadata files on storage", lambda: self.catalog.unnamed_commits(state))
             unnamed = pool.submit(beside) if with_readers else None
             runs = jobs.result()
-            checkpoints = self._restore_points(setup, state, runs)
+            checkpoints = self.restore_points(setup, state, runs)
             manifests = _typed(leaks.result(), FlinkManifest)
             undeclared = self._undeclared(setup, state, (runs, others.result()))
             if isinstance(undeclared, NotSeen):  # whose commits these are, nobody can tell then
@@ -269,24 +269,22 @@ class Observer:
         if isinstance(sources, NotSeen):
             return sources
         looked: Seen[WrittenSchema] | NotSeen = Seen[WrittenSchema](source=OF_STATE, values=())
+
+        def told_by(source: WriterSource) -> tuple[WrittenSchema]:
+            return (self.files.written_under(seen.table, source),)
+
         for source in sources:
-            looked = _typed(_look(OF_STATE, partial(self._told_by, seen.table, source)), WrittenSchema)
+            looked = _typed(_look(OF_STATE, partial(told_by, source)), WrittenSchema)
             if isinstance(looked, Seen):
                 break
         return looked
-
-    def _told_by(self, state: TableState, source: WriterSource) -> tuple[WrittenSchema]:
-        return (self.files.written_under(state, source),)
-
-    def far_reads(self, table: TableState, window: Window | None) -> Seen[FarRead] | NotSeen:
-        """Who read what the table's readers had written, as far as lineage goes."""
-        return self.far_reads_since(table, readers_since(table, window))
 
     def reads_since(self, table: TableState, since: datetime) -> Seen[ReadRun] | NotSeen:
         """Who read it after `since` (exclusive, by the readers' clocks)."""
         return _typed(_look("the lineage events", lambda: self._reads.reads(table, since)), ReadRun)
 
     def far_reads_since(self, table: TableState, since: datetime) -> Seen[FarRead] | NotSeen:
+        """Who read what the table's readers had written, as far as lineage goes."""
         return _typed(_look("the lineage events", lambda: self._reads.downstream(table, since)), FarRead)
 
     def runs(self, setup: TableSetup) -> Seen[JobRun] | NotSeen:
@@ -379,10 +377,6 @@ class Observer:
             )
         return seen.checkpoints.values[0], (seen, *map(partial(self._beside, seen), siblings_of(self, setup, seen)))
 
-    def restore_points_of(self, setup: TableSetup, seen: Observation) -> Seen[StoredCheckpoint] | NotSeen:
-        """All that storage has of the table's job, newest first; `seen`: table and runs."""
-        return self._restore_points(setup, seen.table, seen.jobs)
-
     def _beside(self, seen: Observation, table: TableState) -> Observation:
         """The same of another table of the job."""
         leaks = _look(f"the Flink manifests of {table.name}", lambda: self.files.flink_manifests(table))
@@ -405,9 +399,10 @@ class Observer:
                 break
         return tuple(found)
 
-    def _restore_points(
+    def restore_points(
         self, setup: TableSetup, state: TableState, runs: Seen[JobRun] | NotSeen
     ) -> Seen[StoredCheckpoint] | NotSeen:
+        """All that storage has of the table's job, newest first."""
         job = setup.job
         if job is None:
             return _not_configured("the checkpoint storage", f"No job is configured for {setup.name}.")

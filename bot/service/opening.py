@@ -7,7 +7,6 @@ from fnmatch import fnmatch
 from bot.history.suspicion import propose_window
 from bot.incident.asked import begin_of, listed
 from bot.incident.entries import Body, EvidenceStopped, IncidentOpened, ResponderAssigned, RunbookChanged
-from bot.incident.execution import UNFINISHED
 from bot.incident.incident import Incident, already_open
 from bot.incident.lowering import limited, limits_of
 from bot.incident.runbook import RUNBOOKS_OF, Runbook
@@ -134,7 +133,7 @@ class Opening:
         also while a proposal is under way, and for planned work."""
         decisive = incident.diagnosis.decisive if incident.diagnosis is not None else None
         fitting = RUNBOOKS_OF.get(decisive[0].code, ()) if decisive is not None else ()
-        is_busy = any(view.state in UNFINISHED for view in incident.proposals.values())
+        is_busy = incident.unfinished is not None
         if is_busy or not incident.is_open or incident.runbook.is_planned or incident.runbook.id in fitting:
             return None
         table = incident.opened.table

@@ -71,7 +71,7 @@ class RestoreService:
         )
 
     def _instead(self, setup: TableSetup, cases: list[Case]) -> str | None:
-        points = self._observer.restore_points_of(setup, cases[0].observation)
+        points = self._observer.restore_points(setup, cases[0].observation.table, cases[0].observation.jobs)
         if isinstance(points, NotSeen):
             return None
         there = [

@@ -32,7 +32,7 @@ from bot.service.notices.rules import (
     refuse_missing_words,
     unknown_notice,
 )
-from bot.service.observing import NewerCommits, Observer
+from bot.service.observing import NewerCommits, Observer, readers_since
 from bot.service.proposals.approving import membership_of
 
 
@@ -84,7 +84,8 @@ class Telling:
         told = [each for each in left if only is None or each.name in only]
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         refuse_unseen_end(incident, work, observation)
-        far = self._observer.far_reads(observation.table, incident.window)
+        since = readers_since(observation.table, incident.window)
+        far = self._observer.far_reads_since(observation.table, since)
         newer, around = self._newer.rows(incident, observation, setup.contract), self._others.of(incident)
         notices = tuple(
             self._notice(incident, template, consumer, observation, far, newer, words, around, work)

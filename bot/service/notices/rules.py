@@ -266,9 +266,14 @@ def _is_comfort(incident: Incident, view: NoticeView) -> bool:
 
 
 def _refuse_untrue_comfort(incident: Incident, view: NoticeView) -> None:
-    kind, again = view.notice.kind, last_taken_back(incident)
-    refuse_false_comfort(incident, kind)
-    if kind in ALL_CLEAR and again is not None and view.seq < again.seq:
+    refuse_false_comfort(incident, view.notice.kind)
+    refuse_old_all_clear(incident, view.notice.kind, view.seq)
+
+
+def refuse_old_all_clear(incident: Incident, kind: str, seq: int | None) -> None:
+    """Whatever was proven since: the text of entry `seq` names what is trusted no more. None: it is of now."""
+    again = last_taken_back(incident)
+    if kind in ALL_CLEAR and seq is not None and again is not None and seq < again.seq:
         raise Refused(
             "This all-clear is out of date.",
             "It was written before the table came under review again.",

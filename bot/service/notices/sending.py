@@ -14,15 +14,21 @@ from bot.incident.doubt import doubted_since
 from bot.incident.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed, StepDone
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
-from bot.incident.notice import ALL_CLEAR, HOW_TO_CORRECT, WARNS, Notice
+from bot.incident.notice import HOW_TO_CORRECT, WARNS, Notice
 from bot.incident.savepoints import refuse_untimely
 from bot.incident.setup import TableSetup
-from bot.incident.waterline import last_taken_back
 from bot.observation.errors import Refused
 from bot.observation.ids import StepId, UserId
 from bot.observation.readers import Consumer
 from bot.observation.sentences import clock_time
-from bot.service.notices.rules import asked_to_send, cleared, refuse_after_close, refuse_false_comfort, said_better
+from bot.service.notices.rules import (
+    asked_to_send,
+    cleared,
+    refuse_after_close,
+    refuse_false_comfort,
+    refuse_old_all_clear,
+    said_better,
+)
 
 
 def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> None:
@@ -41,7 +47,7 @@ def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> 
         _refuse_other_severity(incident, notice)
         refuse_false_comfort(incident, notice.kind)
         refuse_untimely(incident, notice.data.work if notice.data is not None else None)
-        _refuse_old_all_clear(incident, notice.kind, seen)
+        refuse_old_all_clear(incident, notice.kind, seen)
         _refuse_contradiction(incident, notice, seen)
 
 
@@ -106,24 +112,9 @@ def _refuse_other_severity(incident: Incident, notice: Notice) -> None:
         )
 
 
-def _refuse_old_all_clear(incident: Incident, kind: str, seen: int | None) -> None:
-    """Whatever was proven since: its text names what is trusted no more."""
-    again = last_taken_back(incident)
-    if kind in ALL_CLEAR and seen is not None and again is not None and seen < again.seq:
-        raise Refused(
-            "This all-clear is out of date.",
-            "It was previewed before the table came under review again.",
-            "Preview it again. Nothing was sent.",
-        )
-
-
 def _refuse_contradiction(incident: Incident, notice: Notice, seen: int | None) -> None:
     if notice.kind in WARNS and notice.consumer in cleared(incident):
-        raise Refused(
-            f"{notice.consumer} has a valid all-clear.",
-            "This notice would call the table under review again.",
-            f"If that is wrong, type {HOW_TO_CORRECT}. Nothing was sent.",
-        )
+        raise _cleared(f"{notice.consumer} has")
     said = said_better(incident, notice, seen)
     if said is not None:
         raise Refused(
@@ -193,9 +184,13 @@ def left_to_tell(incident: Incident, setup: TableSetup, kind: str) -> tuple[Cons
     done = cleared(incident)
     left = tuple(each for each in setup.consumers if each.name not in done)
     if setup.consumers and not left:
-        raise Refused(
-            "The consumers have a valid all-clear.",
-            "This notice would call the table under review again.",
-            f"If that is wrong, type {HOW_TO_CORRECT}. Nothing was sent.",
-        )
+        raise _cleared("The consumers have")
     return left
+
+
+def _cleared(who_has: str) -> Refused:
+    return Refused(
+        f"{who_has} a valid all-clear.",
+        "This notice would call the table under review again.",
+        f"If that is wrong, type {HOW_TO_CORRECT}. Nothing was sent.",
+    )

@@ -25,7 +25,7 @@ from bot.incident.entries import Body, ExecutionEnded, OutcomeSettled
 from bot.incident.execution import ProposalView
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
-from bot.observation.errors import CouldNotLook, Refused
+from bot.observation.errors import CouldNotLook
 from bot.observation.ids import IncidentId, ProposalId, UserId
 from bot.observation.sentences import counted
 from bot.ports import Clock, Directory
@@ -50,7 +50,8 @@ class Approvals:
         (with whom to ask; of an unknown outcome also where the world tells by now), Superseded (and then the proposal
         is), CouldNotLook.
         """
-        incident, view = self._seen(incident_id, proposal_id)
+        incident = self._store.get(incident_id)
+        view = incident.proposal(proposal_id)
         membership = self._membership(view, act, by)
         self._decide(incident, view, act, by, membership)
         if isinstance(act, Approve | BreakGlass):
@@ -69,7 +70,8 @@ class Approvals:
     def may_begin(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
         self.settle(incident_id)
-        incident, view = self._seen(incident_id, proposal_id)
+        incident = self._store.get(incident_id)
+        view = incident.proposal(proposal_id)
         self._decide(incident, view, Begin(), by, NO_GROUPS)
 
     def settle(self, incident_id: IncidentId) -> None:
@@ -79,15 +81,6 @@ class Approvals:
     def _decide(self, incident: Incident, view: ProposalView, act: Act, by: str, membership: Membership) -> Body:
         at = incident.no_earlier(self._clock.now())
         return decide(view, act, by=by, at=at, membership=membership)
-
-    def _seen(self, incident_id: IncidentId, proposal_id: ProposalId) -> tuple[Incident, ProposalView]:
-        incident = self._store.get(incident_id)
-        view = incident.proposals.get(proposal_id)
-        if view is None:
-            raise Refused(
-                "This proposal is not part of the incident.", "", "Look at the newest message in the channel."
-            )
-        return incident, view
 
     def _membership(self, view: ProposalView, act: Act, by: UserId) -> Membership:
         """Which of the groups that matter hold this person, asked of Slack now. Nothing is asked where it is over."""

@@ -131,9 +131,7 @@ def newest_that_did_anything(incident: Incident) -> ProposalId:
 def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPorts]) -> Past:
     """What it did, as the journal tells, with the ids under which its runs really go. Raises Refused while it has not
     ended, or when it did nothing."""
-    view: ProposalView | None = incident.proposals.get(proposal)
-    if view is None:
-        raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
+    view = incident.proposal(proposal)
     done = view.applied
     if view.state not in _ENDED or not done:
         raise Refused(

@@ -195,9 +195,7 @@ class Executions:
         Raises Refused (not approved, begun already, not yours, its job another incident's for now), Superseded (and
         then the proposal is), CouldNotLook.
         """
-        view = self._store.get(incident_id).proposals.get(proposal_id)
-        if view is None:
-            raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
+        view = self._store.get(incident_id).proposal(proposal_id)
         begin = Begin()
         self._beginning(view, begin, by)
         must_have_the_job_alone(view.proposal, incident_id, self._store.every())

@@ -12,6 +12,7 @@ from functools import partial
 
 from ulid import ULID
 
+from bot.actions import _effects as effects
 from bot.actions._support.completing import ActionModule, completed, must_be_destructive
 from bot.actions._support.passed import may_have_come_since
 from bot.actions._support.requirements import check_all
@@ -49,7 +50,6 @@ from bot.service.proposals.rules import (
     actions_behind,
     evidence_is_fresh,
     must_be_free,
-    must_be_unknown,
     must_end_no_repair,
     must_still_be_diagnosed,
 )
@@ -286,7 +286,15 @@ class Proposals:
 
     def must_be_unknown(self, incident_id: IncidentId, proposal_id: ProposalId, index: int) -> None:
         """Raises Refused where the world tells by now whether effect `index` happened: that counts more than a word."""
-        must_be_unknown(self._observer.clients, self._store.get(incident_id).proposals[proposal_id], index)
+        view = self._store.get(incident_id).proposal(proposal_id)
+        looked = effects.verify(self._observer.clients, view.proposal, view.started[index])
+        if looked.happened != "unknown":
+            happened = "happened" if looked.happened == "yes" else "did not happen"
+            raise Refused(
+                f"Waterline now knows that step {index + 1} {happened}.",
+                looked.sentence,
+                "You need not settle anything. The execution continues; follow it in the proposal's thread.",
+            )
 
     def _check(self, proposal: Proposal, incident: Incident) -> None:
         self._observer.setup(incident.opened.table)

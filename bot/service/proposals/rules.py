@@ -5,8 +5,6 @@ A job that writes several tables may be in several incidents: only one of them w
 
 from collections.abc import Collection
 
-from bot.actions import _effects as effects
-from bot.actions._effects.handler import Clients
 from bot.actions._support.completing import ActionModule
 from bot.history.case import Case
 from bot.history.staleness import stale_reason
@@ -14,7 +12,7 @@ from bot.incident.action import Past
 from bot.incident.decisions import HOW_TO_SETTLE
 from bot.incident.diagnosis import Excluded, Matches, Mode
 from bot.incident.effects import KeepSavepoint, StartFromStop, StartJob, StopFork, StopJob
-from bot.incident.execution import AT_WORK, UNFINISHED, ProposalState, ProposalView
+from bot.incident.execution import AT_WORK, ProposalState
 from bot.incident.incident import Incident
 from bot.incident.proposal import Proposal
 from bot.incident.staged_repairs import rehearsal_of, standing_job
@@ -75,7 +73,7 @@ def must_be_free(incident: Incident) -> None:
     """Raises Refused while another proposal is under way: asked before anything is looked at, so that impatient
     clicks cost nothing, and again where the proposal is written."""
     must_be_open(incident)
-    busy = next((v for v in incident.proposals.values() if v.state in UNFINISHED), None)
+    busy = incident.unfinished
     if busy is None:
         return
     if busy.state is ProposalState.PROPOSED:
@@ -96,18 +94,6 @@ def must_be_free(incident: Incident) -> None:
         f"It is “{busy.proposal.title}”.",
         "Wait for its end." if is_begun else "Run it or reject it.",
     )
-
-
-def must_be_unknown(clients: Clients, view: ProposalView, index: int) -> None:
-    """Raises Refused where the world tells by now whether effect `index` happened."""
-    looked = effects.verify(clients, view.proposal, view.started[index])
-    if looked.happened != "unknown":
-        happened = "happened" if looked.happened == "yes" else "did not happen"
-        raise Refused(
-            f"Waterline now knows that step {index + 1} {happened}.",
-            looked.sentence,
-            "You need not settle anything. The execution continues; follow it in the proposal's thread.",
-        )
 
 
 _ON_A_JOB = (StopJob, StopFork, StartJob, StartFromStop, KeepSavepoint)

@@ -163,7 +163,7 @@ def no_more_than_main(check: Check, found: Evidence, main: Evidence | None, base
             said = f"{_counted(found)}, as before this repair; {began}, has {has}: {main.headline}"
         else:
             has = "more" if by_number else "these and more"
-            was = f"{_number(main):,} before this repair; {began}, has {has}"
+            was = f"{_number(main) or 0:,} before this repair; {began}, has {has}"
             said = f"{_counted(found)}, {was}. What is left: {found.headline}{_gaps(found)}"
         said = f"{said}{_BY_NUMBER if by_number else ''} {_LEFT}"
         return Check(name=_NAMES[found.task], passed=True, sentence=said, was_before=True)
@@ -180,15 +180,17 @@ def _why_not_known(main: Evidence | None, base: SnapshotId | None) -> str:
     return f"the answer for main is: {main.headline.rstrip('.')}"
 
 
-def _number(evidence: Evidence) -> int:
+def _number(evidence: Evidence) -> int | None:
+    """Rows that are there too often, positions that no row carries, or files that are there twice; None where that was
+    not told."""
     match evidence.finding:
         case GapsFinding(missing=number) | DuplicatesFinding(extra_rows=number) | DuplicateFilesFinding(count=number):
             return number
-    return 0
+    return None
 
 
 def _counted(evidence: Evidence) -> str:
-    number = _number(evidence)
+    number = _number(evidence) or 0
     is_or_are = "is" if number == 1 else "are"
     match evidence.finding:
         case GapsFinding():
@@ -224,14 +226,14 @@ def counted_before(incident: Incident, view: ProposalView, task: str) -> int | N
     begun = view.execution_started_at
     of_main = [run.evidence for run in incident.runs.values() if run.task == task and run.branch is None]
     before = [each for each in of_main if each is not None and (begun is None or each.at < begun)]
-    told = [rows for each in before if (rows := _rows(each)) is not None]
+    told = [rows for each in before if (rows := _number(each)) is not None]
     return told[-1] if told else None
 
 
 def no_more_than_before(check: Check, evidence: Evidence | None, before: int | None) -> Check:
     """`check` of this evidence, passed also where it counts no more rows than `before`; not known where nobody had
     counted before."""
-    rows = _rows(evidence) if evidence is not None else None
+    rows = _number(evidence) if evidence is not None else None
     if evidence is None or rows is None or evidence.verdict is not Verdict.CONFIRMED:
         return check
     if before is None:
@@ -240,15 +242,6 @@ def no_more_than_before(check: Check, evidence: Evidence | None, before: int | N
     counted = f"{before:,} such rows were counted before the start, {rows:,} now"
     said = f"{check.sentence} {counted}{': it has added none' if rows <= before else ''}."
     return check.model_copy(update={"passed": rows <= before, "sentence": said})
-
-
-def _rows(evidence: Evidence) -> int | None:
-    """Rows that are there too often, or positions that no row carries; None where that was not told."""
-    if isinstance(evidence.finding, DuplicatesFinding):
-        return evidence.finding.extra_rows
-    if isinstance(evidence.finding, GapsFinding):
-        return evidence.finding.missing
-    return None
 
 
 def proven_head(table: TableState, proofs: Sequence[Evidence]) -> SnapshotId | None:
