@@ -36,7 +36,7 @@ def watched(lab: Lab, folder: Path) -> Iterator[Sightings]:
     """The bot without Slack, its watch over the lab's table."""
     folder.mkdir(exist_ok=True)
     settings = Settings.load(write_config(folder, lab.state, "http://127.0.0.1:9/", default_cast()))
-    watch = WatchSettings(every=EVERY, evidence_interval=timedelta(minutes=1))
+    watch = WatchSettings(poll_interval=EVERY, evidence_interval=timedelta(minutes=1))
     with build(settings.model_copy(update={"watch": watch}), NobodyThere()) as built:
         assert built.services.sightings is not None
         built.services.watch.start(built.timers)
