@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from bot.incident.delivery import NoticeView
-from bot.incident.entries import PromiseReminded
+from bot.incident.entries import Body, PromiseReminded
 from bot.incident.incident import Incident
 from bot.incident.notice import ALL_CLEAR, BESIDE, PLANNED, WARNS, Notice
 from bot.incident.review import open_items
 from bot.incident.setup import NEXT_UPDATE_MINUTES, TableSetup
 from bot.incident.staged_repairs import AGAIN, standing_job
 from bot.incident.waterline import last_taken_back
+from bot.observation.ids import UserId
 
 FROZEN_LONG = timedelta(hours=8)
 """A freeze that has lasted for so long may have been forgotten: nobody recovers a table for a whole shift."""
@@ -138,3 +139,21 @@ def _of_review(incident: Incident) -> list[Reminder]:
 
 def _next_word_within(setup: TableSetup | None) -> timedelta:
     return timedelta(minutes=NEXT_UPDATE_MINUTES if setup is None else setup.next_update_minutes)
+
+
+def due_reminders(incident: Incident, setup: TableSetup | None, now: datetime) -> list[Body]:
+    """Those that are owed now, also of an incident that has ended: its review has days to come."""
+    return [
+        PromiseReminded(
+            what=each.what, due=each.due, moment=each.moment, people=_people(incident, each), terms=each.terms
+        )
+        for each in reminders(incident, setup)
+        if each.moment <= now
+    ]
+
+
+def _people(incident: Incident, reminder: Reminder) -> tuple[UserId, ...]:
+    """Who is reminded: the owners of the terms that are due, else the responder, else who opened it."""
+    owners = (i.owner for i in open_items(incident) if i.due == reminder.due) if reminder.what == "review" else ()
+    named = tuple(dict.fromkeys(owner for owner in owners if owner is not None))
+    return named or (incident.responder or UserId(incident.opened_by),)

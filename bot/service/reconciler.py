@@ -18,6 +18,7 @@ from bot.incident.execution import AT_WORK, UNDECIDED, ProposalState
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
 from bot.incident.notice import NO_ACTION
+from bot.incident.promises import due_reminders
 from bot.incident.setup import TableSetup
 from bot.incident.waterline import owed_waterline
 from bot.observation.ids import IncidentId, ProposalId, TableName, UserId
@@ -29,8 +30,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.notices.late_readers import LateReaders, may_be_read_late
 from bot.service.notices.notifying import Telling
-from bot.service.notices.promises import due_reminders
-from bot.service.notices.sending import owes_severity, owes_warning
+from bot.service.notices.policy import owes_severity, owes_warning
 from bot.service.proposals.approving import Approvals, due_by_time
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal

@@ -22,8 +22,7 @@ from bot.observation.evidence import Verdict
 from bot.observation.findings import DuplicatesFinding, GapsFinding
 from bot.observation.ids import IncidentId, ProposalId
 from bot.observation.table import HeadMove, PartitionField, TableState
-from bot.service.notices.rules import is_said_already
-from bot.service.notices.sending import refuse_to_send
+from bot.service.notices.policy import is_said_already, refuse_to_send
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, F18, HEAD_AFTER, rewind
 from tests.incidents import PROVEN_BY, Story

@@ -28,7 +28,7 @@ from bot.observation.readers import Address, Consumer, FarRead, Kind, ReadRun
 from bot.observation.record import Record
 from bot.observation.table import TableState
 from bot.ports import NoticeDelivery
-from bot.service.notices.rules import refuse_false_comfort
+from bot.service.notices.policy import refuse_false_comfort
 from bot.slack.blocks.notices import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
 from tests import orders_table as orders

@@ -13,7 +13,7 @@ from bot.notices.affecting import affected_commits
 from bot.observation.errors import Refused
 from bot.observation.evidence import Verdict
 from bot.observation.ids import SnapshotId
-from bot.service.notices.rules import refuse_false_comfort
+from bot.service.notices.policy import refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import PROPOSAL
 from tests.incidents import Story, healthy

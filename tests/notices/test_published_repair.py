@@ -13,7 +13,7 @@ from bot.observation.ids import SnapshotId
 from bot.observation.looked import Seen
 from bot.observation.readers import Consumer, FarRead, ReadRun
 from bot.observation.table import HeadMove, TableState
-from bot.service.notices.rules import refuse_false_comfort
+from bot.service.notices.policy import refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER
 from tests.incidents import Story

@@ -11,7 +11,7 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.incident.entries import Check, Verified, WaterlineMoved
 from bot.incident.lowering import owed_mark
 from bot.observation.errors import Refused
-from bot.service.notices.rules import refuse_false_comfort
+from bot.service.notices.policy import refuse_false_comfort
 from tests.repairs.compacting import added_by
 from tests.repairs.conftest import Positions
 from tests.repairs.recipes import declared

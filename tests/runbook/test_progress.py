@@ -20,7 +20,7 @@ from bot.observation.ids import SnapshotId, StepId
 from bot.runbook.parse import parse
 from bot.runbook.progress import because, position, possible_outcomes
 from bot.service.diagnosis_service import outcome_of
-from bot.service.notices.rules import refuse_false_comfort
+from bot.service.notices.policy import refuse_false_comfort
 from tests import orders_table as orders
 from tests.incidents import Story, healthy
 from tests.runbook.books import KNOWN, RIGHT, with_change

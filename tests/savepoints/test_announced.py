@@ -28,7 +28,7 @@ from bot.observation.looked import Seen
 from bot.observation.readers import Consumer, FarRead, ReadRun
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
-from bot.service.notices.rules import refuse_false_comfort, still_holds
+from bot.service.notices.policy import refuse_false_comfort, still_holds
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA, CHANNEL, PROPOSAL, rewind

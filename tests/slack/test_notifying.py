@@ -27,7 +27,7 @@ from bot.observation.readers import Consumer
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.dispatcher import Deliveries
-from bot.service.notices.sending import owes_warning
+from bot.service.notices.policy import owes_warning
 from bot.service.timeline import sentence
 from bot.slack import sender
 from bot.slack.projection import Projection

@@ -29,9 +29,8 @@ from bot.observation.looked import Seen
 from bot.observation.readers import Address, Consumer, FarRead, ReadRun, Untold
 from bot.observation.sentences import clock_time
 from bot.service.notices.late_readers import runs_told
-from bot.service.notices.rules import cleared as told_that_all_is_well
-from bot.service.notices.rules import is_said_already
-from bot.service.notices.sending import queued
+from bot.service.notices.policy import cleared as told_that_all_is_well
+from bot.service.notices.policy import is_said_already, queued
 from bot.slack.limits import SECTION_TEXT, pages
 from tests import orders_table as orders
 from tests.decisions import BEN

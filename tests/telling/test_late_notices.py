@@ -25,7 +25,7 @@ from bot.ports import Post
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.dispatcher import Deliveries
-from bot.service.notices.sending import queued, refuse_overdue, sent_or_held
+from bot.service.notices.policy import queued, refuse_overdue, sent_or_held
 from bot.slack.blocks.notices import told_blocks
 from bot.slack.sent_before import answer_was_lost, not_asked
 from tests import orders_table as orders

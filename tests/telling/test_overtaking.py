@@ -12,7 +12,7 @@ from bot.incident.notice import Notice, NoticeData
 from bot.notices.gather import earlier_of
 from bot.observation.errors import Refused
 from bot.service.incident_store import IncidentStore
-from bot.service.notices.rules import overtakes
+from bot.service.notices.policy import overtakes
 from bot.service.timeline import _sentence
 from bot.slack.blocks.notices import told_blocks
 from tests import orders_table as orders

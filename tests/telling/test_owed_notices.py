@@ -16,7 +16,7 @@ from bot.incident.entries import (
     WaterlineMoved,
 )
 from bot.incident.notice import Notice, NoticeData
-from bot.incident.promises import next_word_due
+from bot.incident.promises import due_reminders, next_word_due
 from bot.incident.setup import TableSetup
 from bot.notices.gather import facts_for
 from bot.observation.contract import TableContract
@@ -27,9 +27,14 @@ from bot.observation.looked import Seen
 from bot.observation.readers import Consumer
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
-from bot.service.notices.promises import due_reminders
-from bot.service.notices.rules import refuse_after_close, refuse_false_comfort, refuse_outdated
-from bot.service.notices.sending import left_to_tell, owes_severity, owes_warning
+from bot.service.notices.policy import (
+    left_to_tell,
+    owes_severity,
+    owes_warning,
+    refuse_after_close,
+    refuse_false_comfort,
+    refuse_outdated,
+)
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story, healthy

@@ -17,10 +17,9 @@ from bot.incident.entries import (
     ProposalMade,
 )
 from bot.incident.journal import WATERLINE
-from bot.incident.promises import reminders
+from bot.incident.promises import due_reminders, reminders
 from bot.incident.staged_repairs import AGAIN
 from bot.observation.ids import ProposalId, SnapshotId
-from bot.service.notices.promises import due_reminders
 from bot.service.proposals.proposing import PUBLISH, offered_before
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders

@@ -29,7 +29,7 @@ from bot.service.background import Background
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.notifying import notice_of
-from bot.service.notices.rules import overtaken, refuse_now, tried_or_ended
+from bot.service.notices.policy import overtaken, refuse_now, tried_or_ended
 
 log = structlog.get_logger(__name__)
 

@@ -25,11 +25,12 @@ from bot.observation.readers import Consumer
 from bot.ports import Clock, Directory
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore, must_be_open
-from bot.service.notices import sending as sending_rules
-from bot.service.notices.rules import (
+from bot.service.notices.policy import (
     is_said_already,
+    left_to_tell,
     refuse_false_comfort,
     refuse_missing_words,
+    sent_or_held,
     unknown_notice,
 )
 from bot.service.observing import NewerCommits, Observer, readers_since
@@ -80,7 +81,7 @@ class Telling:
         refuse_false_comfort(incident, kind)
         refuse_untimely(incident, work)
         setup = self._observer.setup(incident.opened.table)
-        left = sending_rules.left_to_tell(incident, setup, kind)
+        left = left_to_tell(incident, setup, kind)
         told = [each for each in left if only is None or each.name in only]
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         refuse_unseen_end(incident, work, observation)
@@ -196,7 +197,7 @@ class Telling:
             if not if_still(incident):
                 return []
             refuse_other_trust(incident, notices, around)
-            return sending_rules.sent_or_held(
+            return sent_or_held(
                 incident, name, notices, policy, step, by=by, membership=membership, now=self._clock.now()
             )
 

@@ -17,7 +17,7 @@ from bot.incident.trust_claims import Why, corrections_due
 from bot.observation.findings import LedgerFinding
 from bot.observation.readers import WAYS, Untold
 from bot.observation.sentences import counted
-from bot.service.notices.rules import still_holds
+from bot.service.notices.policy import still_holds
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.limits import pages
