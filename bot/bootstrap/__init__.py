@@ -183,7 +183,9 @@ def assemble(
     there is one."""
     modes = failure_modes()
     cheap = [task for task in tasks_needed(modes) if collector.task(task).reads in {"nothing", "metadata"}]
-    evidence = EvidenceService(incidents, observer, collector, is_leader, cheap if look_first else ())
+    evidence = EvidenceService(
+        incidents, observer, collector, is_leader, cheap if look_first else (), lambda each: reconciler.walk_on(each)
+    )
     diagnostician = Diagnostician(incidents, observer, modes, look_first=evidence.look_first, collect=evidence.run_now)
     recipes = find_actions(actions, own_actions)
     diagnoses = DiagnosisService(incidents, diagnostician, recipes)
@@ -207,7 +209,6 @@ def assemble(
         telling, tags, LateReaders(incidents, observer, clock), observer.tables, clock,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, filed, clock)
-    evidence.on_answer(reconciler.walk_on)
     return Services(
         clock=clock,
         store=incidents,

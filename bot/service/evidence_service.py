@@ -49,8 +49,10 @@ class EvidenceService:
         collector: Collector,
         is_leader: Callable[[], bool],
         first_tasks: Sequence[str] = (),
+        on_answer: Callable[[IncidentId], None] = lambda _incident: None,
     ) -> None:
-        """`first_tasks` are asked without being told to: at opening, and again before each diagnosis."""
+        """`first_tasks` are asked without being told to: at opening, and again before each diagnosis. `on_answer` is
+        called when a run has ended: a step may be done, and another run may begin."""
         self._is_leader = is_leader
         self._first_tasks = tuple(first_tasks)
         self._store = store
@@ -61,15 +63,11 @@ class EvidenceService:
         self._mine: dict[EvidenceId, Progress | None] = {}
         self._is_closing = False
         self._on_progress: Callable[[IncidentId], None] = lambda _incident: None
-        self._on_answer: Callable[[IncidentId], None] = lambda _incident: None
+        self._on_answer = on_answer
 
     def on_progress(self, listener: Callable[[IncidentId], None]) -> None:
         """Call `listener` when a running task came further, at most twice a second per task."""
         self._on_progress = listener
-
-    def on_answer(self, listener: Callable[[IncidentId], None]) -> None:
-        """Call `listener` when a run has ended: a step may be done, and another run may begin."""
-        self._on_answer = listener
 
     def request(self, incident_id: IncidentId, task: str, *, by: str) -> EvidenceId:
         """Ask for a run; returns at once. Raises Refused if this task is running or unknown."""

@@ -45,27 +45,17 @@ class Preview:
     readers: ReadersNoted
 
 
+@dataclass(eq=False)
 class Telling:
     """Renders and queues notices; Slack's outbox and the dispatcher send them."""
 
-    def __init__(
-        self,
-        store: IncidentStore,
-        observer: Observer,
-        templates: Mapping[str, NoticeTemplate],
-        clock: Clock,
-        newer: NewerCommits,
-        others: OtherDoubts,
-        directory: Directory,
-    ) -> None:
-        self._store = store
-        self._observer = observer
-        self.templates = templates
-        self._clock = clock
-        self._newer = newer
-        self._others = others
-        self._directory = directory
-        self._titles = {kind: template.title for kind, template in templates.items()}
+    _store: IncidentStore
+    _observer: Observer
+    templates: Mapping[str, NoticeTemplate]
+    _clock: Clock
+    _newer: NewerCommits
+    _others: OtherDoubts
+    _directory: Directory
 
     def preview(
         self, incident_id: IncidentId, kind: str, words: str = "", *, only: frozenset[str] | None = None
@@ -223,8 +213,9 @@ class Telling:
         setup = self._observer.setup(incident.opened.table)
         facts = facts_for(
             incident, consumer, seen.table, seen.reads, far, kind=template.kind, now=self._clock.now(),
-            contract=setup.contract, next_update_minutes=setup.next_update_minutes, words=words, titles=self._titles,
-            newer=newer, team=setup.team, around=around, work=work,
+            contract=setup.contract, next_update_minutes=setup.next_update_minutes, words=words, newer=newer,
+            titles={kind: each.title for kind, each in self.templates.items()}, team=setup.team, around=around,
+            work=work,
         )  # fmt: skip
         return Notice(
             kind=template.kind,
