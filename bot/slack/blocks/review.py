@@ -64,7 +64,7 @@ def term_form(incident: Incident, number: int, channel: str) -> View:
         select("way", "Action", ways, ways[0]),
         InputBlock(block_id="owner", label="Owner", element=owner),
         day("due", "Due", due),
-        line("reason", "What was done, or why is it accepted?", optional=True, lines=True),
+        line("reason", "What was done, or why is it accepted?", optional=True, lines=True, most=3000),
         form=Form.TERM,
         submit="Save",
         about=f"{incident.id}/{number}/{channel}",
