@@ -8,6 +8,7 @@ from bot.diagnosis._support.case import living, time_in, unseen
 from bot.diagnosis._support.may_commit_on import loop, since_checkpoint, stuck
 from bot.diagnosis._support.rightness import root_in_doubt
 from bot.diagnosis._support.wrong_rows import repeats_unexplained
+from bot.history.ancestry import ancestry_of
 from bot.history.case import Case
 from bot.history.lineage import Lineage
 from bot.incident.diagnosis import Act, CannotTell, Examined, Excluded, Matches, Mode, Remedy
@@ -70,7 +71,8 @@ def examine(case: Case) -> Examined:
 
 def _has_to_catch_up(case: Case, run: JobRun) -> bool:
     """Whether rows that main lost are still to come again, and a restored run may be to write them; not where another
-    one has brought rows since they were counted."""
+    one has brought rows since they were counted, nor, of several source partitions, where it brought what main lost: it
+    may have read partitions of its own."""
     is_all = case.gaps is not None and bool(case.gaps.to_come) and not case.gaps.missing
     if not is_all or run.restored is None or (case.duplicates is not None and case.duplicates.keys):
         return False
@@ -79,8 +81,10 @@ def _has_to_catch_up(case: Case, run: JobRun) -> bool:
     is_by_others = any(s.adds_rows and s.job_id != run.job_id for s in newer)
     came_up = run.restored.at + CLOCKS_DIFFER
     lost = (s for s in case.observation.table.rolled_back if s.adds_rows and s.committed_at >= came_up)
-    beside = (s for s in lost if s.job_id not in (None, run.job_id))
-    return not is_by_others and not any(Lineage(case, run).lost) and not any(beside)
+    line = ancestry_of(case, run.job_id).segments
+    beside = (s for s in lost if s.job_id is not None and not any(each.is_by(s) for each in line))
+    is_apart = case.contract.position_partition is not None and any(beside)
+    return not is_by_others and not is_apart and not any(Lineage(case, run).lost)
 
 
 def _catching_up(case: Case, run: JobRun) -> Matches:

@@ -5,11 +5,10 @@ Of each: the codes that match with remedy, last good snapshot, what is known of 
 asked for have looked once more. Each history's story is kept as a checksum, so that a simulator that plays a seed
 differently is not taken for another answer.
 
-    python -m tests.diagnosis.frozen record
-    python -m tests.diagnosis.frozen compare [--seeds 0-2000] [--tighten] [--want LABEL --because REASON]
+    python -m tests.diagnosis.frozen compare [--seeds 0-2000]
+    python -m tests.diagnosis.frozen record [--seeds 0-2000]
 
-`frozen_wanted.json` lists the differences that are wanted: kind and truth -> why, and where. `compare --want LABEL
---because REASON` adds all that begin with the label; read some of their histories first.
+Read some of the histories that differ, and judge them by the truth, before the new answers are kept.
 """
 
 import argparse
@@ -23,8 +22,6 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
-from pydantic import BaseModel, TypeAdapter
-
 from bot.diagnosis._support.examine import diagnose
 from bot.incident.diagnosis import HEALTHY, Diagnosis
 from bot.observation.ids import short
@@ -33,7 +30,6 @@ from tests.diagnosis.histories import held, test_found_histories
 from tests.diagnosis.histories.drawn import Drawn, Plan, plan_of, played
 
 KEPT = Path(__file__).parents[1] / "data" / "frozen_answers.jsonl.gz"
-WANTED = Path(__file__).parent / "frozen_wanted.json"
 DRAWN = 10_000
 """So many seeds of each kind are kept."""
 MISTAKES, ORDINARY, FOUND, REAL = "with mistakes", "ordinary", "found", "real"
@@ -97,13 +93,6 @@ class Difference(NamedTuple):
         return f"{self.kind} (rows are {self.truth})"
 
 
-class Wanted(BaseModel):
-    """A kind of difference that is meant to be."""
-
-    reason: str
-    keys: tuple[str, ...]
-
-
 # ---------------------------------------------------------------------- what is said now
 
 
@@ -162,7 +151,7 @@ def told_by_processes(these: Sequence[str], processes: int) -> Iterator[Told]:
 
 
 @cache
-def kept() -> Mapping[str, Told]:
+def kept() -> dict[str, Told]:
     """Key -> what was said once."""
     with gzip.open(KEPT, "rt", encoding="utf-8") as lines:
         told = (json.loads(line) for line in lines)
@@ -181,12 +170,6 @@ def keep(told: Iterable[Told]) -> int:
     with KEPT.open("wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=9, mtime=0) as file:
         file.write("\n".join(lines).encode())
     return len(lines)
-
-
-@cache
-def wanted() -> dict[str, Wanted]:
-    """Kind -> why the difference is meant to be, and where."""
-    return TypeAdapter(dict[str, Wanted]).validate_json(WANTED.read_bytes())
 
 
 # ---------------------------------------------------------------------- what differs
@@ -227,24 +210,6 @@ def _gone_and_come(before: Iterable[str], now: Iterable[str]) -> str:
     return " ".join([*(f"-{each}" for each in sorted(gone)), *(f"+{each}" for each in sorted(come))])
 
 
-def not_wanted(found: Iterable[Difference]) -> list[Difference]:
-    """Those that `frozen_wanted.json` does not list."""
-    listed = {label: {*each.keys} for label, each in wanted().items()}
-    return [each for each in found if each.key not in listed.get(each.label, ())]
-
-
-def no_more(found: Iterable[Difference], looked_at: Iterable[str]) -> list[tuple[str, str]]:
-    """(label, key) of differences that are listed as wanted, were looked at, and are none any more: the list only
-    shrinks."""
-    there, seen = {(each.label, each.key) for each in found}, {*looked_at}
-    return [
-        (label, key)
-        for label, each in wanted().items()
-        for key in each.keys
-        if key in seen and (label, key) not in there
-    ]
-
-
 def grouped(found: Iterable[Difference]) -> Iterator[str]:
     """How many of each label, and the first keys."""
     groups = dict[str, list[str]]()
@@ -254,61 +219,24 @@ def grouped(found: Iterable[Difference]) -> Iterator[str]:
         yield f"{len(those):5}  {label}  {'; '.join(those[:4])}"
 
 
-def with_more(found: Iterable[Difference], label: str, reason: str) -> dict[str, Wanted]:
-    """The list with these differences too, as far as their label begins so."""
-    listed = dict(wanted())
-    for each in found:
-        if each.label.startswith(label):
-            before = listed.get(each.label, Wanted(reason=reason, keys=()))
-            listed[each.label] = Wanted(reason=reason, keys=tuple(dict.fromkeys((*before.keys, each.key))))
-    return listed
-
-
-def without(gone: Iterable[tuple[str, str]]) -> dict[str, Wanted]:
-    """The list without these."""
-    out = {*gone}
-    left = {
-        label: each.model_copy(update={"keys": tuple(key for key in each.keys if (label, key) not in out)})
-        for label, each in wanted().items()
-    }
-    return {label: each for label, each in left.items() if each.keys}
-
-
-def _lists(these: Mapping[str, Wanted]) -> None:
-    WANTED.write_text(f"{json.dumps({label: each.model_dump() for label, each in these.items()}, indent=1)}\n")
-    wanted.cache_clear()
-
-
 def main(arguments: Sequence[str]) -> int:
-    """1 where a difference is not wanted."""
+    """1 where an answer differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.diagnosis.frozen")
     parser.add_argument("what", choices=("record", "compare"))
     parser.add_argument("--seeds", default=f"0-{DRAWN}", help="of both kinds; found plans and real cases always")
     parser.add_argument("--processes", type=int, choices=(1, 2), default=2)
-    parser.add_argument("--tighten", action="store_true", help="take out of the list what is no difference any more")
-    parser.add_argument("--want", metavar="LABEL", help="add to the list what begins so, with --because")
-    parser.add_argument("--because", metavar="REASON")
     asked = parser.parse_args(arguments)
-    if asked.want is not None and not asked.because:
-        parser.error("--want needs --because REASON")
     first, _, end = asked.seeds.partition("-")
-    these = keys() if asked.what == "record" else keys(range(int(first), int(end)))
-    now = told_by_processes(these, asked.processes)
+    before, these = kept(), keys(range(int(first), int(end)))
+    now = {told.key: told for told in told_by_processes(these, asked.processes)}
     if asked.what == "record":
-        sys.stdout.write(f"{keep(now)} answers kept, {KEPT.stat().st_size} bytes\n")
+        number = keep((before | now)[key] for key in keys())
+        sys.stdout.write(f"{number} answers kept, {KEPT.stat().st_size} bytes\n")
         return 0
-    before = kept()
-    found = [each for told in now if told.key in before for each in differences(before[told.key], told)]
-    if asked.want is not None:
-        _lists(with_more(found, asked.want, asked.because))
-    open_ones, stale = not_wanted(found), no_more(found, these)
-    sys.stdout.write("".join(f"{line}\n" for line in grouped(open_ones)))
-    sys.stdout.write(f"{len(these)} looked at; {len(found)} differences, of which {len(open_ones)} are not wanted\n")
-    sys.stdout.write("".join(f"no difference any more: {kind}: {key}\n" for kind, key in stale))
-    if asked.tighten:
-        _lists(without(stale))
-        sys.stdout.write(f"{len(stale)} taken out of {WANTED.name}\n")
-    return int(bool(open_ones))
+    found = [each for key, told in now.items() if key in before for each in differences(before[key], told)]
+    sys.stdout.write("".join(f"{line}\n" for line in grouped(found)))
+    sys.stdout.write(f"{len(these)} looked at; {len(found)} differences\n")
+    return int(bool(found))
 
 
 if __name__ == "__main__":

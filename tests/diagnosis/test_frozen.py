@@ -1,5 +1,5 @@
-"""What the diagnosis said once it says again, but where another answer is wanted: some hundred histories a day, others
-each day, and every found history; more of them where more examples are made up."""
+"""What the diagnosis said once it says again: some hundred histories a day, others each day, and every found history;
+more of them where more examples are made up."""
 
 import pytest
 
@@ -50,12 +50,7 @@ def test_each_aspect_of_an_answer_differs_by_itself() -> None:
         "F2: wrong run",
         "asks: others",
     ]
-    assert frozen.not_wanted(found) == found
     assert frozen.differences(Told("a", 1, was, None), Told("a", 1, was, was)) == []
-    more = frozen.with_more(found, "F2: ", "The new remedy is right.")
-    assert {label: each.keys for label, each in more.items() if label not in frozen.wanted()} == {
-        f"{each.kind} (rows are right)": ("a",) for each in found if each.kind.startswith("F2: ")
-    }
     story = frozen.differences(Told("a", 1, was, None), Told("a", 2, was, None, "wrong"))
     assert story == [Difference("the simulator plays another history", "a", "wrong")]
 
@@ -64,5 +59,4 @@ def _is_as_before(keys: list[str]) -> None:
     now = [told_now(key) for key in keys]
     found = [each for told in now for each in frozen.differences(kept()[told.key], told)]
 
-    assert [] == list(frozen.grouped(frozen.not_wanted(found)))
-    assert [] == frozen.no_more(found, keys)
+    assert [] == list(frozen.grouped(found))

@@ -355,9 +355,10 @@ KEEP, STUCK = "Do not remove orphan files", "and none of them was committed"
 
 
 def of_another() -> Case:
-    """Main has lost what a run brought that Flink does not list, while run a was there."""
+    """Main has lost what a run brought that Flink does not list, while run a was there: of several partitions."""
     tale = Tale().flink_runs("a", restored=0).commits("a", 1, 2).commits("c", 3).rolls_back_to("a", 2)
-    return tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 10}))
+    case = tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 10}))
+    return case.model_copy(update={"contract": case.contract.model_copy(update={"position_partition": "split"})})
 
 
 DOWN, NO_POINT = waiting(14).becomes("a", "RESTARTING"), "find a restore point elsewhere"

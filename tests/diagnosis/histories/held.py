@@ -112,12 +112,13 @@ def _asked_for(drawn: Drawn) -> frozenset[int]:
 
 def wrongly_acquitted(drawn: Drawn) -> tuple[str, ...]:
     """Rows of the window are lost or doubled, or will be, and every mode by which that comes is excluded, without a
-    doubt in whether the table is healthy either. What another writer took off is named by F21."""
+    doubt in whether the table is right either. What another writer took off is named by F21."""
     told, truth = answered(drawn), truth_for(drawn)
     excluded = {mode.code for mode, _ in told.excluded}
     if "F21" in told.codes and not truth.doubled and not truth.to_come_again:
         return ()
-    if not truth.is_wrong or not excluded >= OF_ROWS | {HEALTHY} or _puts_off(answered(drawn)):
+    is_open = IDLE in {mode.code for mode, _ in told.undecided}
+    if not truth.is_wrong or not excluded >= OF_ROWS | {HEALTHY} or is_open or _puts_off(told):
         return ()
     return ("The table is not healthy, and every mode by which rows are lost or doubled is excluded.",)
 
