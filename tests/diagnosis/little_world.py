@@ -299,18 +299,17 @@ class World(Truth):
         self._counts_compaction(live, lost, works_in=min(works_in, self.deleted), removes=removes)
 
     def _counts_compaction(self, live: int, lost: int, *, works_in: int, removes: bool) -> None:
-        """It tells how many rows it read and wrote, and its parent how many deletes the table had."""
-        counts = {"deleted-records": str(live + works_in), "added-records": str(live - lost)}
-        if removes:
-            counts["removed-position-deletes"] = str(works_in)
-        deletes = {"total-position-deletes": self.deleted, "total-equality-deletes": self.equality_deletes}
-        newest = self.tale.snapshots[-1] = self.tale.snapshots[-1].model_copy(update={"summary": counts})
-        self.tale.snapshots = [
-            s.model_copy(update={"summary": {**s.summary, **{key: str(n) for key, n in deletes.items()}}})
-            if s.snapshot_id == newest.parent_id
-            else s
-            for s in self.tale.snapshots
-        ]
+        """It tells how many rows it read and wrote, and how many deletes the table has after it."""
+        removed = works_in if removes else 0
+        counts = {
+            "deleted-records": live + works_in,
+            "added-records": live - lost,
+            "removed-position-deletes": removed,
+            "total-position-deletes": self.deleted - removed,
+            "total-equality-deletes": self.equality_deletes,
+        }
+        said = {key: str(number) for key, number in counts.items()}
+        self.tale.snapshots[-1] = self.tale.snapshots[-1].model_copy(update={"summary": said})
 
     def erases(self, snapshot: SnapshotId) -> None:
         """A commit goes from the metadata without a trace; its files stay on storage."""

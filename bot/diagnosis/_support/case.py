@@ -108,14 +108,13 @@ def rows_by(case: Case, jobs: Iterable[JobId], above: CheckpointId | None) -> tu
 
 
 def writes_as_v1(run: JobRun | None, operator_id: OperatorId | None) -> bool | None:
-    """Whether the run's sink is `FlinkSink`, whose committer is an operator of the graph under the very id that
-    its snapshots carry (facts 0.9). None when Flink lists no operators."""
+    """Whether the run's sink is `FlinkSink`. Where no operator has a name that a sink is known by: its committer is an
+    operator of the graph under the very id that its snapshots carry. None when Flink lists no operators."""
     if run is None or not run.vertices:
         return None
-    return any(
-        V1_COMMITTER in vertex.name or (vertex.vertex_id == operator_id and "aggregator" not in vertex.name.lower())
-        for vertex in run.vertices
-    )
+    sink = Sinks([run]).of_run(run.job_id, operator_id)
+    is_named = sink is not Sink.FLINK_UNKNOWN
+    return sink is Sink.FLINK_V1 if is_named else any(vertex.vertex_id == operator_id for vertex in run.vertices)
 
 
 def committer_ids(case: Case, run: JobRun) -> frozenset[OperatorId]:
