@@ -53,7 +53,7 @@ from bot.service.runbook_steps import RunbookSteps
 from bot.service.savepoints import Savepoints, SavepointTags
 from bot.service.services import Services
 from bot.service.trust import TrustService
-from bot.service.watching.sightings import WatchFindings
+from bot.service.watching.finding_store import WatchFindings
 from bot.service.waterline import Mark, Waterline
 from bot.settings import Settings, refuse_unknown_actions
 

@@ -10,8 +10,8 @@ from bot.diagnosis._support.examine import ModeModule
 from bot.observation.ids import TableName
 from bot.service.services import Services
 from bot.service.trust import TrustService
-from bot.service.watching.look import Eye, WatchTerms
-from bot.service.watching.sightings import Sightings, WatchFindings
+from bot.service.watching.check import TableMonitor, WatchTerms
+from bot.service.watching.finding_store import FindingStore, WatchFindings
 from bot.service.watching.watch import Watch
 from bot.settings import Settings
 
@@ -27,11 +27,11 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
         poll_interval=watch.poll_interval, evidence_interval=watch.evidence_interval, grace_period=watch.grace_period
     )
     channels = channels_of(settings)
-    sightings = Sightings(store.watched, store.outbox, services.store, services.clock, channels, watch.notify)
-    eye = Eye(services.observer, services.examiner, modes, services.clock, terms)
+    finding_store = FindingStore(store.watched, store.outbox, services.store, services.clock, channels, watch.notify)
+    monitor = TableMonitor(services.observer, services.examiner, modes, services.clock, terms)
     is_leader = store.presence.is_leader
     followed = tuple(table for table in channels if settings.tables[table].watch)
-    made = Watch(eye, sightings, services.store, services.clock, is_leader, terms, followed)
+    made = Watch(monitor, finding_store, services.store, services.clock, is_leader, terms, followed)
     trust = TrustService(
         services.store,
         services.observer,
@@ -40,7 +40,7 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
         is_marked=settings.catalog.mark != "none",
         deadlines=made.deadline,
     )
-    return replace(services, sightings=sightings, watch=made, trust=trust)
+    return replace(services, finding_store=finding_store, watch=made, trust=trust)
 
 
 def findings_of(settings: Settings, store: Store) -> WatchFindings | None:

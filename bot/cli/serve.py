@@ -175,8 +175,8 @@ def _served(settings: Settings, client: WebClient, built: "Built", door: SlackGa
 
     names = NamesInSlack(WebClient(client.token, base_url=client.base_url, timeout=_NAMES_WITHIN_S))
     alerts = (
-        AlertService(services.sightings, services.observer.tables, services.watch)
-        if services.sightings is not None
+        AlertService(services.finding_store, services.observer.tables, services.watch)
+        if services.finding_store is not None
         else None
     )
     restores = RestoreService(services.observer, services.clock)

@@ -15,7 +15,7 @@ from bot.incident.entries import Body, Diagnosed, EvidenceRecorded, EvidenceRequ
 from bot.incident.incident import Incident
 from bot.incident.trust import TrustState
 from bot.incident.trust_claims import mark_of, newest_claim
-from bot.incident.watch import Sighted, Sign
+from bot.incident.watch import ReportedFinding, WatchFinding
 from bot.incident.waterline import owed_waterline
 from bot.observation.evidence import Evidence
 from bot.observation.findings import DuplicatesFinding
@@ -194,7 +194,9 @@ def limited(suspicion: Suspicion, limits: Sequence[Limit], table: TableState) ->
     return suspicion
 
 
-def limits_of(table: TableState, incidents: Sequence[Incident], findings: Sequence[Sighted]) -> tuple[Limit, ...]:
+def limits_of(
+    table: TableState, incidents: Sequence[Incident], findings: Sequence[ReportedFinding]
+) -> tuple[Limit, ...]:
     """`incidents`: those of this table, oldest first. `findings`: what the watch has found and nobody has looked into
     (`open_findings`)."""
     found: list[Limit] = []
@@ -206,11 +208,11 @@ def limits_of(table: TableState, incidents: Sequence[Incident], findings: Sequen
     if mark.status == TrustState.UNDER_REVIEW.value and not is_same:
         found.append(Limit(mark.tag, "The table itself is marked as under review."))
     proven = mark.tag if mark.status == TrustState.TRUSTED.value and mark.tag in table.chain_ids else None
-    found += (_of_finding(each.sign, proven) for each in findings)
+    found += (_of_finding(each.finding, proven) for each in findings)
     return tuple(found)
 
 
-def _of_finding(sign: Sign, proven: SnapshotId | None) -> Limit:
+def _of_finding(finding: WatchFinding, proven: SnapshotId | None) -> Limit:
     """Where a finding does not tell how far down it goes, what was proven stands, and nothing above it."""
-    headline = full_stop(sign.headline[:1].upper() + sign.headline[1:])
-    return Limit(sign.good_until or proven, f"The monitor found {sign.code}: {headline}")
+    headline = full_stop(finding.headline[:1].upper() + finding.headline[1:])
+    return Limit(finding.good_until or proven, f"The monitor found {finding.code}: {headline}")

@@ -17,7 +17,7 @@ from bot.incident.entries import WaterlineMoved
 from bot.incident.incident import Incident
 from bot.incident.notice import ALL_CLEAR, BESIDE, PLANNED, Notice
 from bot.incident.trust import TAG, Basis, Trust, TrustState, Turn, pins_for
-from bot.incident.watch import Sighted
+from bot.incident.watch import ReportedFinding
 from bot.incident.waterline import last_taken_back, taken_back
 from bot.observation.errors import Refused
 from bot.observation.ids import IncidentId, SnapshotId, TableName, short
@@ -220,7 +220,7 @@ def judge(
     name: TableName,
     table: TableState | NotSeen,
     incidents: Sequence[Incident] | NotSeen,
-    findings: Sequence[Sighted] = (),
+    findings: Sequence[ReportedFinding] = (),
     *,
     at: datetime,
     is_marked: bool = True,
@@ -278,10 +278,10 @@ def _doubts(
     return tuple(found)
 
 
-def _found(finding: Sighted, at: datetime) -> str:
-    sign = finding.sign
-    headline = full_stop(sign.headline[:1].upper() + sign.headline[1:])
-    return f"The monitor found {sign.code} at {clock_time(finding.at, at)}, and no incident covers it: {headline}"
+def _found(finding: ReportedFinding, at: datetime) -> str:
+    found = finding.finding
+    headline = full_stop(found.headline[:1].upper() + found.headline[1:])
+    return f"The monitor found {found.code} at {clock_time(finding.at, at)}, and no incident covers it: {headline}"
 
 
 def _state(table: TableState | None, claim: Claim | None, doubts: tuple[str, ...]) -> TrustState:
@@ -306,12 +306,12 @@ def _snapshot(
 
 
 def _below(
-    findings: Sequence[Sighted], table: TableState | None, snapshot: SnapshotId, basis: Basis
+    findings: Sequence[ReportedFinding], table: TableState | None, snapshot: SnapshotId, basis: Basis
 ) -> tuple[SnapshotId | None, Basis]:
     """What is named while the watch's findings stand: nothing above any of them. A proof stands where it is not above;
     a head that nobody proved is not named where a finding does not tell how far down it goes."""
     chain = [each.snapshot_id for each in table.chain] if table is not None else []
-    known = [each.sign.good_until for each in findings]
+    known = [each.finding.good_until for each in findings]
     good = [chain.index(each) for each in known if each is not None and each in chain]
     is_proven = basis is Basis.VERIFIED
     if is_proven and (not good or snapshot not in chain or chain.index(snapshot) >= max(good)):
@@ -392,7 +392,7 @@ ALONE = ConcurrentDoubts()
 
 
 def concurrent_doubts(
-    incident: Incident, incidents: Sequence[Incident], findings: Sequence[Sighted]
+    incident: Incident, incidents: Sequence[Incident], findings: Sequence[ReportedFinding]
 ) -> ConcurrentDoubts:
     """`incidents`: those of its table, oldest first. `findings`: what the watch has found there that nobody has looked
     into."""
@@ -401,7 +401,7 @@ def concurrent_doubts(
     if claim is not None and claim.incident.id != incident.id and claim.state is not TrustState.TRUSTED:
         who = f"incident {claim.shown_id}" if claim.shown_id is not None else "another incident"
         return ConcurrentDoubts(later, f"{who} questions the table")
-    return ConcurrentDoubts(later, f"the monitor found {findings[0].sign.code} in the table" if findings else None)
+    return ConcurrentDoubts(later, f"the monitor found {findings[0].finding.code} in the table" if findings else None)
 
 
 def is_proven(incident: Incident, around: ConcurrentDoubts) -> bool:

@@ -33,8 +33,8 @@ ALERT = "alert"
 """Code of all alerts of other systems; what they are about is said by their words."""
 
 
-class Sign(Record):
-    """One thing that is wrong, as one look saw it. Two signs of one code and subject are the same thing."""
+class WatchFinding(Record):
+    """One thing that is wrong, as one look saw it. Two findings of one code and subject are the same thing."""
 
     code: str
     """Of the failure mode, or a word: `blind`, `no-commit`, `alert`."""
@@ -78,27 +78,27 @@ class Sign(Record):
         """Whether the watch saw it itself. Others may call themselves what they like."""
         return self.code != ALERT
 
-    def veiled(self, veil: Callable[[str], str]) -> "Sign":
+    def veiled(self, veil: Callable[[str], str]) -> "WatchFinding":
         """The same; nothing that people read in it shows what `veil` takes away."""
         said = {"headline": veil(self.headline), "advice": veil(self.advice)}
         lists = {"reasons": tuple(map(veil, self.reasons)), "also": tuple(map(veil, self.also))}
         return self.model_copy(update={**said, **lists})
 
 
-class Sighted(Record):
-    """A sign that held at two looks, or that somebody else's alert told. One message each."""
+class ReportedFinding(Record):
+    """A finding that held at two looks, or that somebody else's alert told. One message each."""
 
     kind: Literal["sighted"] = "sighted"
     id: str
     table: TableName
     channel: str
-    sign: Sign
+    finding: WatchFinding
     at: Utc
 
 
 class Ended(Record):
     kind: Literal["ended"] = "ended"
-    sighting: str
+    finding: str
     table: TableName
     at: Utc
     why: str
@@ -115,7 +115,7 @@ class Muted(Record):
     at: Utc
 
 
-WatchNote = Annotated[Sighted | Ended | Muted, Field(discriminator="kind")]
+WatchNote = Annotated[ReportedFinding | Ended | Muted, Field(discriminator="kind")]
 
 
 NOTE: TypeAdapter[WatchNote] = TypeAdapter(WatchNote)
@@ -124,17 +124,17 @@ NOTE: TypeAdapter[WatchNote] = TypeAdapter(WatchNote)
 def note_key(note: WatchNote) -> str:
     """A note of one key is kept once, whoever writes it."""
     match note:
-        case Sighted():
+        case ReportedFinding():
             return f"sighted/{note.id}"
         case Ended():
-            return f"ended/{note.sighting}"
+            return f"ended/{note.finding}"
         case Muted():
             return f"muted/{note.id}"
 
 
-def sighting_id(table: TableName, sign: Sign, occasion: int | str) -> str:
+def finding_id(table: TableName, finding: WatchFinding, occasion: int | str) -> str:
     """The same for replicas that see the same thing at the same occasion."""
-    text = "\n".join((table, sign.code, sign.subject, str(occasion)))
+    text = "\n".join((table, finding.code, finding.subject, str(occasion)))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -142,24 +142,24 @@ def sighting_id(table: TableName, sign: Sign, occasion: int | str) -> str:
 class Memory:
     """What is remembered of one table; built only by `recall`."""
 
-    sighted: dict[str, Sighted] = field(default_factory=dict)
+    reported: dict[str, ReportedFinding] = field(default_factory=dict)
     """By id, in the order in which they were seen."""
     ended: dict[str, Ended] = field(default_factory=dict)
     muted: Muted | None = None
     """The newest mute of the table, whether it holds still or not."""
 
     @property
-    def lasting(self) -> tuple[Sighted, ...]:
+    def lasting(self) -> tuple[ReportedFinding, ...]:
         """What has not ended, the first first."""
-        return tuple(each for each in self.sighted.values() if each.id not in self.ended)
+        return tuple(each for each in self.reported.values() if each.id not in self.ended)
 
-    def known(self, sign: Sign) -> Sighted | None:
-        """The newest sighting of this very thing that goes on."""
-        return next((s for s in reversed(self.lasting) if _same(s.sign, sign)), None)
+    def known(self, finding: WatchFinding) -> ReportedFinding | None:
+        """The newest finding of this very thing that goes on."""
+        return next((s for s in reversed(self.lasting) if _same(s.finding, finding)), None)
 
-    def occasions(self, sign: Sign) -> int:
+    def occasions(self, finding: WatchFinding) -> int:
         """How often this very thing has been seen before."""
-        return sum(_same(each.sign, sign) for each in self.sighted.values())
+        return sum(_same(each.finding, finding) for each in self.reported.values())
 
     def mute_at(self, at: Utc) -> Muted | None:
         return self.muted if self.muted is not None and self.muted.until > at else None
@@ -170,29 +170,29 @@ def recall(notes: Iterable[WatchNote]) -> Memory:
     memory = Memory()
     for note in notes:
         match note:
-            case Sighted():
-                memory.sighted[note.id] = note
+            case ReportedFinding():
+                memory.reported[note.id] = note
             case Ended():
-                memory.ended[note.sighting] = note
+                memory.ended[note.finding] = note
             case Muted():
                 memory.muted = note
     return memory
 
 
-def _same(one: Sign, other: Sign) -> bool:
+def _same(one: WatchFinding, other: WatchFinding) -> bool:
     return (one.code, one.subject) == (other.code, other.subject)
 
 
-def taken_over_by(sighted: Sighted, incidents: Iterable[Incident]) -> Incident | None:
+def taken_over_by(reported: ReportedFinding, incidents: Iterable[Incident]) -> Incident | None:
     """The first incident that looks into it: one that put its table in doubt at that time or later, or has proven it
     anew since. None: none does."""
     return next(
         (
             incident
             for incident in incidents
-            if incident.opened.table == sighted.table
-            and (incident.closed_at is None or incident.closed_at > sighted.at)
-            and (was_in_doubt_since(incident, sighted.at) or _has_proven_since(incident, sighted.at))
+            if incident.opened.table == reported.table
+            and (incident.closed_at is None or incident.closed_at > reported.at)
+            and (was_in_doubt_since(incident, reported.at) or _has_proven_since(incident, reported.at))
         ),
         None,
     )
@@ -207,7 +207,7 @@ def _has_proven_since(incident: Incident, at: datetime) -> bool:
     )
 
 
-def open_findings(memory: Memory, incidents: Sequence[Incident]) -> tuple[Sighted, ...]:
+def open_findings(memory: Memory, incidents: Sequence[Incident]) -> tuple[ReportedFinding, ...]:
     """The urgent ones of the watch itself that last and that no incident took over, the first first.
 
     `incidents`: those of this table. A mute changes nothing here: it says that nobody wants to hear of it, not that it
@@ -216,41 +216,41 @@ def open_findings(memory: Memory, incidents: Sequence[Incident]) -> tuple[Sighte
     only once the watch sees it, or an incident is opened.
     """
     return tuple(
-        sighted
-        for sighted in memory.lasting
-        if sighted.sign.is_urgent
-        and sighted.sign.is_of_watch
-        and sighted.sign.code not in SILENT
-        and not sighted.sign.rows_are_right
-        and taken_over_by(sighted, incidents) is None
+        reported
+        for reported in memory.lasting
+        if reported.finding.is_urgent
+        and reported.finding.is_of_watch
+        and reported.finding.code not in SILENT
+        and not reported.finding.rows_are_right
+        and taken_over_by(reported, incidents) is None
     )
 
 
-def goes_on(sign: Sign, memory: Memory, incidents: Sequence[Incident], table: TableState | None) -> bool:
+def goes_on(finding: WatchFinding, memory: Memory, incidents: Sequence[Incident], table: TableState | None) -> bool:
     """Whether this very thing was told, or an incident has named and left it, and it has not grown since, though what
     it concerns may have changed. `incidents`: those of this table. `table`: None where it was never read.
 
     Once an incident that looked into the fault is closed, the fault has grown when it rests on a commit that nobody was
     told of, that no diagnosis named, and that the incident did not leave on main.
     """
-    known, marks = memory.known(sign), _marks(sign)
+    known, marks = memory.known(finding), _marks(finding)
     if table is None or not marks:
         return known is not None
-    taken = {each.id: taken_over_by(each, incidents) for each in memory.lasting if each.sign.code == sign.code}
+    taken = {each.id: taken_over_by(each, incidents) for each in memory.lasting if each.finding.code == finding.code}
     if known is not None and ((by := taken[known.id]) is None or by.is_open):
         return True
     left: set[SnapshotId] = set()
     for each in memory.lasting:
         if each.id in taken:
-            left |= _marks(each.sign) | _up_to(each.sign.newest_wrong, table)
+            left |= _marks(each.finding) | _up_to(each.finding.newest_wrong, table)
     for incident in incidents:
-        named = _named_by(incident, sign.code)
+        named = _named_by(incident, finding.code)
         if not incident.is_open and (named or any(by is not None and by.id == incident.id for by in taken.values())):
             left |= named | _up_to(_head_left(incident, table), table)
     return marks <= left
 
 
-def _marks(told: Sign | Matches) -> set[SnapshotId]:
+def _marks(told: WatchFinding | Matches) -> set[SnapshotId]:
     """The newest commit that belongs to the fault; where the mode does not say, all on which it rests."""
     found = (*told.rows, told.last_good) if told.newest_wrong is None else (told.newest_wrong,)
     return {each for each in found if each is not None}

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 import structlog
 
 from bot.incident.setup import TableSetup
-from bot.incident.watch import ALERT, Sighted, Sign
+from bot.incident.watch import ALERT, ReportedFinding, WatchFinding
 from bot.observation.ids import Severity, TableName
 from bot.observation.record import Record, Utc
-from bot.service.watching.sightings import Sightings
+from bot.service.watching.finding_store import FindingStore
 from bot.service.watching.watch import Watch
 
 log = structlog.get_logger(__name__)
@@ -54,9 +54,11 @@ class Taken(Record):
 class AlertService:
     """Takes alerts. Taking one twice is taking it once."""
 
-    def __init__(self, sightings: Sightings, setups: Mapping[TableName, TableSetup], watch: Watch | None) -> None:
-        self._sightings = sightings
-        self._can_be_told = [setups[table] for table in sightings.tables if table in setups]
+    def __init__(
+        self, finding_store: FindingStore, setups: Mapping[TableName, TableSetup], watch: Watch | None
+    ) -> None:
+        self._finding_store = finding_store
+        self._can_be_told = [setups[table] for table in finding_store.tables if table in setups]
         self._watch = watch
 
     def take(self, alerts: Iterable[Alert]) -> Taken:
@@ -64,7 +66,7 @@ class AlertService:
         sees comes beside it. What nothing comes of is logged, too: few senders read the answer."""
         fresh = resolved = known = 0
         passed_over: list[PassedOver] = []
-        lasting: list[Sighted] | None = None
+        lasting: list[ReportedFinding] | None = None
         for alert in sorted(alerts, key=lambda each: each.is_resolved):
             named = tables_named(alert.names, self._can_be_told)
             ended = 0
@@ -82,21 +84,21 @@ class AlertService:
 
     def _tell(self, table: TableName, alert: Alert) -> bool:
         """As a finding about this table; False if it was told before."""
-        if not self._sightings.see(table, _sign(alert), occasion=alert.started_at.isoformat()):
+        if not self._finding_store.see(table, _sign(alert), occasion=alert.started_at.isoformat()):
             return False
-        self._sightings.settle(table)
+        self._finding_store.settle(table)
         if self._watch is not None:
             self._watch.look_soon(table)
         return True
 
-    def _lasting(self) -> list[Sighted]:
+    def _lasting(self) -> list[ReportedFinding]:
         """Of every table: what a resolved alert names may have changed since it was told. Cost: one query a table."""
-        return [each for table in self._sightings.tables for each in self._sightings.memory(table).lasting]
+        return [each for table in self._finding_store.tables for each in self._finding_store.memory(table).lasting]
 
-    def _resolve(self, alert: Alert, lasting: Iterable[Sighted]) -> int:
-        over = [each for each in lasting if _ends(alert, each.sign)]
-        for sighted in over:
-            self._sightings.end(sighted, f"{alert.source} reports it as resolved.")
+    def _resolve(self, alert: Alert, lasting: Iterable[ReportedFinding]) -> int:
+        over = [each for each in lasting if _ends(alert, each.finding)]
+        for reported in over:
+            self._finding_store.end(reported, f"{alert.source} reports it as resolved.")
         return len(over)
 
 
@@ -132,14 +134,14 @@ def _subject(alert: Alert) -> str:
     return f"{alert.source}/{alert.fingerprint}"
 
 
-def _ends(resolved: Alert, sign: Sign) -> bool:
+def _ends(resolved: Alert, finding: WatchFinding) -> bool:
     """Whether this is what it tells of, and began no later: a word that comes late says nothing of what fires since."""
-    is_before = sign.started_at is None or sign.started_at <= resolved.started_at
-    return sign.subject == _subject(resolved) and is_before
+    is_before = finding.started_at is None or finding.started_at <= resolved.started_at
+    return finding.subject == _subject(resolved) and is_before
 
 
-def _sign(alert: Alert) -> Sign:
-    return Sign(
+def _sign(alert: Alert) -> WatchFinding:
+    return WatchFinding(
         code=ALERT,
         subject=_subject(alert),
         headline=alert.title,

@@ -27,7 +27,7 @@ from bot.observation.ids import EvidenceId, IncidentId
 from bot.observation.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.watching.sightings import WatchFindings
+from bot.service.watching.finding_store import WatchFindings
 
 _FIELDS = {
     "ledger": "ledger",

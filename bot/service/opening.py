@@ -17,7 +17,7 @@ from bot.observation.sentences import counted
 from bot.observation.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.watching.sightings import WatchFindings
+from bot.service.watching.finding_store import WatchFindings
 
 
 class Offer(Record):

@@ -26,7 +26,7 @@ from bot.service.reviewing import Reviews
 from bot.service.runbook_steps import RunbookSteps
 from bot.service.savepoints import Savepoints
 from bot.service.trust import TrustService
-from bot.service.watching.sightings import Sightings
+from bot.service.watching.finding_store import FindingStore
 from bot.service.watching.watch import Watch
 
 
@@ -56,6 +56,6 @@ class Services:
     background: Background
     tasks: Mapping[str, Task]
     records: Records
-    sightings: Sightings | None = None
+    finding_store: FindingStore | None = None
     """What was seen without an incident; None where nothing is watched."""
     watch: Watch | None = None

@@ -21,7 +21,7 @@ from bot.observation.table import TableState
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.watching.sightings import WatchFindings
+from bot.service.watching.finding_store import WatchFindings
 
 _AT_ONCE = 8
 """Tables that are read from the catalog at the same time."""

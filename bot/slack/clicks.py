@@ -9,7 +9,7 @@ from bot.incident.notice import Answer
 from bot.observation.errors import Refused, WaterlineError
 from bot.observation.ids import IncidentId, ProposalId, StepId, TableName
 from bot.service.services import Services
-from bot.service.watching.sightings import Sightings
+from bot.service.watching.finding_store import FindingStore
 from bot.slack.blocks.proposal import is_shown_whole
 from bot.slack.blocks.review import term_form
 from bot.slack.blocks.savepoints import savepoint_form
@@ -125,31 +125,31 @@ class Clicks:
         self._views.fill(open_form_id(click.trigger), form)
 
     def _open(self, click: Clicked, *what: str) -> None:
-        table, sighting = (*what, "", "")[:2]
-        self._opening.fill(click.trigger, click.channel, table, sighting=sighting)
+        table, finding = (*what, "", "")[:2]
+        self._opening.fill(click.trigger, click.channel, table, finding=finding)
 
-    def _mute(self, click: Clicked, table: TableName, sighting: str) -> str:
-        note = self._sightings.mute(table, timedelta(hours=MUTE_HOURS), by=click.user)
-        self._sightings.shows_mute(sighting)
+    def _mute(self, click: Clicked, table: TableName, finding: str) -> str:
+        note = self._finding_store.mute(table, timedelta(hours=MUTE_HOURS), by=click.user)
+        self._finding_store.shows_mute(finding)
         return (
             f"{table} is muted until {note.until:%Y-%m-%d %H:%M} UTC. Waterline goes on looking at it, and posts then "
             "what still lasts. To end the mute, click “Unmute table” on the finding."
         )
 
-    def _unmute(self, click: Clicked, table: TableName, sighting: str) -> str:
-        is_ended = self._sightings.unmute(table, by=click.user)
-        self._sightings.shows_mute(sighting)
+    def _unmute(self, click: Clicked, table: TableName, finding: str) -> str:
+        is_ended = self._finding_store.unmute(table, by=click.user)
+        self._finding_store.shows_mute(finding)
         return f"Findings about {table} are posted again." if is_ended else f"{table} was not muted."
 
     @property
-    def _sightings(self) -> Sightings:
-        if self._services.sightings is None:
+    def _finding_store(self) -> FindingStore:
+        if self._services.finding_store is None:
             raise Refused(
                 "Tables are not watched here.",
                 "Expected the section `watch` in the configuration file.",
                 "Add it, and start Waterline again.",
             )
-        return self._services.sightings
+        return self._services.finding_store
 
     def _savepoint(self, click: Clicked, incident: IncidentId) -> None:
         """From App Home, the answer to the form goes into the incident's channel."""

@@ -129,19 +129,19 @@ def table_status(services: Services, table: TableName, channel: str) -> str:
 
 def watched(services: Services, table: TableName, now: datetime) -> list[str]:
     """When it was looked at, until when it can be recovered, what lasts, and whether it is muted."""
-    sightings = services.sightings
-    if sightings is None or table not in sightings.tables:
+    finding_store = services.finding_store
+    if finding_store is None or table not in finding_store.tables:
         return ["Not watched: no channel is set for its findings."]
-    memory = sightings.memory(table)
+    memory = finding_store.memory(table)
     deadline = services.watch.deadline(table) if services.watch is not None else None
     lines = [f"Watch: {_looked_at(services.watch, table, now)}."]
     lines += [f"• {each}" for each in (deadline_in_short(deadline, now) if deadline is not None else ())]
     if (mute := memory.mute_at(now)) is not None:
         lines.append(f"• It is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>.")
     lines += [
-        f"• since {each.at:%Y-%m-%d %H:%M} UTC: {each.sign.headline}"
+        f"• since {each.at:%Y-%m-%d %H:%M} UTC: {each.finding.headline}"
         for each in memory.lasting
-        if (found := sightings.sight(each.id)) is None or found.incident is None
+        if (found := finding_store.status(each.id)) is None or found.incident is None
     ]
     return lines
 

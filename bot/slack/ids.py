@@ -58,7 +58,7 @@ class Click(StrEnum):
     OPEN = "open-incident"
     EXPORT = "export-record"
     MUTE = "mute-table"
-    """Value of this and the next: table/sighting."""
+    """Value of this and the next: table/finding."""
     UNMUTE = "unmute-table"
     SEVERITY = "change-severity"
     SAVEPOINT = "plan-savepoint"

@@ -87,7 +87,7 @@ class OpeningForms:
     _views: Views
 
     def fill(
-        self, trigger: str, channel: str, table: str, *, sighting: str = "", source: str = "", words: str = ""
+        self, trigger: str, channel: str, table: str, *, finding: str = "", source: str = "", words: str = ""
     ) -> None:
         """Replace the placeholder by the form for a table; without one, and with several to choose from, by the
         question which. `source`: ts of the message that it is opened from; `words`: what is written there."""
@@ -95,7 +95,7 @@ class OpeningForms:
         view: View
         try:
             if table or len(tables) == 1:
-                view = self._form(TableName(table or tables[0]), channel, sighting, source, words)
+                view = self._form(TableName(table or tables[0]), channel, finding, source, words)
             else:
                 view = table_form(tables, channel, source, words)
         except WaterlineError as error:
@@ -112,24 +112,24 @@ class OpeningForms:
         named = tables_named([words], self._services.observer.tables.values())
         return named[0] if len(named) == 1 else ""
 
-    def _form(self, table: TableName, channel: str, sighting: str, source: str, words: str) -> View:
+    def _form(self, table: TableName, channel: str, finding: str, source: str, words: str) -> View:
         services = self._services
         offer = services.opening.offer(table)
         existing = services.store.open_on(table)
         if existing is not None:
             raise already_open(existing)
         books = services.opening.runbooks_for(table)
-        filled = self._filled(table, books, sighting, words)
+        filled = self._filled(table, books, finding, words)
         return open_form(offer, books, channel, filled, source)
 
-    def _filled(self, table: TableName, books: Iterable[Runbook], sighting: str, words: str) -> Filled:
+    def _filled(self, table: TableName, books: Iterable[Runbook], finding: str, words: str) -> Filled:
         """From the finding that it is opened from; else from the words, and from what was seen of the table."""
-        sightings = self._services.sightings
-        sight = sightings.sight(sighting) if sightings is not None and sighting else None
-        if sight is not None:
-            sign = sight.sighted.sign
-            return Filled(sign.runbook, sign.severity, f"{sign.source}: {sign.headline}")
-        seen = sightings.newest_unopened(table) if sightings is not None else None
+        finding_store = self._services.finding_store
+        status = finding_store.status(finding) if finding_store is not None and finding else None
+        if status is not None:
+            found = status.reported.finding
+            return Filled(found.runbook, found.severity, f"{found.source}: {found.headline}")
+        seen = finding_store.newest_unopened(table) if finding_store is not None else None
         return Filled(_named_in(words, books) or (seen.runbook if seen is not None else None), summary=words)
 
     def submitted(self, form: Submitted, table: str, source: str, channel: str) -> None:
@@ -145,8 +145,8 @@ class OpeningForms:
             note = f"Opened from a message: {self._link(channel, source)}"
             self._services.runbook_steps.note(incident_id, note, by=form.user)
         self._services.reconciler.settle(incident_id)
-        if self._services.sightings is not None:
-            self._services.sightings.incident_changed(self._services.store.get(incident_id))
+        if self._services.finding_store is not None:
+            self._services.finding_store.incident_changed(self._services.store.get(incident_id))
         incident = self._services.store.get(incident_id)
         if incident.is_private:
             view = opened_form(

@@ -56,11 +56,11 @@ def _rendered(post: Post, services: Services) -> tuple[str, list[Block]]:
     return mrkdwn(told), blocks
 
 
-def _finding(sighting: str, services: Services) -> tuple[str, list[Block]]:
-    sight = services.sightings.sight(sighting) if services.sightings is not None else None
-    if services.sightings is None or sight is None:
+def _finding(finding: str, services: Services) -> tuple[str, list[Block]]:
+    status = services.finding_store.status(finding) if services.finding_store is not None else None
+    if services.finding_store is None or status is None:
         return "A finding", [context("Tables are no longer monitored. This finding is old.")]
-    told, blocks = finding_message(sight, services.sightings.mention)
+    told, blocks = finding_message(status, services.finding_store.mention)
     return mrkdwn(clipped(told, _NOTIFICATION)), blocks
 
 

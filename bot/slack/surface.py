@@ -145,11 +145,11 @@ class SlackSurface:
 
     def _long_over(self, post: Post) -> str | None:
         """Why a finding, or that it is over, is not told any more after its channel was shut for so long."""
-        watched = self._services.sightings
+        watched = self._services.finding_store
         if watched is None or not post.key.startswith("watch/"):
             return None
-        sight = watched.sight(post.key.split("/")[1])
-        if sight is None or not sight.has_long_been_over(self._services.clock.now()):
+        status = watched.status(post.key.split("/")[1])
+        if status is None or not status.has_long_been_over(self._services.clock.now()):
             return None
         return "not posted: the finding had already been over for a day"
 

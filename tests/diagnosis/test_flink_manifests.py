@@ -22,7 +22,7 @@ from bot.observation.evidence import Verdict
 from bot.observation.findings import GapsFinding, LastCommit, LeakedManifestsFinding, LeakStanding, PositionGap
 from bot.observation.ids import CheckpointId
 from bot.observation.looked import NotSeen
-from bot.service.watching.signs import leaked
+from bot.service.watching.findings import leaked
 from tests.cases import OPERATOR, Tale, job_id
 from tests.diagnosis.answers import Asks, LastGood, Rows, WrongRun, answer_table, check
 from tests.diagnosis.test_health import pinned

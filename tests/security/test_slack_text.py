@@ -26,7 +26,7 @@ from bot.incident.journal import WATERLINE, Entry
 from bot.incident.notice import Notice, NoticesHeld
 from bot.incident.setup import TableSetup
 from bot.incident.trust import Basis, Trust, TrustState
-from bot.incident.watch import Ended, Muted, Sighted, Sign
+from bot.incident.watch import Ended, Muted, ReportedFinding, WatchFinding
 from bot.notices import render, scan
 from bot.notices import render as render_notice
 from bot.notices.samples import samples
@@ -37,7 +37,7 @@ from bot.observation.readers import Consumer, Untold
 from bot.observation.sentences import inert
 from bot.service.home import HomeFacts, Promise
 from bot.service.timeline import sentence
-from bot.service.watching.sightings import Sight
+from bot.service.watching.finding_store import FindingStatus
 from bot.slack import blocks as builders
 from bot.slack.blocks.parts import button, confirm, context, header, section
 from bot.slack.forms import opened_form, placeholder, problem_form
@@ -56,7 +56,7 @@ def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]
     """What a message of this name is made from, where its parameters mean something else than in the others. The text
     of a notice is the bot's own, rendered (`test_no_notice_is_spoofed` has those)."""
     return {
-        "finding_message": {"sight": _sights(incident, attack), "mention": [People(users=(ANA,)), People()]},
+        "finding_message": {"status": statuses(incident, attack), "mention": [People(users=(ANA,)), People()]},
         "notice_message": {"view": _answered(incident, attack)},
         "held_message": {"view": _held(incident, attack)},
         "card_message": {"setup": _setups(attack)},
@@ -90,19 +90,21 @@ def _setups(attack: str) -> list[TableSetup | None]:
     return [known, None]
 
 
-def _sights(incident: Incident, attack: str) -> list[Sight]:
-    sign = Sign(
+def statuses(incident: Incident, attack: str) -> list[FindingStatus]:
+    finding = WatchFinding(
         code="F2", subject="x", headline="h", reasons=("r", "s"), advice="a", severity="sev1", runbook="duplicate-rows",
         is_urgent=True, rows=(SnapshotId(7),), last_good=SnapshotId(6), also=("F3: o",), source="s", link="https://x",
     )  # fmt: skip
     table = TableName("sales.orders")
-    sighted = poisoned_record(Sighted(id="abc", table=table, channel="C0ORDERS01", sign=sign, at=NINE), attack)
-    ended = poisoned_record(Ended(sighting="abc", table=table, at=NINE, why="w"), attack)
+    reported = poisoned_record(
+        ReportedFinding(id="abc", table=table, channel="C0ORDERS01", finding=finding, at=NINE), attack
+    )
+    ended = poisoned_record(Ended(finding="abc", table=table, at=NINE, why="w"), attack)
     muted = Muted(id="m", table=table, until=NINE, by=ANA, at=NINE)
     return [
-        Sight(sighted, None, None, None),
-        Sight(sighted, ended, None, incident),
-        Sight(sighted, None, muted, incident),
+        FindingStatus(reported, None, None, None),
+        FindingStatus(reported, ended, None, incident),
+        FindingStatus(reported, None, muted, incident),
     ]
 
 

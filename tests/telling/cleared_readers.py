@@ -29,7 +29,7 @@ from bot.service.diagnosing import OtherDoubts
 from bot.service.notices.late_readers import LateReaders
 from bot.service.notices.notifying import Telling
 from bot.service.observing import NewerCommits, Observer
-from bot.service.watching.sightings import WatchFindings
+from bot.service.watching.finding_store import WatchFindings
 from tests.decisions import ANA
 from tests.slack.looking import ArrowRunner
 from tests.tables import ORDERS

@@ -17,7 +17,7 @@ from bot.service.incident_store import IncidentStore
 from tests.decisions import ANA
 from tests.incidents import Story
 from tests.telling.cleared_readers import Cleared, scene, world
-from tests.watch.signs import sighted, sign
+from tests.watch.signs import finding, reported
 from tests.web.scene import Scene
 
 __all__ = ["scene", "world"]
@@ -120,7 +120,7 @@ def test_a_correction_that_was_previewed_before_a_later_proof_is_not_sent(world:
 
 def test_nobody_is_told_that_all_is_well_while_the_watch_has_found_something(world: Cleared) -> None:
     """Found after the proof, and looked into by nobody: the table is not called trusted either."""
-    world.scene.store.watched.add(sighted(sign(), at=world.scene.clock.now()))
+    world.scene.store.watched.add(reported(finding(), at=world.scene.clock.now()))
 
     with pytest.raises(Refused, match=r"an all-clear.*: the monitor found F2 in the table"):
         world.telling.preview(world.scene.id, "no_action")

@@ -1,17 +1,17 @@
-"""Signs as the watch sees them, for tests of what is made of them."""
+"""CaseFindings as the watch sees them, for tests of what is made of them."""
 
 from datetime import UTC, datetime
 
-from bot.incident.watch import Muted, Sighted, Sign, sighting_id
+from bot.incident.watch import Muted, ReportedFinding, WatchFinding, finding_id
 from bot.observation.ids import TableName
 
 ORDERS = TableName("sales.orders")
 NINE = datetime(2026, 11, 3, 9, 0, tzinfo=UTC)
 
 
-def sign(code: str = "F2", subject: str = "bbbbbb", *, urgent: bool = True) -> Sign:
+def finding(code: str = "F2", subject: str = "bbbbbb", *, urgent: bool = True) -> WatchFinding:
     """A fault of run bbbbbb."""
-    return Sign(
+    return WatchFinding(
         code=code,
         subject=subject,
         headline=f"Run {subject} was restored from checkpoint 3, although run aaaaaa had committed checkpoint 5.",
@@ -23,9 +23,9 @@ def sign(code: str = "F2", subject: str = "bbbbbb", *, urgent: bool = True) -> S
     )
 
 
-def sighted(of: Sign, occasion: int = 0, at: datetime = NINE) -> Sighted:
-    """The sign, seen twice."""
-    return Sighted(id=sighting_id(ORDERS, of, occasion), table=ORDERS, channel="C0INCIDENT1", sign=of, at=at)
+def reported(of: WatchFinding, occasion: int = 0, at: datetime = NINE) -> ReportedFinding:
+    """The finding, seen twice."""
+    return ReportedFinding(id=finding_id(ORDERS, of, occasion), table=ORDERS, channel="C0INCIDENT1", finding=of, at=at)
 
 
 def muted(until: datetime, at: datetime = NINE) -> Muted:

@@ -14,7 +14,7 @@ from bot.incident.approval import ApprovalPolicy
 from bot.incident.setup import TableSetup
 from bot.service.alerts import AlertService
 from bot.service.record import Records
-from bot.service.watching.sightings import Sightings
+from bot.service.watching.finding_store import FindingStore
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
@@ -40,16 +40,16 @@ SETUP = TableSetup(
 
 
 @pytest.fixture
-def sightings(scene: Scene) -> Sightings:
+def finding_store(scene: Scene) -> FindingStore:
     """What is remembered of the table."""
-    return Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: "C0ORDERS01"})
+    return FindingStore(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: "C0ORDERS01"})
 
 
 @pytest.fixture
-def web(scene: Scene, sightings: Sightings) -> Iterator[httpx.Client]:
+def web(scene: Scene, finding_store: FindingStore) -> Iterator[httpx.Client]:
     """A sender; readers have a token of their own."""
     access = Access(WebSettings(), "readers-only-42")
-    routes = AlertRoutes(AlertService(sightings, {ORDERS: SETUP}, None), token=TOKEN, pagerduty_secret=SECRET)
+    routes = AlertRoutes(AlertService(finding_store, {ORDERS: SETUP}, None), token=TOKEN, pagerduty_secret=SECRET)
     app = web_app(scene.desk(), scene.restores(), Records(CONTENT), CONTENT, access, lambda _users: {}, routes)
     with serving(app, "127.0.0.1", 0) as address, httpx.Client(base_url=address) as client:
         yield client
@@ -73,11 +73,11 @@ def pages(web: httpx.Client, body: dict[str, Any], secret: str = SECRET) -> http
     return web.post("/v1/alerts/pagerduty", content=content, headers=headers)
 
 
-def test_alerts_are_told_once_and_what_names_no_table_is_said(web: httpx.Client, sightings: Sightings) -> None:
+def test_alerts_are_told_once_and_what_names_no_table_is_said(web: httpx.Client, finding_store: FindingStore) -> None:
     """By the job's name, and by the table's with its catalog; Alertmanager repeats a group until it is resolved."""
     first, again = fires(web, payload("alertmanager_v4.json")), fires(web, payload("alertmanager_v4.json"))
 
-    told = [each.sign for each in sightings.memory(ORDERS).lasting]
+    told = [each.finding for each in finding_store.memory(ORDERS).lasting]
 
     assert (first.json()["new"], again.json()["new"], again.json()["known"]) == (2, 0, 2)
     assert first.json()["passed_over"][0]["fingerprint"] == "b3839b5e2b922ca4"
@@ -86,14 +86,14 @@ def test_alerts_are_told_once_and_what_names_no_table_is_said(web: httpx.Client,
     assert told[1].headline == "TableStale"
 
 
-def test_a_resolved_alert_is_over_and_a_later_one_is_new(web: httpx.Client, sightings: Sightings) -> None:
+def test_a_resolved_alert_is_over_and_a_later_one_is_new(web: httpx.Client, finding_store: FindingStore) -> None:
     """By fingerprint; the group may fire on meanwhile."""
     body = payload("alertmanager_v4.json")
     fires(web, body)
     body["alerts"][0] |= {"status": "resolved", "endsAt": "2026-11-03T08:20:00Z"}
 
     resolved = fires(web, body)
-    lasting = [each.sign.headline for each in sightings.memory(ORDERS).lasting]
+    lasting = [each.finding.headline for each in finding_store.memory(ORDERS).lasting]
     body["alerts"][0] |= {"status": "firing", "startsAt": "2026-11-03T08:40:00Z"}
     later = fires(web, body)
 
@@ -101,21 +101,21 @@ def test_a_resolved_alert_is_over_and_a_later_one_is_new(web: httpx.Client, sigh
     assert later.json()["new"] == 1
 
 
-def test_a_page_is_taken_when_its_signature_fits(web: httpx.Client, sightings: Sightings) -> None:
+def test_a_page_is_taken_when_its_signature_fits(web: httpx.Client, finding_store: FindingStore) -> None:
     """Redelivered, acknowledged and resolved: one message, one end."""
     body = payload("pagerduty_v3.json")
     first, again = pages(web, body), pages(web, body)
     acknowledged = pages(web, {"event": body["event"] | {"event_type": "incident.acknowledged"}})
-    told = sightings.memory(ORDERS).lasting
+    told = finding_store.memory(ORDERS).lasting
     over = pages(web, {"event": body["event"] | {"event_type": "incident.resolved"}})
 
     assert (first.json()["new"], again.json()["known"], acknowledged.json()["new"]) == (1, 1, 0)
-    assert told[0].sign.link == "https://acme.pagerduty.com/incidents/PGR0VU2"
+    assert told[0].finding.link == "https://acme.pagerduty.com/incidents/PGR0VU2"
     assert over.json()["resolved"] == 1
-    assert sightings.memory(ORDERS).lasting == ()
+    assert finding_store.memory(ORDERS).lasting == ()
 
 
-def test_nobody_else_is_believed(web: httpx.Client, sightings: Sightings) -> None:
+def test_nobody_else_is_believed(web: httpx.Client, finding_store: FindingStore) -> None:
     """A wrong key, a reader's token, a body that was changed, and no key at all."""
     body = payload("alertmanager_v4.json")
 
@@ -127,7 +127,7 @@ def test_nobody_else_is_believed(web: httpx.Client, sightings: Sightings) -> Non
     ]
 
     assert [answer.status_code for answer in answers] == [401] * 4
-    assert sightings.memory(ORDERS).sighted == {}
+    assert finding_store.memory(ORDERS).reported == {}
     assert web.get("/v1/tables", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 401
 
 

@@ -13,10 +13,10 @@ from bot.incident.setup import TableSetup
 from bot.observation.ids import TableName
 from bot.ports import Post
 from bot.service.alerts import Alert, AlertService
-from bot.service.watching.sightings import Sightings, post_key
+from bot.service.watching.finding_store import FindingStore, post_key
 from tests.decisions import ANA, CHANNEL
 from tests.tables import CONTRACT
-from tests.watch.signs import NINE, ORDERS, sign
+from tests.watch.signs import NINE, ORDERS, finding
 from tests.web.conftest import scene
 from tests.web.scene import Scene
 
@@ -26,15 +26,15 @@ TABLES = tuple(TableName(f"sales.{name}") for name in ("orders", "refunds", "par
 
 
 @pytest.fixture
-def sightings(tmp_path: Path) -> Iterator[Sightings]:
+def finding_store(tmp_path: Path) -> Iterator[FindingStore]:
     """What is remembered of four tables."""
     scene = Scene(tmp_path)
     rooms = dict.fromkeys(TABLES, "C0ORDERS01")
-    yield Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, rooms)
+    yield FindingStore(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, rooms)
     scene.close()
 
 
-def desk(sightings: Sightings, tables: int) -> AlertService:
+def desk(finding_store: FindingStore, tables: int) -> AlertService:
     """One job writes so many of them."""
     policies = {"default": ApprovalPolicy(users=("U0BEN00001",))}
     setups = {
@@ -44,7 +44,7 @@ def desk(sightings: Sightings, tables: int) -> AlertService:
         )
         for place, name in enumerate(TABLES)
     }  # fmt: skip
-    return AlertService(sightings, setups, None)
+    return AlertService(finding_store, setups, None)
 
 
 def alert(*, is_resolved: bool = False) -> Alert:
@@ -55,28 +55,28 @@ def alert(*, is_resolved: bool = False) -> Alert:
     )  # fmt: skip
 
 
-def lasting(sightings: Sightings) -> list[str]:
+def lasting(finding_store: FindingStore) -> list[str]:
     """Tables of which it is told."""
-    return [table for table in TABLES if sightings.memory(table).lasting]
+    return [table for table in TABLES if finding_store.memory(table).lasting]
 
 
-def test_each_table_of_the_job_is_told_and_is_over_when_the_alert_is(sightings: Sightings) -> None:
+def test_each_table_of_the_job_is_told_and_is_over_when_the_alert_is(finding_store: FindingStore) -> None:
     """Once each: the sender repeats it, and nobody else would tell."""
-    taken = [desk(sightings, 3).take([alert()]) for _ in range(2)]
-    told = lasting(sightings)
-    over = desk(sightings, 3).take([alert(is_resolved=True)])
+    taken = [desk(finding_store, 3).take([alert()]) for _ in range(2)]
+    told = lasting(finding_store)
+    over = desk(finding_store, 3).take([alert(is_resolved=True)])
 
     assert [(each.new, each.known, each.passed_over) for each in taken] == [(3, 0, ()), (0, 3, ())]
     assert told == list(TABLES[:3])
-    assert (over.resolved, lasting(sightings)) == (3, [])
+    assert (over.resolved, lasting(finding_store)) == (3, [])
 
 
-def test_what_concerns_too_many_tables_is_passed_over_and_logged(sightings: Sightings) -> None:
+def test_what_concerns_too_many_tables_is_passed_over_and_logged(finding_store: FindingStore) -> None:
     """The sender gets a 200 and reads nothing: whoever runs the bot must be able to see it."""
     with capture_logs() as logs:
-        taken = desk(sightings, 4).take([alert()])
+        taken = desk(finding_store, 4).take([alert()])
 
-    assert lasting(sightings) == []
+    assert lasting(finding_store) == []
     assert "It concerns 4 watched tables" in taken.passed_over[0].why
     assert [(line["event"], line["title"]) for line in logs] == [("alert passed over", "shop-to-lake restarts")]
 
@@ -84,16 +84,16 @@ def test_what_concerns_too_many_tables_is_passed_over_and_logged(sightings: Sigh
 ROOM = "C0ORDERS01"
 
 
-def sightings_of(scene: Scene, channel: str = ROOM) -> Sightings:
+def sightings_of(scene: Scene, channel: str = ROOM) -> FindingStore:
     """One process, whose table has this channel."""
-    return Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: channel})
+    return FindingStore(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: channel})
 
 
-def fires(scene: Scene, sightings: Sightings) -> Post:
+def fires(scene: Scene, finding_store: FindingStore) -> Post:
     """One alert, under the fingerprint of the others: its message."""
-    assert sightings.see(ORDERS, sign("alert", "Alertmanager/1"), occasion=scene.clock.now().isoformat())
-    sightings.settle(ORDERS)
-    post = scene.store.outbox.find(post_key(sightings.memory(ORDERS).lasting[-1].id))
+    assert finding_store.see(ORDERS, finding("alert", "Alertmanager/1"), occasion=scene.clock.now().isoformat())
+    finding_store.settle(ORDERS)
+    post = scene.store.outbox.find(post_key(finding_store.memory(ORDERS).lasting[-1].id))
     assert post is not None
     return post
 
@@ -101,15 +101,15 @@ def fires(scene: Scene, sightings: Sightings) -> Post:
 @pytest.mark.parametrize("private", [False, True])
 def test_after_the_incident_that_took_it_over_it_is_a_message_of_its_own(scene: Scene, private: bool) -> None:
     """The first stood in that incident's thread, in another channel: of a private one nothing could be posted here."""
-    sightings = sightings_of(scene)
+    finding_store = sightings_of(scene)
     scene.opens(private=private, mark=False)
     scene.clock.at += timedelta(minutes=1)
-    within = fires(scene, sightings)
+    within = fires(scene, finding_store)
     scene.clock.at += timedelta(minutes=30)
     scene.incidents.write(scene.id, by=ANA, decide=lambda _now: [IncidentClosed(reason="done")])
     scene.clock.at += timedelta(minutes=30)
 
-    later = fires(scene, sightings)
+    later = fires(scene, finding_store)
 
     assert (within.channel, within.incident) == (CHANNEL, scene.id)
     assert (later.channel, later.thread_of, later.incident) == (ROOM, None, None)

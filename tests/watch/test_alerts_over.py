@@ -6,21 +6,23 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.incident.watch import Sign
+from bot.incident.watch import WatchFinding
 from bot.observation.ids import Severity
 from bot.service.alerts import Alert
-from bot.service.watching.sightings import Sightings
+from bot.service.watching.finding_store import FindingStore
 from bot.web.alerts import Alertmanager, PagerDuty
 from tests.tables import ORDERS
-from tests.watch.signs import sign
-from tests.watch.test_alerts import fires, pages, payload, scene, sightings, web
+from tests.watch.signs import finding
+from tests.watch.test_alerts import finding_store, fires, pages, payload, scene, web
 
-__all__ = ["scene", "sightings", "web"]
+__all__ = ["finding_store", "scene", "web"]
 
 
-def begins(sightings: Sightings) -> list[str]:
+def begins(finding_store: FindingStore) -> list[str]:
     """When each that lasts began, as its sender says."""
-    return [f"{each.sign.started_at:%H:%M}" for each in sightings.memory(ORDERS).lasting if each.sign.started_at]
+    return [
+        f"{each.finding.started_at:%H:%M}" for each in finding_store.memory(ORDERS).lasting if each.finding.started_at
+    ]
 
 
 def page(kind: str, at: str, **data: object) -> dict[str, Any]:
@@ -41,20 +43,22 @@ def one(status: str, at: str, **labels: str) -> dict[str, Any]:
     return body
 
 
-def test_a_late_resolved_of_pagerduty_leaves_what_fires_since(web: httpx.Client, sightings: Sightings) -> None:
+def test_a_late_resolved_of_pagerduty_leaves_what_fires_since(web: httpx.Client, finding_store: FindingStore) -> None:
     """It was sent again after the incident had been reopened."""
     pages(web, page("triggered", "08:07"))
     pages(web, page("reopened", "08:30"))
 
     late = pages(web, page("resolved", "08:20")).json()["resolved"]
-    left = begins(sightings)
+    left = begins(finding_store)
     last = pages(web, page("resolved", "08:40")).json()["resolved"]
 
     assert (late, left) == (1, ["08:30"])
-    assert (last, begins(sightings)) == (1, [])
+    assert (last, begins(finding_store)) == (1, [])
 
 
-def test_a_late_resolved_of_alertmanager_leaves_what_fires_since(web: httpx.Client, sightings: Sightings) -> None:
+def test_a_late_resolved_of_alertmanager_leaves_what_fires_since(
+    web: httpx.Client, finding_store: FindingStore
+) -> None:
     """It ends what began when it did, and what began before."""
     fires(web, one("firing", "08:00"))
     fires(web, one("firing", "08:30"))
@@ -62,21 +66,23 @@ def test_a_late_resolved_of_alertmanager_leaves_what_fires_since(web: httpx.Clie
 
     late = fires(web, one("resolved", "08:30")).json()["resolved"]
 
-    assert (late, begins(sightings)) == (2, ["09:00"])
+    assert (late, begins(finding_store)) == (2, ["09:00"])
 
 
-def test_what_an_earlier_version_kept_is_ended_by_any_resolved(web: httpx.Client, sightings: Sightings) -> None:
+def test_what_an_earlier_version_kept_is_ended_by_any_resolved(web: httpx.Client, finding_store: FindingStore) -> None:
     """It had not kept when an alert began."""
-    old = sign("alert", "PagerDuty/PGR0VU2").model_copy(update={"name": "an alert"})
+    old = finding("alert", "PagerDuty/PGR0VU2").model_copy(update={"name": "an alert"})
     assert "started_at" not in json.loads(old.model_dump_json())
-    sightings.see(ORDERS, Sign.model_validate_json(old.model_dump_json()), occasion="08:00")
+    finding_store.see(ORDERS, WatchFinding.model_validate_json(old.model_dump_json()), occasion="08:00")
 
     assert pages(web, page("resolved", "08:20")).json()["resolved"] == 1
-    assert sightings.memory(ORDERS).lasting == ()
+    assert finding_store.memory(ORDERS).lasting == ()
 
 
 @pytest.mark.parametrize("way", ["pagerduty", "alertmanager"])
-def test_a_resolved_that_names_no_table_ends_what_was_told(web: httpx.Client, sightings: Sightings, way: str) -> None:
+def test_a_resolved_that_names_no_table_ends_what_was_told(
+    web: httpx.Client, finding_store: FindingStore, way: str
+) -> None:
     """The title was changed meanwhile, or an annotation is gone."""
     if way == "pagerduty":
         pages(web, page("triggered", "08:07"))
@@ -86,17 +92,17 @@ def test_a_resolved_that_names_no_table_ends_what_was_told(web: httpx.Client, si
         over = fires(web, one("resolved", "08:00", alertname="Lag"))
 
     assert over.json() == {"new": 0, "resolved": 1, "known": 0, "passed_over": []}
-    assert sightings.memory(ORDERS).lasting == ()
+    assert finding_store.memory(ORDERS).lasting == ()
 
 
-def test_a_resolved_that_nothing_was_told_of_is_passed_over(web: httpx.Client, sightings: Sightings) -> None:
+def test_a_resolved_that_nothing_was_told_of_is_passed_over(web: httpx.Client, finding_store: FindingStore) -> None:
     """Without a table it may be about anything; another's is not ended by it."""
     fires(web, one("firing", "08:00"))
 
     over = pages(web, page("resolved", "08:20", title="Lag is high")).json()
 
     assert (over["resolved"], len(over["passed_over"])) == (0, 1)
-    assert len(sightings.memory(ORDERS).lasting) == 1
+    assert len(finding_store.memory(ORDERS).lasting) == 1
 
 
 def pages_told_page(**data: object) -> Alert:

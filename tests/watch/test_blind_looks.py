@@ -11,40 +11,40 @@ import pytest
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.observation.ids import TableName, UserId
 from bot.service.incident_store import IncidentStore
-from bot.service.watching.look import Look, TableSeen, WatchTerms
-from bot.service.watching.sightings import Sightings, post_key
+from bot.service.watching.check import TableCheck, TableStatus, WatchTerms
+from bot.service.watching.finding_store import FindingStore, post_key
 from bot.service.watching.watch import Watch
 from bot.slack.commands import watched
 from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded
-from tests.watch.signs import ORDERS, sign
+from tests.watch.signs import ORDERS, finding
 from tests.web.scene import StandingClock
 
 TERMS = WatchTerms(grace_period=timedelta(minutes=2))
 
 
-class BrokenEye:
+class BrokenMonitor:
     """Its look ends in an error that nobody foresaw, until it is mended."""
 
     is_broken = True
 
-    def look(self, _table: TableName, _seen: TableSeen) -> Look:
+    def look(self, _table: TableName, _seen: TableStatus) -> TableCheck:
         if self.is_broken:
             raise KeyError("summary")
-        return Look(signs=())
+        return TableCheck(findings=())
 
 
 class World:
-    """A watch with such an eye."""
+    """A watch with such an monitor."""
 
     def __init__(self, store: Store) -> None:
         self.clock = StandingClock()
         self.store = store
-        self.eye: Any = BrokenEye()
+        self.monitor: Any = BrokenMonitor()
         incidents = IncidentStore(store.journal, self.clock)
-        self.sightings = Sightings(store.watched, store.outbox, incidents, self.clock, {ORDERS: "C0ORDERS01"})
+        self.finding_store = FindingStore(store.watched, store.outbox, incidents, self.clock, {ORDERS: "C0ORDERS01"})
         alone = store.presence.is_leader
-        self.watch = Watch(self.eye, self.sightings, incidents, self.clock, alone, TERMS, (ORDERS,))
+        self.watch = Watch(self.monitor, self.finding_store, incidents, self.clock, alone, TERMS, (ORDERS,))
 
     def fails(self, times: int) -> None:
         """It looks each minute."""
@@ -56,8 +56,8 @@ class World:
     @property
     def told(self) -> list[str]:
         """Headlines that are in the outbox."""
-        seen = self.sightings.memory(ORDERS).sighted.values()
-        return [each.sign.headline for each in seen if self.store.outbox.find(post_key(each.id)) is not None]
+        seen = self.finding_store.memory(ORDERS).reported.values()
+        return [each.finding.headline for each in seen if self.store.outbox.find(post_key(each.id)) is not None]
 
 
 @pytest.fixture
@@ -77,19 +77,19 @@ def test_a_watch_that_only_fails_says_that_it_is_blind(world: World) -> None:
     world.fails(3)
     [late] = world.told
 
-    world.eye.is_broken = False
+    world.monitor.is_broken = False
     for _ in range(2):
         world.watch.look(ORDERS)
         world.clock.at += timedelta(minutes=2)
 
     assert early == []
     assert "has not been able to look at sales.orders since 3 Nov 2026, 09:00:00 UTC" in late
-    assert world.sightings.memory(ORDERS).lasting == ()
+    assert world.finding_store.memory(ORDERS).lasting == ()
 
 
 def test_what_waits_is_told_though_the_look_fails(world: World) -> None:
     """An alert that came in quiet hours, and a failing watch in the morning."""
-    world.sightings.see(ORDERS, sign("alert"), occasion="first")
+    world.finding_store.see(ORDERS, finding("alert"), occasion="first")
 
     world.fails(1)
 
@@ -99,10 +99,10 @@ def test_what_waits_is_told_though_the_look_fails(world: World) -> None:
 def test_one_failure_among_looks_that_succeed_is_nothing_to_tell(world: World) -> None:
     """What counts is that no look since has succeeded."""
     world.fails(1)
-    world.eye.is_broken = False
+    world.monitor.is_broken = False
     world.watch.look(ORDERS)
     world.clock.at += timedelta(minutes=5)
-    world.eye.is_broken = True
+    world.monitor.is_broken = True
 
     world.fails(1)
 
@@ -114,12 +114,12 @@ def test_the_answer_says_whether_anybody_looks(record: Store, is_watched: bool) 
     """`/waterline status TABLE`; the watch has not begun yet."""
     clock = StandingClock()
     incidents = IncidentStore(record.journal, clock)
-    sightings = Sightings(record.watched, record.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
+    finding_store = FindingStore(record.watched, record.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
     nobody: Any = None
     followed = (ORDERS,) if is_watched else ()
-    watch = Watch(nobody, sightings, incidents, clock, lambda _name: nobody, WatchTerms(), followed)
+    watch = Watch(nobody, finding_store, incidents, clock, lambda _name: nobody, WatchTerms(), followed)
     watch.close()
-    services: Any = SimpleNamespace(sightings=sightings, clock=clock, watch=watch)
+    services: Any = SimpleNamespace(finding_store=finding_store, clock=clock, watch=watch)
 
     listed = "\n".join(watched(services, ORDERS, clock.now()))
 
@@ -148,38 +148,38 @@ class Rhythm:
             each()
 
 
-def started(record: Store, clock: StandingClock) -> tuple[Sightings, Watch, Rhythm]:
+def started(record: Store, clock: StandingClock) -> tuple[FindingStore, Watch, Rhythm]:
     """A watch that follows no table, over one that has a channel."""
     incidents = IncidentStore(record.journal, clock)
-    sightings = Sightings(record.watched, record.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
+    finding_store = FindingStore(record.watched, record.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
     nobody: Any = None
-    watch = Watch(nobody, sightings, incidents, clock, record.presence.is_leader, WatchTerms(), ())
+    watch = Watch(nobody, finding_store, incidents, clock, record.presence.is_leader, WatchTerms(), ())
     rhythm = Rhythm()
     watch.start(rhythm)
-    return sightings, watch, rhythm
+    return finding_store, watch, rhythm
 
 
-def is_told(record: Store, sightings: Sightings) -> bool:
-    """Whether the one sighting is in the outbox."""
-    [only] = sightings.memory(ORDERS).sighted
+def is_told(record: Store, finding_store: FindingStore) -> bool:
+    """Whether the one finding is in the outbox."""
+    [only] = finding_store.memory(ORDERS).reported
     return record.outbox.find(post_key(only)) is not None
 
 
 def test_what_was_muted_on_an_unwatched_table_is_told_when_the_mute_ends(record: Store) -> None:
     """As the answer to *Mute table* promises."""
     clock = StandingClock()
-    sightings, watch, rhythm = started(record, clock)
-    sightings.mute(ORDERS, timedelta(hours=1), by=UserId("U0ANA00001"))
-    sightings.see(ORDERS, sign("alert"), occasion="first")
-    sightings.settle(ORDERS)
-    while_muted = is_told(record, sightings)
+    finding_store, watch, rhythm = started(record, clock)
+    finding_store.mute(ORDERS, timedelta(hours=1), by=UserId("U0ANA00001"))
+    finding_store.see(ORDERS, finding("alert"), occasion="first")
+    finding_store.settle(ORDERS)
+    while_muted = is_told(record, finding_store)
 
     clock.at += timedelta(hours=1, seconds=1)
     rhythm.comes()
     watch.close()
 
     assert not while_muted
-    assert is_told(record, sightings)
+    assert is_told(record, finding_store)
 
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -17,7 +17,7 @@ from bot.history.case import Case
 from bot.incident.diagnosis import Examined
 from bot.observation.ids import TableName
 from bot.service.examining import Examination, Examiner
-from bot.service.watching.look import Eye, TableSeen
+from bot.service.watching.check import TableMonitor, TableStatus
 from tests.adapters.serving import served
 from tests.adapters.test_lineage_marquez import LittleMarquez
 from tests.watch.conftest import OverRecorded
@@ -124,10 +124,10 @@ def test_a_table_that_takes_long_to_judge_is_judged_less_often(over_recorded: Ov
         return slow.examine(case)
 
     modes["F5"] = ModeModule(mode=slow.mode, examine=examine)
-    eye, seen = Eye(watched.observer, watched.examiner, modes, watched.clock, TERMS), TableSeen()
+    monitor, seen = TableMonitor(watched.observer, watched.examiner, modes, watched.clock, TERMS), TableStatus()
 
     for _ in range(20):
-        eye.look(watched.table, seen)
+        monitor.look(watched.table, seen)
         watched.clock.at += timedelta(seconds=30)
 
     gaps = [(after - before).total_seconds() for before, after in pairwise(judged)]
@@ -154,10 +154,10 @@ def test_a_closer_look_that_takes_long_is_taken_less_often(over_recorded: OverRe
             return watched.examiner.examine(table, without_rows=True)
 
     slow = Slow(watched.observer, Collector({}, None, watched.clock), failure_modes())  # type: ignore[arg-type]
-    eye, seen = Eye(watched.observer, slow, failure_modes(), watched.clock, TERMS), TableSeen()
+    monitor, seen = TableMonitor(watched.observer, slow, failure_modes(), watched.clock, TERMS), TableStatus()
 
     for _ in range(240):
-        eye.look(watched.table, seen)
+        monitor.look(watched.table, seen)
         watched.clock.at += timedelta(seconds=30)
 
     gaps = [(after - before).total_seconds() for before, after in pairwise(looked)]

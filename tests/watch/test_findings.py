@@ -8,12 +8,12 @@ import pytest
 from bot.diagnosis._support.examine import diagnose
 from bot.history.case import Case
 from bot.incident.approval import People
-from bot.incident.watch import Sign
+from bot.incident.watch import WatchFinding
 from bot.observation.contract import HIDDEN, TableContract
 from bot.observation.flink import Failure
 from bot.observation.ids import JobId
-from bot.service.watching.sightings import Sight
-from bot.service.watching.signs import signs_in, suspicion
+from bot.service.watching.finding_store import FindingStatus
+from bot.service.watching.findings import findings_in, suspicion
 from bot.service.watching.unnamed import silent_for, unnamed_signs
 from bot.slack.blocks.watch import finding_message
 from bot.workspace import SeenMessage, Workspace
@@ -26,7 +26,7 @@ from tests.slack.test_bad_input import opened_again, shut
 from tests.tables import CONTRACT, ORDERS, job
 from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded
-from tests.watch.signs import sighted, sign
+from tests.watch.signs import finding, reported
 from tests.watch.watched import TERMS, Watched
 from tests.watch.watching_bot import WatchingBot
 
@@ -72,7 +72,7 @@ def test_healthy_running_is_told_to_nobody(ana: Responder, bot: WatchingBot) -> 
         bot.commits("b")
         bot.looks()
 
-    assert bot.sightings.memory(ORDERS).sighted == {}
+    assert bot.finding_store.memory(ORDERS).reported == {}
     assert ana.messages(ONCALL) == []
 
 
@@ -107,7 +107,7 @@ def test_one_look_is_not_enough(bot: WatchingBot) -> None:
 
     bot.looks()
 
-    assert bot.sightings.memory(ORDERS).sighted == {}
+    assert bot.finding_store.memory(ORDERS).reported == {}
 
 
 @pytest.mark.smoke
@@ -137,7 +137,7 @@ def test_nothing_is_judged_while_people_look_themselves(ana: Responder, bot: Wat
 
     bot.looks(3)
 
-    assert bot.sightings.memory(ORDERS).sighted == {}
+    assert bot.finding_store.memory(ORDERS).reported == {}
 
 
 def test_a_job_that_stays_down_is_told_and_its_return_too(ana: Responder, bot: WatchingBot) -> None:
@@ -165,7 +165,7 @@ def test_a_watch_that_cannot_see_says_so(ana: Responder, bot: WatchingBot) -> No
     bot.looks()
     bot.flink.is_down = True
     bot.looks(3)
-    early = dict(bot.sightings.memory(ORDERS).sighted)
+    early = dict(bot.finding_store.memory(ORDERS).reported)
     bot.looks(4)
     told = ana.sees("has not been able to look at")
     bot.flink.is_down = False
@@ -185,14 +185,14 @@ def test_what_cannot_be_looked_for_any_more_is_not_over(bot: WatchingBot) -> Non
     bot.looks()
     bot.is_restored_from_an_older_savepoint()
     bot.looks(2)
-    before = bot.sightings.memory(ORDERS).lasting
+    before = bot.finding_store.memory(ORDERS).lasting
     bot.runner.fails(1000)
 
     bot.looks(8)
 
-    memory = bot.sightings.memory(ORDERS)
+    memory = bot.finding_store.memory(ORDERS)
     assert before[0] in memory.lasting
-    assert [each.sign.code for each in memory.lasting][-1] == "blind"
+    assert [each.finding.code for each in memory.lasting][-1] == "blind"
 
 
 _SHUT = {"is_archived", "not_in_channel", "restricted_action_read_only_channel"}
@@ -200,7 +200,7 @@ _SHUT = {"is_archived", "not_in_channel", "restricted_action_read_only_channel"}
 
 def waits(bot: WatchingBot) -> bool:
     """Whether the newest finding was refused for its channel, and is to be sent again."""
-    newest = list(bot.sightings.memory(ORDERS).sighted.values())[-1]
+    newest = list(bot.finding_store.memory(ORDERS).reported.values())[-1]
     post = bot.store.outbox.find(f"watch/{newest.id}")
     return post is not None and post.state == "queued" and post.problem in _SHUT
 
@@ -233,11 +233,11 @@ def test_what_was_found_meanwhile_is_told(ana: Responder, bot: WatchingBot, slac
 
 def test_what_is_over_by_then_is_told_as_over(ana: Responder, bot: WatchingBot, slack: Workspace) -> None:
     """Nobody is sent to mend it."""
-    bot.sightings.see(ORDERS, sign())
+    bot.finding_store.see(ORDERS, finding())
     shut(slack, "archived")
-    bot.sightings.settle(ORDERS)
+    bot.finding_store.settle(ORDERS)
     eventually(lambda: waits(bot))
-    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "run bbbbbb has ended.")
+    bot.finding_store.end(bot.finding_store.memory(ORDERS).lasting[0], "run bbbbbb has ended.")
 
     opened_again(slack, "archived")
     eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
@@ -249,13 +249,13 @@ def test_what_is_over_by_then_is_told_as_over(ana: Responder, bot: WatchingBot, 
 
 def test_a_finding_that_cannot_be_edited_is_told_anew(ana: Responder, bot: WatchingBot, slack: Workspace) -> None:
     """That it is over is read by all; the old one's buttons answer as before."""
-    bot.sightings.see(ORDERS, sign())
-    bot.sightings.settle(ORDERS)
+    bot.finding_store.see(ORDERS, finding())
+    bot.finding_store.settle(ORDERS)
     eventually(lambda: len(told(ana)) == 1)
     bot.clock.advances(timedelta(minutes=10))
     slack.faults.fails("chat.update", "edit_window_closed")
 
-    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "run bbbbbb has ended.")
+    bot.finding_store.end(bot.finding_store.memory(ORDERS).lasting[0], "run bbbbbb has ended.")
     eventually(as_time_goes_on(bot, lambda: len(told(ana)) == 2))
 
     old, new = told(ana)
@@ -267,16 +267,16 @@ def test_a_finding_that_cannot_be_edited_is_told_anew(ana: Responder, bot: Watch
 def test_what_has_long_been_over_by_then_is_not_told(ana: Responder, bot: WatchingBot, slack: Workspace) -> None:
     """A channel that comes back after a month is not filled with what nobody can act on; one that never does is not
     asked for ever."""
-    bot.sightings.see(ORDERS, sign())
+    bot.finding_store.see(ORDERS, finding())
     shut(slack, "archived")
-    bot.sightings.settle(ORDERS)
+    bot.finding_store.settle(ORDERS)
     eventually(lambda: waits(bot))
-    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "run bbbbbb has ended.")
+    bot.finding_store.end(bot.finding_store.memory(ORDERS).lasting[0], "run bbbbbb has ended.")
 
     bot.clock.advances(timedelta(days=1))
     eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
     opened_again(slack, "archived")
-    bot.sightings.settle(ORDERS)
+    bot.finding_store.settle(ORDERS)
 
     assert nothing_waits(bot)
     assert ana.messages(ONCALL) == []
@@ -288,15 +288,15 @@ def test_what_came_of_an_alert_waits_for_no_channel_of_a_closed_incident(
 ) -> None:
     """People archive it then: its thread is not tried for ever."""
     ana.opens()
-    bot.sightings.see(ORDERS, sign("alert", "Alertmanager/1a30"), occasion="09:00")
-    bot.sightings.settle(ORDERS)
+    bot.finding_store.see(ORDERS, finding("alert", "Alertmanager/1a30"), occasion="09:00")
+    bot.finding_store.settle(ORDERS)
     ana.sees("was restored")
     ana.asks("close anyway, it was a test")
     ana.sees("Closed by")
     eventually(lambda: nothing_waits(bot))
     shut(slack, how)
 
-    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "Alertmanager reports it as resolved.")
+    bot.finding_store.end(bot.finding_store.memory(ORDERS).lasting[0], "Alertmanager reports it as resolved.")
     eventually(lambda: refused(slack) > 0)
 
     eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
@@ -324,16 +324,16 @@ def veiled_failing() -> Case:
     return tale.looked_at().model_copy(update={"contract": CONTRACT})
 
 
-def told_of(case: Case) -> tuple[Sign, ...]:
+def told_of(case: Case) -> tuple[WatchFinding, ...]:
     """All that the watch tells of it where no failure mode names it."""
-    return signs_in(case, diagnose(case, {}), grace_period=VEILED_PATIENCE).told
+    return findings_in(case, diagnose(case, {}), grace_period=VEILED_PATIENCE).told
 
 
 def test_no_finding_shows_the_partition_that_an_exception_names() -> None:
     """Neither what is kept of it nor its message; all else of the exception is told."""
     [found] = (each for each in told_of(veiled_failing()) if "Already closed files" in str(each))
 
-    _, blocks = finding_message(Sight(sighted=sighted(found), ended=None, mute=None, incident=None), People())
+    _, blocks = finding_message(FindingStatus(reported=reported(found), ended=None, mute=None, incident=None), People())
 
     assert found.code == "no-advance"
     message = str([block.to_dict() for block in blocks])
@@ -352,7 +352,7 @@ def test_the_veil_is_on_all_that_is_read_of_a_sign_and_on_nothing_else() -> None
     """Code and subject tell whether it is the same thing."""
     path = f"s3://lake/customer={SECRET}/1.parquet"
     shown = {"headline": path, "reasons": (path, "Else."), "also": (path,), "advice": path}
-    plain = sign().model_copy(update=shown)
+    plain = finding().model_copy(update=shown)
 
     veiled = plain.veiled(CONTRACT.veiled)
 
@@ -366,8 +366,8 @@ SECOND = timedelta(seconds=1)
 
 def over(watched: Watched) -> tuple[str, ...]:
     """Codes of what was told and is said to be over."""
-    memory = watched.sightings.memory(watched.table)
-    return tuple(memory.sighted[each].sign.code for each in memory.ended)
+    memory = watched.finding_store.memory(watched.table)
+    return tuple(memory.reported[each].finding.code for each in memory.ended)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from bot.adapters.journal_sql import Store
 from bot.incident.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.incident.entries import Diagnosed, IncidentClosed, IncidentOpened, Verified, WaterlineMoved
 from bot.incident.journal import WATERLINE
-from bot.incident.watch import Sighted, Sign, goes_on, open_findings, recall
+from bot.incident.watch import ReportedFinding, WatchFinding, goes_on, open_findings, recall
 from bot.observation.evidence import Verdict
 from bot.observation.ids import IncidentId, SnapshotId
 from bot.observation.table import Window
-from bot.service.watching.sightings import post_key
+from bot.service.watching.finding_store import post_key
 from tests import orders_table as orders
 from tests.adapters.flink_wire import Wire
 from tests.cases import Tale
@@ -23,7 +23,7 @@ from tests.slack.people import Responder
 from tests.tables import ORDERS, job
 from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded
-from tests.watch.signs import sighted, sign
+from tests.watch.signs import finding, reported
 from tests.watch.watched import Watched
 from tests.watch.watching_bot import WatchingBot
 
@@ -34,9 +34,9 @@ def story(record: Store) -> Story:
     return Story(record.journal).opens()
 
 
-def ending_at(newest: SnapshotId | None, *rows: SnapshotId) -> Sign:
+def ending_at(newest: SnapshotId | None, *rows: SnapshotId) -> WatchFinding:
     """A fault whose newest commit is that one."""
-    return sign("F2").model_copy(update={"newest_wrong": newest, "rows": rows})
+    return finding("F2").model_copy(update={"newest_wrong": newest, "rows": rows})
 
 
 def closes(story: Story, proven: SnapshotId) -> Story:
@@ -57,7 +57,7 @@ def rewound() -> Tale:
 
 def is_new(tale: Tale, checkpoint: int, told: int, story: Story) -> bool:
     """Whether a fault that ends there is told, after one that ended at `told`."""
-    memory = recall([sighted(ending_at(tale.at("a", told)), at=orders.NINE)])
+    memory = recall([reported(ending_at(tale.at("a", told)), at=orders.NINE)])
     return not goes_on(ending_at(tale.at("a", checkpoint)), memory, [story.incident], tale.table)
 
 
@@ -77,7 +77,7 @@ def test_what_the_incident_named_itself_is_not_new_to_it(is_named: bool, story: 
 def test_what_another_incident_named_and_left_is_not_told(is_told: bool, is_named: bool, story: Story) -> None:
     """Whether or not the watch has told of the fault before that: people have looked at it."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5)
-    memory = recall([sighted(ending_at(tale.at("a", 1)), at=story.now)] if is_told else [])
+    memory = recall([reported(ending_at(tale.at("a", 1)), at=story.now)] if is_told else [])
     first = closes(story, tale.at("a", 2)).incident
     second = Story(story.journal, start=story.now + timedelta(hours=1)).opens()
     if is_named:
@@ -109,7 +109,7 @@ def test_what_main_lost_after_an_incident_that_proved_nothing_is_new(story: Stor
 def test_a_fault_that_concerns_something_else_now_is_told_if_it_has_grown(story: Story) -> None:
     """A run that ends, or a window that begins elsewhere, changes what a fault concerns."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
-    memory = recall([sighted(ending_at(tale.at("a", 2)), at=story.now)])
+    memory = recall([reported(ending_at(tale.at("a", 2)), at=story.now)])
 
     def is_known(checkpoint: int) -> bool:
         elsewhere = ending_at(tale.at("a", checkpoint)).model_copy(update={"subject": "another run"})
@@ -126,14 +126,14 @@ def test_an_old_sign_stays_as_it_was_written() -> None:
     assert 7 == ending_at(SnapshotId(7)).model_dump(mode="json")["newest_wrong"]
 
 
-def again_sighted(bot: WatchingBot) -> tuple[Sighted, ...]:
+def again_sighted(bot: WatchingBot) -> tuple[ReportedFinding, ...]:
     """All that was ever seen."""
-    return tuple(bot.sightings.memory(ORDERS).sighted.values())
+    return tuple(bot.finding_store.memory(ORDERS).reported.values())
 
 
 def codes(bot: WatchingBot) -> list[str]:
     """Of all that was ever seen."""
-    return [each.sign.code for each in again_sighted(bot)]
+    return [each.finding.code for each in again_sighted(bot)]
 
 
 def looks_into_it(bot: WatchingBot, *, proves: bool = True, names: bool = False) -> None:
@@ -171,13 +171,13 @@ def test_the_same_run_rolled_back_once_more_is_told_once_more(ana: Responder, bo
     bot.looks(6)
 
     assert left_alone == first
-    assert [each.sign.code for each in again_sighted(bot)] == ["F6", "F6"]
+    assert [each.finding.code for each in again_sighted(bot)] == ["F6", "F6"]
     second = again_sighted(bot)[-1]
     post = bot.store.outbox.find(post_key(second.id))
     assert post.thread_of is None
-    assert any("rolled back once more" in reason and "lost 3 commits" in reason for reason in second.sign.reasons)
-    assert open_findings(bot.sightings.memory(ORDERS), bot.services.store.all()) == (second,)
-    assert not set(first[0].sign.rows) & set(second.sign.rows)
+    assert any("rolled back once more" in reason and "lost 3 commits" in reason for reason in second.finding.reasons)
+    assert open_findings(bot.finding_store.memory(ORDERS), bot.services.store.all()) == (second,)
+    assert not set(first[0].finding.rows) & set(second.finding.rows)
     bot.looks(4)
     assert again_sighted(bot)[-1] == second
 
@@ -300,14 +300,14 @@ def proves(proven_story: Story, *, passed: bool = True) -> Story:
     return proven_story.says(Verified(proposal=PROPOSAL, passed=passed, checks=(), evidence=(run,), head=HEAD_AFTER))
 
 
-def counting(proven_story: Story, found: Sighted) -> bool:
+def counting(proven_story: Story, found: ReportedFinding) -> bool:
     """Whether the table is not called trusted for it."""
     return open_findings(recall([found]), [proven_story.incident]) == (found,)
 
 
 def test_a_finding_after_the_proof_counts_until_the_next_one(proven_story: Story) -> None:
     """A false alarm of something that lasts would otherwise keep the table untrusted, and the all-clear back."""
-    found = sighted(sign(), at=proven_story.now)
+    found = reported(finding(), at=proven_story.now)
     before = counting(proven_story, found)
     proves(proven_story.answers(verdict=Verdict.RULED_OUT))
 
@@ -318,7 +318,7 @@ def test_a_finding_after_the_proof_counts_until_the_next_one(proven_story: Story
 def test_a_proof_that_looked_before_it_or_failed_ends_nothing(proven_story: Story) -> None:
     """It says nothing of what was found."""
     proven_story.answers(verdict=Verdict.RULED_OUT)
-    found = sighted(sign(), at=proven_story.now)
+    found = reported(finding(), at=proven_story.now)
 
     assert counting(proves(proven_story), found)
     assert counting(proves(proven_story.answers(), passed=False), found)
@@ -398,7 +398,7 @@ def test_what_a_planned_stop_looks_like_is_said_where_it_was_planned(over_record
     watched.looks(8, apart=SECOND)
 
     threads = {}
-    for sighting in watched.sightings.memory(watched.table).lasting:
-        post = watched.store.outbox.find(post_key(sighting.id))
-        threads[sighting.sign.code] = post.thread_of if post is not None else None
+    for each in watched.finding_store.memory(watched.table).lasting:
+        post = watched.store.outbox.find(post_key(each.id))
+        threads[each.finding.code] = post.thread_of if post is not None else None
     assert threads["no-commit"] == f"{incident}/card"

@@ -8,44 +8,44 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bot.service.watching.sightings import Sightings
+from bot.service.watching.finding_store import FindingStore
 from tests.tables import ORDERS
 from tests.watch.real_alertmanager import ALERTS, BINARY, alertmanager, post, recorded
-from tests.watch.test_alerts import PAYLOADS, TOKEN, scene, sightings, web
+from tests.watch.test_alerts import PAYLOADS, TOKEN, finding_store, scene, web
 
-__all__ = ["scene", "sightings", "web"]
+__all__ = ["finding_store", "scene", "web"]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(BINARY is None, reason="No Alertmanager here; deploy/require-system gets one from Debian."),
 ]
 
 
-def names(sightings: Sightings) -> list[str]:
+def names(finding_store: FindingStore) -> list[str]:
     """Alerts that are told and last."""
-    return [each.sign.headline.partition(":")[0] for each in sightings.memory(ORDERS).lasting]
+    return [each.finding.headline.partition(":")[0] for each in finding_store.memory(ORDERS).lasting]
 
 
-def comes_to(sightings: Sightings, expected: list[str]) -> bool:
+def comes_to(finding_store: FindingStore, expected: list[str]) -> bool:
     """Whether the alerts that last become these within some seconds."""
     until = time.monotonic() + 90
-    while names(sightings) != expected and time.monotonic() < until:
+    while names(finding_store) != expected and time.monotonic() < until:
         time.sleep(0.1)
-    return names(sightings) == expected
+    return names(finding_store) == expected
 
 
-def test_it_fires_and_resolves_over_its_webhook(web: httpx.Client, sightings: Sightings, tmp_path: Path) -> None:
+def test_it_fires_and_resolves_over_its_webhook(web: httpx.Client, finding_store: FindingStore, tmp_path: Path) -> None:
     """Its own groups, repeats, times and fingerprints, and the token that its configuration gives."""
     with alertmanager(tmp_path, f"{str(web.base_url).rstrip('/')}/v1/alerts/alertmanager", TOKEN) as address:
         post(address, ALERTS)
-        has_fired = comes_to(sightings, ["FlinkCheckpointsFailing", "TableStale"])
+        has_fired = comes_to(finding_store, ["FlinkCheckpointsFailing", "TableStale"])
         post(address, [{**ALERTS[0], "endsAt": datetime.now(UTC).isoformat()}])
-        is_resolved = comes_to(sightings, ["TableStale"])
+        is_resolved = comes_to(finding_store, ["TableStale"])
 
     assert has_fired
     assert is_resolved
 
 
-def test_a_wrong_token_is_refused(web: httpx.Client, sightings: Sightings, tmp_path: Path) -> None:
+def test_a_wrong_token_is_refused(web: httpx.Client, finding_store: FindingStore, tmp_path: Path) -> None:
     """It says so in its log, which is where its people look."""
     log = tmp_path / "alertmanager.log"
     with alertmanager(tmp_path, f"{str(web.base_url).rstrip('/')}/v1/alerts/alertmanager", "wrong") as address:
@@ -55,7 +55,7 @@ def test_a_wrong_token_is_refused(web: httpx.Client, sightings: Sightings, tmp_p
             time.sleep(0.1)
 
     assert "401" in log.read_text()
-    assert names(sightings) == []
+    assert names(finding_store) == []
 
 
 def test_the_kept_body_is_what_it_sends() -> None:

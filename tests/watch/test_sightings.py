@@ -1,4 +1,4 @@
-"""When a sighting is told, what the watch remembers of it, and how its message looks."""
+"""When a finding is told, what the watch remembers of it, and how its message looks."""
 
 import json
 from collections.abc import Iterator
@@ -9,14 +9,14 @@ import pytest
 
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.incident.approval import People
-from bot.incident.watch import Ended, note_key, recall, sighting_id
+from bot.incident.watch import Ended, finding_id, note_key, recall
 from bot.observation.errors import UnknownTable
 from bot.observation.ids import TableName, UserId
 from bot.service.incident_store import IncidentStore
-from bot.service.watching.sightings import Sight, Sightings, post_key
+from bot.service.watching.finding_store import FindingStatus, FindingStore, post_key
 from bot.slack.blocks.watch import finding_message
 from bot.slack.limits import fit
-from tests.watch.signs import NINE, ORDERS, muted, sighted, sign
+from tests.watch.signs import NINE, ORDERS, finding, muted, reported
 from tests.web.scene import StandingClock
 
 pytestmark = pytest.mark.smoke
@@ -32,16 +32,16 @@ class World:
         self._url = f"sqlite:///{folder}/journal.db"
         self._stores: list[Store] = []
 
-    def replica(self) -> Sightings:
+    def replica(self) -> FindingStore:
         store = open_store(self._url)
         self._stores.append(store)
         incidents = IncidentStore(store.journal, self.clock)
-        return Sightings(store.watched, store.outbox, incidents, self.clock, {ORDERS: "C0ORDERS01"})
+        return FindingStore(store.watched, store.outbox, incidents, self.clock, {ORDERS: "C0ORDERS01"})
 
-    def posts(self, sightings: Sightings) -> list[str]:
+    def posts(self, finding_store: FindingStore) -> list[str]:
         """What was put into the outbox, as `watch/ID` or with the thread that it belongs to."""
         outbox = self._stores[0].outbox
-        found = [outbox.find(post_key(each)) for each in sightings.memory(ORDERS).sighted]
+        found = [outbox.find(post_key(each)) for each in finding_store.memory(ORDERS).reported]
         return [f"{post.key} in {post.thread_of}" if post.thread_of else post.key for post in found if post is not None]
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ def test_two_replicas_tell_a_thing_once(world: World) -> None:
     """Both see it, both settle: one note, one message."""
     first, second = world.replica(), world.replica()
 
-    seen = [first.see(ORDERS, sign()), second.see(ORDERS, sign())]
+    seen = [first.see(ORDERS, finding()), second.see(ORDERS, finding())]
     for each in (first, second, first):
         each.settle(ORDERS)
 
@@ -71,16 +71,16 @@ def test_two_replicas_tell_a_thing_once(world: World) -> None:
 
 def test_a_mute_has_a_table(world: World) -> None:
     """Nobody mutes what is not watched."""
-    sightings = world.replica()
+    finding_store = world.replica()
 
     with pytest.raises(UnknownTable, match=r"It watches sales\.orders"):
-        sightings.mute(TableName("sales.refunds"), timedelta(hours=1), by=ANA)
-    assert sightings.memory(ORDERS).muted is None
+        finding_store.mute(TableName("sales.refunds"), timedelta(hours=1), by=ANA)
+    assert finding_store.memory(ORDERS).muted is None
 
 
 def test_a_note_is_kept_once_and_survives_a_restart(tmp_path: Path) -> None:
     """Two replicas that see the same thing write one note; another process reads it back."""
-    url, seen = f"sqlite:///{tmp_path}/journal.db", sighted(sign())
+    url, seen = f"sqlite:///{tmp_path}/journal.db", reported(finding())
     first, second = open_store(url), open_store(url)
     new = [first.watched.add(seen), second.watched.add(seen)]
     first.close()
@@ -98,7 +98,7 @@ def test_a_note_is_kept_once_and_survives_a_restart(tmp_path: Path) -> None:
 def test_no_secret_of_an_alert_is_written(tmp_path: Path) -> None:
     """An alert may quote an address with its password: it is masked on the way in."""
     store = open_store(f"sqlite:///{tmp_path}/journal.db")
-    seen = sighted(sign().model_copy(update={"headline": "jdbc:postgresql://flink:hunter22@db/lake is down."}))
+    seen = reported(finding().model_copy(update={"headline": "jdbc:postgresql://flink:hunter22@db/lake is down."}))
 
     store.watched.add(seen)
 
@@ -108,14 +108,14 @@ def test_no_secret_of_an_alert_is_written(tmp_path: Path) -> None:
 
 def test_what_ended_and_comes_back_is_another_occasion() -> None:
     """The same fault after its end has an id of its own, so it is told again; while it lasts it has not."""
-    first = sighted(sign())
+    first = reported(finding())
     lasting = recall([first])
-    over = recall([first, Ended(sighting=first.id, table=ORDERS, at=NINE, why="gone")])
+    over = recall([first, Ended(finding=first.id, table=ORDERS, at=NINE, why="gone")])
 
-    assert lasting.known(sign()) == first
-    assert lasting.known(sign(subject="cccccc")) is None
-    assert over.known(sign()) is None
-    assert sighting_id(ORDERS, sign(), over.occasions(sign())) != first.id
+    assert lasting.known(finding()) == first
+    assert lasting.known(finding(subject="cccccc")) is None
+    assert over.known(finding()) is None
+    assert finding_id(ORDERS, finding(), over.occasions(finding())) != first.id
 
 
 def test_the_newest_word_about_a_mute_counts() -> None:
@@ -132,28 +132,28 @@ def test_the_newest_word_about_a_mute_counts() -> None:
 ONCALL = People(groups=("S0ONCALL01",))
 
 
-def shown(sight: Sight) -> str:
+def shown(status: FindingStatus) -> str:
     """Its blocks, as Slack gets them; the notification is escaped where every message is."""
-    _text, blocks = finding_message(sight, ONCALL)
+    _text, blocks = finding_message(status, ONCALL)
     return json.dumps(fit(blocks), ensure_ascii=False)
 
 
 def test_only_what_is_urgent_and_lasts_wakes_somebody() -> None:
     """A mention in what can wait, or is over, would be heard for nothing."""
-    urgent, slight = sighted(sign()), sighted(sign(urgent=False))
-    over = Ended(sighting=urgent.id, table=ORDERS, at=NINE, why="Waterline does not see it any more.")
+    urgent, slight = reported(finding()), reported(finding(urgent=False))
+    over = Ended(finding=urgent.id, table=ORDERS, at=NINE, why="Waterline does not see it any more.")
 
-    assert "<!subteam^S0ONCALL01>" in shown(Sight(urgent, None, None, None))
-    assert "<!subteam^" not in shown(Sight(slight, None, None, None))
-    assert "<!subteam^" not in shown(Sight(urgent, over, None, None))
+    assert "<!subteam^S0ONCALL01>" in shown(FindingStatus(urgent, None, None, None))
+    assert "<!subteam^" not in shown(FindingStatus(slight, None, None, None))
+    assert "<!subteam^" not in shown(FindingStatus(urgent, over, None, None))
 
 
 def test_nobody_is_sent_to_mend_what_is_over() -> None:
     """While it lasts it says what to do, afterwards since when it is over and nothing to do."""
-    stale = sighted(sign("stale", "freshness", urgent=False))
-    over = Ended(sighting=stale.id, table=ORDERS, at=NINE, why="Waterline does not see it any more.")
+    stale = reported(finding("stale", "freshness", urgent=False))
+    over = Ended(finding=stale.id, table=ORDERS, at=NINE, why="Waterline does not see it any more.")
 
-    lasting, ended = shown(Sight(stale, None, None, None)), shown(Sight(stale, over, None, None))
+    lasting, ended = shown(FindingStatus(stale, None, None, None)), shown(FindingStatus(stale, over, None, None))
 
     assert "*What to do:* Roll back table and job together." in lasting
     assert "Over since" not in lasting
@@ -164,11 +164,11 @@ def test_nobody_is_sent_to_mend_what_is_over() -> None:
 def test_text_of_an_alert_does_nothing_but_stand_there() -> None:
     """No mention, no link, no formatting, and a link to look at only over https."""
     evil = "<!channel> <@U0BEN00001> <https://evil.example|look> *now* `x`"
-    alert = sign().model_copy(
+    alert = finding().model_copy(
         update={"headline": evil, "reasons": (evil, "y" * 9000), "advice": evil, "source": evil, "link": "javascript:1"}
     )
 
-    told = shown(Sight(sighted(alert), None, None, None))
+    told = shown(FindingStatus(reported(alert), None, None, None))
 
     assert "<!channel>" not in told
     assert "<@U0BEN00001>" not in told

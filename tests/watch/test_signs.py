@@ -11,7 +11,7 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.incident.diagnosis import Act, Diagnosis, Matches, Mode, ModeResult, Remedy
 from bot.observation.errors import UnknownTable
 from bot.observation.ids import TableName, short
-from bot.service.watching.signs import signs_in
+from bot.service.watching.findings import findings_in
 from tests.tables import ORDERS, OrdersTable
 from tests.watch.conftest import OverRecorded
 from tests.watch.earlier import Page
@@ -108,7 +108,7 @@ def test_what_lasts_is_told_once(
     assert told.buttons == ("Open incident", "Mute table for 4 hours")
     assert [text for text in texts if text not in told.text] == []
     if code in {"F8", "F25"}:
-        assert all(each.sign.rows_are_right for each in watched.sightings.memory(watched.table).lasting)
+        assert all(each.finding.rows_are_right for each in watched.finding_store.memory(watched.table).lasting)
 
 
 @pytest.mark.parametrize(
@@ -144,12 +144,12 @@ def test_wrong_rows_beside_a_job_that_cannot_restart_are_told_by_themselves() ->
     more = _found("F15", Act.REPAIR, Remedy.DEDUPLICATE_ROWS)
     case = Recorded("last-commit-expired-v2").case
 
-    signs = signs_in(case, Diagnosis(results=(job, rows, more)), grace_period=timedelta(hours=1))
+    findings = findings_in(case, Diagnosis(results=(job, rows, more)), grace_period=timedelta(hours=1))
 
-    assert [(each.code, each.rows_are_right) for each in signs.told[:2]] == [("F8", True), ("F1", False)]
-    assert signs.told[0].also == ("F1: It is F1.", "F15: It is F15.")
-    assert "F15" in signs.beside
-    assert not {"F1", "F8"} & signs.beside
+    assert [(each.code, each.rows_are_right) for each in findings.told[:2]] == [("F8", True), ("F1", False)]
+    assert findings.told[0].also == ("F1: It is F1.", "F15: It is F15.")
+    assert "F15" in findings.beside
+    assert not {"F1", "F8"} & findings.beside
 
 
 def test_wrong_rows_that_come_first_stand_for_the_rest() -> None:
@@ -158,10 +158,10 @@ def test_wrong_rows_that_come_first_stand_for_the_rest() -> None:
     job = _found("F8", Act.RECOVER, Remedy.RESTORE_JOB_ONLY)
     case = Recorded("last-commit-expired-v2").case
 
-    signs = signs_in(case, Diagnosis(results=(fork, job)), grace_period=timedelta(hours=1))
+    findings = findings_in(case, Diagnosis(results=(fork, job)), grace_period=timedelta(hours=1))
 
-    assert signs.told[0].code == "F13"
-    assert "F8" in signs.beside
+    assert findings.told[0].code == "F13"
+    assert "F8" in findings.beside
 
 
 def catalog_of(folder: Path) -> PyIcebergCatalog:

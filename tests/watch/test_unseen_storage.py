@@ -13,8 +13,8 @@ from bot.observation.evidence import Observation
 from bot.observation.findings import Limit, RecoveryDeadline
 from bot.observation.flink import JobRun
 from bot.observation.looked import NotSeen, Seen
-from bot.service.watching import look
-from bot.service.watching.look import Look, hidden_aside
+from bot.service.watching import check
+from bot.service.watching.check import TableCheck, hidden_aside
 from bot.slack.commands import watched
 from tests.tables import CONTRACT, ORDERS
 from tests.watch.conftest import OverRecorded
@@ -41,12 +41,12 @@ def test_the_answer_says_until_when_a_table_can_be_recovered(
     fixed = RecoveryDeadline(
         looked_at=until, recoverable_until=until, because=limit.what, restore_point=None, limits=(limit,)
     )
-    monkeypatch.setattr(look, "deadline_of", lambda _case, _diagnosis: fixed)
+    monkeypatch.setattr(check, "deadline_of", lambda _case, _diagnosis: fixed)
     world = over_recorded(Recorded("planned-restart-v2"))
 
     world.looks(16, apart=timedelta(seconds=10))
 
-    services: Any = SimpleNamespace(sightings=world.sightings, clock=world.clock, watch=world.watch)
+    services: Any = SimpleNamespace(finding_store=world.finding_store, clock=world.clock, watch=world.watch)
     assert world.watch.deadline(ORDERS) == fixed
     assert limit.what in "\n".join(watched(services, ORDERS, world.clock.now()))
 
@@ -64,15 +64,15 @@ def test_what_cannot_be_read_is_no_all_clear_and_is_told(over_recorded: OverReco
 
     assert blind.subject == SOURCES[part]
     assert "Access denied." in blind.text
-    assert "blind" not in {each.sign.code for each in watched.sightings.memory(ORDERS).lasting}
+    assert "blind" not in {each.finding.code for each in watched.finding_store.memory(ORDERS).lasting}
 
 
 def test_what_flink_tells_ends_though_storage_cannot_be_read() -> None:
     """Else a table whose storage nobody can read would stay in doubt for a silence that is long over."""
-    assert Look(signs=(), unseen=frozenset({"the checkpoint storage"})).would_show("no-commit")
-    assert not Look(signs=(), unseen=frozenset({"the checkpoint storage"})).would_show("F11")
-    assert not Look(signs=(), unseen=frozenset({"Flink"})).would_show("no-commit")
-    assert Look(signs=()).would_show("F11")
+    assert TableCheck(findings=(), unseen=frozenset({"the checkpoint storage"})).would_show("no-commit")
+    assert not TableCheck(findings=(), unseen=frozenset({"the checkpoint storage"})).would_show("F11")
+    assert not TableCheck(findings=(), unseen=frozenset({"Flink"})).would_show("no-commit")
+    assert TableCheck(findings=()).would_show("F11")
 
 
 def test_other_jobs_count_and_a_table_without_a_job_has_no_checkpoints(over_recorded: OverRecorded) -> None:
@@ -96,7 +96,7 @@ def test_other_jobs_count_and_a_table_without_a_job_has_no_checkpoints(over_reco
 def test_the_list_says_what_the_newest_look_could_not_see_and_of_what_day_it_is(over_recorded: OverRecorded) -> None:
     """“Looked at” alone is an all-clear, and yesterday's time passes for today's."""
     world = over_recorded(hidden(Recorded("planned-restart-v2"), "checkpoints"))
-    services: Any = SimpleNamespace(sightings=world.sightings, clock=world.clock, watch=world.watch)
+    services: Any = SimpleNamespace(finding_store=world.finding_store, clock=world.clock, watch=world.watch)
     world.looks(2)
 
     now = "\n".join(watched(services, ORDERS, world.clock.now()))

@@ -19,8 +19,8 @@ from bot.ports import CheckpointStore, EvidenceRunner, FlinkJobs, JobPorts, Read
 from bot.service.examining import Examiner
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.watching.look import Eye, WatchTerms
-from bot.service.watching.sightings import Sightings, post_key
+from bot.service.watching.check import TableMonitor, WatchTerms
+from bot.service.watching.finding_store import FindingStore, post_key
 from bot.service.watching.watch import Watch
 from bot.slack.blocks.watch import finding_message
 from bot.slack.limits import fit
@@ -72,10 +72,12 @@ class Watched:
         self.observer = Observer(world.catalog, {ORDERS: setup}, {JOB: ports}, world.reads, world.files)
         modes = failure_modes()
         self.examiner = Examiner(self.observer, Collector(find_tasks(spark_tasks), world.runner, clock), modes)
-        self.sightings = Sightings(self.store.watched, self.store.outbox, self.incidents, clock, {ORDERS: "C0ORDERS01"})
-        eye = Eye(self.observer, self.examiner, modes, clock, TERMS)
+        self.finding_store = FindingStore(
+            self.store.watched, self.store.outbox, self.incidents, clock, {ORDERS: "C0ORDERS01"}
+        )
+        monitor = TableMonitor(self.observer, self.examiner, modes, clock, TERMS)
         alone = self.store.presence.is_leader
-        self.watch = Watch(eye, self.sightings, self.incidents, clock, alone, TERMS, (ORDERS,))
+        self.watch = Watch(monitor, self.finding_store, self.incidents, clock, alone, TERMS, (ORDERS,))
 
     def looks(self, times: int = 2, apart: timedelta = timedelta(seconds=10)) -> None:
         """The watch looks so often; its clock goes on in between."""
@@ -104,24 +106,24 @@ class Watched:
     @property
     def seen(self) -> tuple[str, ...]:
         """Codes of every finding that was kept, told or not."""
-        return tuple(each.sign.code for each in self.sightings.memory(ORDERS).sighted.values())
+        return tuple(each.finding.code for each in self.finding_store.memory(ORDERS).reported.values())
 
     @property
     def told(self) -> tuple[Told, ...]:
         """Every finding whose message is in the outbox, the first first."""
         return tuple(
             self._told(each)
-            for each in self.sightings.memory(ORDERS).sighted
+            for each in self.finding_store.memory(ORDERS).reported
             if self.store.outbox.find(post_key(each)) is not None
         )
 
-    def _told(self, sighting: str) -> Told:
-        sight = self.sightings.sight(sighting)
-        _text, blocks = finding_message(sight, People())
+    def _told(self, finding: str) -> Told:
+        status = self.finding_store.status(finding)
+        _text, blocks = finding_message(status, People())
         shown = fit(blocks)
         buttons = [part["text"]["text"] for block in shown if block["type"] == "actions" for part in block["elements"]]
-        sign = sight.sighted.sign
-        return Told(sign.code, json.dumps(shown, ensure_ascii=False), tuple(buttons), sign.subject)
+        found = status.reported.finding
+        return Told(found.code, json.dumps(shown, ensure_ascii=False), tuple(buttons), found.subject)
 
     def close(self) -> None:
         """End it; what belongs to the world stays."""

@@ -10,8 +10,8 @@ from bot.bootstrap import failure_modes
 from bot.incident.approval import People
 from bot.service.services import Services
 from bot.service.trust import TrustService
-from bot.service.watching.look import Eye, WatchTerms
-from bot.service.watching.sightings import Sightings, WatchFindings
+from bot.service.watching.check import TableMonitor, WatchTerms
+from bot.service.watching.finding_store import FindingStore, WatchFindings
 from bot.service.watching.watch import Watch
 from bot.workspace.people import default_cast
 from tests.little_flink import open_catalog
@@ -23,7 +23,7 @@ TERMS = WatchTerms(grace_period=timedelta(minutes=2))
 
 
 class WatchingBot(LittleBot):
-    """`looks()` is one look of the watch at the table, and `looks_twice()` what confirms a sign."""
+    """`looks()` is one look of the watch at the table, and `looks_twice()` what confirms a finding."""
 
     @property
     def watch(self) -> Watch:
@@ -31,10 +31,10 @@ class WatchingBot(LittleBot):
         return self.services.watch
 
     @property
-    def sightings(self) -> Sightings:
+    def finding_store(self) -> FindingStore:
         """What it has seen."""
-        assert self.services.sightings is not None
-        return self.services.sightings
+        assert self.services.finding_store is not None
+        return self.services.finding_store
 
     def looks(self, times: int = 1) -> None:
         """The watch looks; the clock goes on by half a minute each time."""
@@ -74,10 +74,12 @@ class WatchingBot(LittleBot):
     def _services(self, store: Store, client: WebClient) -> Services:
         services = super()._services(store, client)
         oncall = People(groups=("S0APPROVE1",))
-        sightings = Sightings(store.watched, store.outbox, services.store, self.clock, {ORDERS: ONCALL_CHANNEL}, oncall)
-        eye = Eye(services.observer, services.examiner, failure_modes(), self.clock, TERMS)
+        finding_store = FindingStore(
+            store.watched, store.outbox, services.store, self.clock, {ORDERS: ONCALL_CHANNEL}, oncall
+        )
+        monitor = TableMonitor(services.observer, services.examiner, failure_modes(), self.clock, TERMS)
         alone = store.presence.is_leader
-        watch = Watch(eye, sightings, services.store, self.clock, alone, TERMS, (ORDERS,))
+        watch = Watch(monitor, finding_store, services.store, self.clock, alone, TERMS, (ORDERS,))
         findings = WatchFindings(store.watched, [ORDERS])
         trust = TrustService(services.store, services.observer, self.clock, findings=findings)
-        return replace(services, sightings=sightings, watch=watch, trust=trust)
+        return replace(services, finding_store=finding_store, watch=watch, trust=trust)

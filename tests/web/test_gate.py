@@ -27,7 +27,7 @@ from bot.cli import app
 from bot.cli.trust import Required, exit_code
 from bot.incident.trust import Basis, TrustState
 from bot.service.alerts import AlertService
-from bot.service.watching.sightings import Sightings
+from bot.service.watching.finding_store import FindingStore
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
@@ -178,11 +178,11 @@ def _told_address(log: Path, process: subprocess.Popen[bytes]) -> str:
     pytest.fail(f"no address was told:\n{log.read_text()}")
 
 
-FUZZ_TOKEN, ALERT_TOKEN, SECRET = "wl-read-5f1c", "wl-alert-77ab", "wl-signs-0c3e"
+FUZZ_TOKEN, ALERT_TOKEN, SECRET = "wl-read-5f1c", "wl-alert-77ab", "wl-findings-0c3e"
 
 
 class Key(requests.auth.AuthBase):
-    """What the sender of each address has: a token, or the secret that signs the body."""
+    """What the sender of each address has: a token, or the secret that findings the body."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -206,8 +206,10 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenApiSchema]:
     scene = Scene(Path(tmp_path_factory.mktemp("fuzz")))
     scene.opens().diagnoses().proposes()
     access = Access(WebSettings(), FUZZ_TOKEN)
-    sightings = Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: "C0ORDERS01"})
-    desk = AlertService(sightings, scene.desk().setups, None)
+    finding_store = FindingStore(
+        scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: "C0ORDERS01"}
+    )
+    desk = AlertService(finding_store, scene.desk().setups, None)
     alerts = AlertRoutes(desk, token=ALERT_TOKEN, pagerduty_secret=SECRET)
     with serve(scene, access, alerts=alerts) as address:
         found = schemathesis.openapi.from_url(

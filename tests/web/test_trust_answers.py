@@ -15,7 +15,7 @@ from bot.incident.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult,
 from bot.incident.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, IncidentOpened, WaterlineMoved
 from bot.incident.journal import WATERLINE
 from bot.incident.trust import Basis, Trust, TrustState
-from bot.incident.watch import Ended, Sighted, Sign
+from bot.incident.watch import Ended, ReportedFinding, WatchFinding
 from bot.observation.evidence import Evidence, Verdict
 from bot.observation.findings import RecoveryDeadline
 from bot.observation.ids import EvidenceId, IncidentId, SnapshotId, TableName
@@ -24,13 +24,13 @@ from bot.observation.table import Window
 from bot.ports import TableCatalog, TableChange
 from bot.service.opening import Opening
 from bot.service.trust import TrustService
-from bot.service.watching.sightings import WatchFindings
+from bot.service.watching.finding_store import WatchFindings
 from bot.service.waterline import Waterline
 from tests.decisions import ANA, CHANNEL, F2, RUNBOOK
 from tests.orders_table import NINE
 from tests.runbook.shipped import shipped
 from tests.tables import ORDERS
-from tests.watch.signs import muted, sighted, sign
+from tests.watch.signs import finding, muted, reported
 from tests.web.scene import Scene
 
 
@@ -242,8 +242,8 @@ class Doubted(Scene):
 
     def finds(self, last_good: SnapshotId | None, rows: LastGoodRows | None = None) -> None:
         """The watch sees F2 a second time."""
-        seen = sign("F2").model_copy(update={"last_good": last_good, "last_good_rows": rows})
-        assert self.store.watched.add(sighted(seen, at=self.clock.now()))
+        seen = finding("F2").model_copy(update={"last_good": last_good, "last_good_rows": rows})
+        assert self.store.watched.add(reported(seen, at=self.clock.now()))
 
 
 @pytest.fixture
@@ -357,8 +357,8 @@ def _trust(scene: Scene) -> Trust:
     return heeding.trust(ORDERS)
 
 
-def _finds(scene: Scene, of: Sign | None = None, *, last_good: SnapshotId | None = None) -> Sighted:
-    found = sighted((of or sign()).model_copy(update={"last_good": last_good}), at=scene.clock.now())
+def _finds(scene: Scene, of: WatchFinding | None = None, *, last_good: SnapshotId | None = None) -> ReportedFinding:
+    found = reported((of or finding()).model_copy(update={"last_good": last_good}), at=scene.clock.now())
     assert scene.store.watched.add(found)
     return found
 
@@ -385,7 +385,7 @@ def test_what_the_watch_found_is_a_doubt_that_names_what_to_read_instead(scene: 
 def test_where_it_begins_is_not_guessed(scene: Scene, rows_below: LastGoodRows | None) -> None:
     """A finding that does not tell the last good snapshot, or below which rows are wrong, too, leaves none to name."""
     _finds(scene, last_good=scene.good)
-    other = sign("F13").model_copy(update={"last_good_rows": rows_below})
+    other = finding("F13").model_copy(update={"last_good_rows": rows_below})
     _finds(scene, other, last_good=None if rows_below is None else scene.good)
 
     found = _trust(scene)
@@ -407,11 +407,11 @@ def test_a_mute_is_no_denial(scene: Scene) -> None:
 def test_what_is_over_or_only_told_by_others_leaves_trust_alone(scene: Scene, how: str) -> None:
     """Trust ends by what the watch sees itself, urgent, while it lasts, where it says that rows are wrong or lost."""
     code = {"of an alert": "alert", "a silence": "no-commit"}.get(how, "F2")
-    of = sign(code, urgent=how != "not urgent").model_copy(update={"rows_are_right": how == "of the job alone"})
+    of = finding(code, urgent=how != "not urgent").model_copy(update={"rows_are_right": how == "of the job alone"})
     found = _finds(scene, of)
     if how == "over":
         scene.store.watched.add(
-            Ended(sighting=found.id, table=ORDERS, at=scene.clock.now(), why="Waterline does not see it any more.")
+            Ended(finding=found.id, table=ORDERS, at=scene.clock.now(), why="Waterline does not see it any more.")
         )
 
     now = scene.trust if how == "not followed" else _trust(scene)

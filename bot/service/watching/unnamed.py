@@ -8,7 +8,7 @@ from bot.history.case import Case
 from bot.history.checkpoint_pace import completed_at, interval_of, longest_of, usual_spacing
 from bot.history.starts import flink_commits
 from bot.incident.diagnosis import Remedy
-from bot.incident.watch import Sign
+from bot.incident.watch import WatchFinding
 from bot.observation.flink import JobRun, cause_of
 from bot.observation.ids import Severity, short, short_job
 from bot.observation.looked import NotSeen
@@ -24,13 +24,13 @@ _RUNBOOKS = {
 }
 
 
-def unnamed_signs(case: Case, grace_period: timedelta) -> tuple[Sign, ...]:
+def unnamed_signs(case: Case, grace_period: timedelta) -> tuple[WatchFinding, ...]:
     """All that hold. `grace_period`: how long a job may be down on purpose."""
     found = (_down(case, grace_period), _no_commit(case), _stale(case), _expiring(case))
     return tuple(each for each in found if each is not None)
 
 
-def blind(what: NotSeen, since: datetime) -> Sign:
+def blind(what: NotSeen, since: datetime) -> WatchFinding:
     """The watch itself cannot see: that nothing is told then means nothing."""
     return _bare(
         "blind",
@@ -53,7 +53,7 @@ def newest_run(case: Case) -> str:
     return runs[-1].job_id if runs else "nobody"
 
 
-def _down(case: Case, grace_period: timedelta) -> Sign | None:
+def _down(case: Case, grace_period: timedelta) -> WatchFinding | None:
     """Nobody writes the table any more, or a run only fails, and not just for a moment: until a lost machine is
     replaced, every attempt fails. A run that Flink has given up is told at once."""
     why = None if isinstance(case.observation.jobs, NotSeen) else standstill(case)
@@ -113,7 +113,7 @@ def _leaves_out_empty_ones(case: Case, run: JobRun) -> bool:
     return all(leaves_out_empty_ones(case, run, sink) for sink in sinks_of(case, run))
 
 
-def _no_commit(case: Case) -> Sign | None:
+def _no_commit(case: Case) -> WatchFinding | None:
     silent = silent_for(case)
     if silent is None:
         return None
@@ -129,7 +129,7 @@ def _no_commit(case: Case) -> Sign | None:
     return _bare("no-commit", run.job_id, silent, (said,), advice, "sev2", is_urgent=True)
 
 
-def _stale(case: Case) -> Sign | None:
+def _stale(case: Case) -> WatchFinding | None:
     """The newest event is older than promised, as far as evidence told of it; else the newest rows are, by the time of
     their commit: what they hold is older still."""
     table, promised = case.observation.table, case.contract.freshness
@@ -161,7 +161,7 @@ def newest_event(case: Case) -> datetime | None:
     return case.observation.table.read_at - timedelta(seconds=found.event_age_s)
 
 
-def _expiring(case: Case) -> Sign | None:
+def _expiring(case: Case) -> WatchFinding | None:
     """The last snapshot of a living run may be expired before long: its next restart would fail (F8)."""
     alive = {run.job_id: run for run in living(case)}
     commits = case.table_health.last_commits if case.table_health else ()
@@ -193,8 +193,8 @@ def _bare(
     severity: Severity,
     *,
     is_urgent: bool,
-) -> Sign:
-    return Sign(
+) -> WatchFinding:
+    return WatchFinding(
         code=code,
         subject=subject,
         headline=headline,

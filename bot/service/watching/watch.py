@@ -16,9 +16,9 @@ from bot.observation.ids import IncidentId, TableName
 from bot.observation.looked import NotSeen
 from bot.ports import Clock, Timers
 from bot.service.incident_store import IncidentStore
-from bot.service.watching.look import Eye, Look, TableSeen, WatchTerms
-from bot.service.watching.sightings import Sightings
-from bot.service.watching.signs import CONDITIONS
+from bot.service.watching.check import TableCheck, TableMonitor, TableStatus, WatchTerms
+from bot.service.watching.finding_store import FindingStore
+from bot.service.watching.findings import CONDITIONS
 from bot.service.watching.unnamed import blind
 
 log = structlog.get_logger(__name__)
@@ -26,11 +26,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass
 class _Followed:
-    seen: TableSeen = field(default_factory=TableSeen)
+    seen: TableStatus = field(default_factory=TableStatus)
     candidates: frozenset[tuple[str, str]] = frozenset()
     """What the look before saw that was not told: code and subject."""
     last: dict[str, datetime] = field(default_factory=dict)
-    """Sighting -> when it was last seen."""
+    """Finding -> when it was last seen."""
     looked_at: datetime | None = None
     unseen: frozenset[str] = frozenset()
     """What the newest look that judged could not see."""
@@ -47,16 +47,16 @@ class Watch:
 
     def __init__(
         self,
-        eye: Eye,
-        sightings: Sightings,
+        monitor: TableMonitor,
+        finding_store: FindingStore,
         store: IncidentStore,
         clock: Clock,
         is_leader: Callable[[], bool],
         terms: WatchTerms,
         tables: tuple[TableName, ...],
     ) -> None:
-        self._eye = eye
-        self._sightings = sightings
+        self._monitor = monitor
+        self._finding_store = finding_store
         self._store = store
         self._clock = clock
         self._is_leader = is_leader
@@ -76,9 +76,9 @@ class Watch:
 
         self._look_again = again
         every = self.terms.poll_interval.total_seconds()
-        for table in self._sightings.tables:
+        for table in self._finding_store.tables:
             if not self.follows(table):
-                timers.every(f"settle/{table}", every, partial(self._soon, table, self._sightings.settle))
+                timers.every(f"settle/{table}", every, partial(self._soon, table, self._finding_store.settle))
         for table in self._followed:
             timers.every(f"watch/{table}", every, partial(self.look_soon, table))
             self.look_soon(table)
@@ -133,13 +133,13 @@ class Watch:
             self._tell_of_failure(table, followed, error)
             raise
         finally:
-            self._sightings.settle(table)
+            self._finding_store.settle(table)
 
     def _see(self, table: TableName, followed: _Followed) -> None:
         incident = self._store.open_on(table)
         looks_away = incident is not None and is_in_doubt(incident)
         self._tell_of_incident(followed, incident.id if incident is not None else None, looks_away)
-        if not looks_away and (look := self._eye.look(table, followed.seen)) is not None:
+        if not looks_away and (look := self._monitor.look(table, followed.seen)) is not None:
             followed.unseen = look.unseen
             self._judge(table, followed, look)
         followed.looked_at, followed.failing_since = self._clock.now(), None
@@ -152,7 +152,7 @@ class Watch:
             return
         reason = f"Each look ended in an error: {type(error).__name__}. The log of the bot has all of it."
         failing = NotSeen(source=table, reason=reason, remedy="Read the log, and look at the table by hand.")
-        self._sightings.see(table, blind(failing, followed.failing_since))
+        self._finding_store.see(table, blind(failing, followed.failing_since))
 
     def _guarded(self, table: TableName, do: Callable[[TableName], None]) -> None:
         try:
@@ -165,27 +165,31 @@ class Watch:
             with self._lock:
                 self._under_way.discard(table)
 
-    def _judge(self, table: TableName, followed: _Followed, look: Look) -> None:
-        memory, now = self._sightings.memory(table), self._clock.now()
-        found = {(sign.code, sign.subject): sign for sign in look.signs}
+    def _judge(self, table: TableName, followed: _Followed, look: TableCheck) -> None:
+        memory, now = self._finding_store.memory(table), self._clock.now()
+        found = {(finding.code, finding.subject): finding for finding in look.findings}
         state = followed.seen.state
-        new = {at: sign for at, sign in found.items() if not self._sightings.goes_on(table, sign, memory, state)}
-        for identity, sign in new.items():
+        new = {
+            at: finding
+            for at, finding in found.items()
+            if not self._finding_store.goes_on(table, finding, memory, state)
+        }
+        for identity, finding in new.items():
             if identity in followed.candidates:
-                self._sightings.see(table, sign, is_again=memory.known(sign) is not None)
+                self._finding_store.see(table, finding, is_again=memory.known(finding) is not None)
             else:
                 self._look_again(table)
         followed.candidates = frozenset(new)
-        for sighted in memory.lasting:
-            identity = (sighted.sign.code, sighted.sign.subject)
-            is_condition = sighted.sign.code in CONDITIONS and sighted.sign.is_of_watch
-            if not is_condition or not look.would_show(sighted.sign.code):
+        for reported in memory.lasting:
+            identity = (reported.finding.code, reported.finding.subject)
+            is_condition = reported.finding.code in CONDITIONS and reported.finding.is_of_watch
+            if not is_condition or not look.would_show(reported.finding.code):
                 continue
-            if identity in found or sighted.sign.code in look.beside:
-                followed.last[sighted.id] = now
+            if identity in found or reported.finding.code in look.beside:
+                followed.last[reported.id] = now
                 continue
-            if now - followed.last.setdefault(sighted.id, now) >= self.terms.grace_period:
-                self._sightings.end(sighted, "Waterline does not see it any more.")
+            if now - followed.last.setdefault(reported.id, now) >= self.terms.grace_period:
+                self._finding_store.end(reported, "Waterline does not see it any more.")
 
     def _tell_of_incident(self, followed: _Followed, now_open: IncidentId | None, looks_away: bool) -> None:
         """People look themselves while one has the table in doubt; what was told of the table shows that, and the watch
@@ -194,7 +198,7 @@ class Watch:
             return
         changed = now_open or followed.incident
         if looks_away or followed.looks_away:
-            followed.seen, followed.candidates = TableSeen(), frozenset()
+            followed.seen, followed.candidates = TableStatus(), frozenset()
         followed.incident, followed.looks_away = now_open, looks_away
         if changed is not None:
-            self._sightings.incident_changed(self._store.get(changed))
+            self._finding_store.incident_changed(self._store.get(changed))

@@ -5,9 +5,9 @@ from slack_sdk.models.blocks import Block
 from bot.incident.approval import People
 from bot.incident.diagnosis import called
 from bot.incident.incident import Incident
-from bot.incident.watch import SILENT, Sign
+from bot.incident.watch import SILENT, WatchFinding
 from bot.observation.ids import short
-from bot.service.watching.sightings import Sight
+from bot.service.watching.finding_store import FindingStatus
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.text import addressed, as_sentence, clipped, code, mrkdwn, person, room, short_paths
@@ -16,69 +16,69 @@ _REASONS, _ALSO, _REASON = 4, 3, 400
 MUTE_HOURS = 4
 
 
-def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
+def finding_message(status: FindingStatus, mention: People) -> tuple[str, list[Block]]:
     """(notification text, blocks). While it lasts and nobody has opened an incident, it says why and what to do, and
     offers to open one; then it shrinks, for the card has the rest."""
-    sighted, sign = sight.sighted, sight.sighted.sign
-    is_over = sight.ended is not None
-    text = f"{sighted.table}: {sign.headline}"
-    mark = ":white_check_mark:" if is_over else ":rotating_light:" if sign.is_urgent else ":warning:"
-    is_planned = sign.code in SILENT and sight.beside is not None and sight.beside.runbook.is_planned
-    is_looked_at = is_over or is_planned or sight.incident is not None
-    who = _asked(mention) if sign.is_urgent and not is_looked_at else ""
-    title = f"{mark} *{code(sighted.table)} {mrkdwn(as_sentence(short_paths(sign.headline)))}*{who}"
-    is_open = not is_over and sight.incident is None
-    blocks: list[Block] = [section("\n".join([title, *(_reasons(sign) if is_open else [])]))]
-    if sign.also and is_open:
-        also = "\n".join(f"• {mrkdwn(_short(each))}" for each in sign.also[:_ALSO])
+    reported, finding = status.reported, status.reported.finding
+    is_over = status.ended is not None
+    text = f"{reported.table}: {finding.headline}"
+    mark = ":white_check_mark:" if is_over else ":rotating_light:" if finding.is_urgent else ":warning:"
+    is_planned = finding.code in SILENT and status.beside is not None and status.beside.runbook.is_planned
+    is_looked_at = is_over or is_planned or status.incident is not None
+    who = _asked(mention) if finding.is_urgent and not is_looked_at else ""
+    title = f"{mark} *{code(reported.table)} {mrkdwn(as_sentence(short_paths(finding.headline)))}*{who}"
+    is_open = not is_over and status.incident is None
+    blocks: list[Block] = [section("\n".join([title, *(_reasons(finding) if is_open else [])]))]
+    if finding.also and is_open:
+        also = "\n".join(f"• {mrkdwn(_short(each))}" for each in finding.also[:_ALSO])
         blocks.append(section(f"*At the same time*\n{also}"))
-    if sight.incident is None or is_over:
-        blocks.append(section("\n".join(_now(sight))))
-    blocks.append(context(*_small_print(sight)))
+    if status.incident is None or is_over:
+        blocks.append(section("\n".join(_now(status))))
+    blocks.append(context(*_small_print(status)))
     buttons = []
-    if is_open and sight.beside is None:
-        buttons.append(button("Open incident", Click.OPEN, sighted.table, sighted.id, style="primary"))
-    if sight.mute is not None:
-        buttons.append(button("Unmute table", Click.UNMUTE, sighted.table, sighted.id))
+    if is_open and status.beside is None:
+        buttons.append(button("Open incident", Click.OPEN, reported.table, reported.id, style="primary"))
+    if status.mute is not None:
+        buttons.append(button("Unmute table", Click.UNMUTE, reported.table, reported.id))
     elif is_open:
-        buttons.append(button(f"Mute table for {MUTE_HOURS} hours", Click.MUTE, sighted.table, sighted.id))
+        buttons.append(button(f"Mute table for {MUTE_HOURS} hours", Click.MUTE, reported.table, reported.id))
     return text, [*blocks, *([actions(buttons)] if buttons else [])]
 
 
-def _reasons(sign: Sign) -> list[str]:
-    reasons = [f"• {mrkdwn(as_sentence(_short(reason)))}" for reason in sign.reasons[:_REASONS]]
-    hidden = len(sign.reasons) - len(reasons)
+def _reasons(finding: WatchFinding) -> list[str]:
+    reasons = [f"• {mrkdwn(as_sentence(_short(reason)))}" for reason in finding.reasons[:_REASONS]]
+    hidden = len(finding.reasons) - len(reasons)
     return reasons + ([f"_{hidden} more in the diagnosis._"] if hidden > 0 else [])
 
 
-def _now(sight: Sight) -> list[str]:
+def _now(status: FindingStatus) -> list[str]:
     """What to do while it lasts; afterwards since when it does not: nobody is sent to mend what is over."""
-    sign, ended = sight.sighted.sign, sight.ended
+    finding, ended = status.reported.finding, status.ended
     if ended is None:
-        lines = [f"*What to do:* {mrkdwn(as_sentence(sign.advice))}"]
+        lines = [f"*What to do:* {mrkdwn(as_sentence(finding.advice))}"]
     else:
         lines = [f"*Over since {clock(ended.at)}:* {mrkdwn(ended.why)}"]
-    if sign.last_good is None:
+    if finding.last_good is None:
         return lines
-    name, known = called(sign.last_good, sign.last_good_rows)
+    name, known = called(finding.last_good, finding.last_good_rows)
     return [*lines, f"*{name}:* {known}"]
 
 
-def _small_print(sight: Sight) -> list[str]:
-    sign = sight.sighted.sign
-    by = [mrkdwn(sign.source)] + ([mrkdwn(sign.code)] if sign.is_of_watch else [])
-    shown = [f"shown by {', '.join(short(row) for row in sign.rows)}"] if sign.rows else []
-    lines = [" · ".join([*by, f"seen at {clock(sight.sighted.at)}", *shown])]
-    if sign.link is not None and sign.link.startswith("https://"):
-        lines.append(f"Look there: {mrkdwn(sign.link)}")
-    if sight.incident is not None:
-        is_open = sight.incident.is_open
-        lines.append(_incident(sight.incident, "is open on this table" if is_open else "on this table is closed", "."))
-    elif sight.beside is not None and sight.ended is None:
-        what = "planned work" if sight.beside.runbook.is_planned else "its table was proven before this was seen"
-        lines.append(_incident(sight.beside, "is open on this table", f" ({what}): diagnose it there."))
-    if sight.mute is not None:
-        lines.append(f":mute: Muted by {person(sight.mute.by)} until {sight.mute.until:%Y-%m-%d %H:%M} UTC.")
+def _small_print(status: FindingStatus) -> list[str]:
+    finding = status.reported.finding
+    by = [mrkdwn(finding.source)] + ([mrkdwn(finding.code)] if finding.is_of_watch else [])
+    shown = [f"shown by {', '.join(short(row) for row in finding.rows)}"] if finding.rows else []
+    lines = [" · ".join([*by, f"seen at {clock(status.reported.at)}", *shown])]
+    if finding.link is not None and finding.link.startswith("https://"):
+        lines.append(f"Look there: {mrkdwn(finding.link)}")
+    if status.incident is not None:
+        is_open = status.incident.is_open
+        lines.append(_incident(status.incident, "is open on this table" if is_open else "on this table is closed", "."))
+    elif status.beside is not None and status.ended is None:
+        what = "planned work" if status.beside.runbook.is_planned else "its table was proven before this was seen"
+        lines.append(_incident(status.beside, "is open on this table", f" ({what}): diagnose it there."))
+    if status.mute is not None:
+        lines.append(f":mute: Muted by {person(status.mute.by)} until {status.mute.until:%Y-%m-%d %H:%M} UTC.")
     return lines
 
 

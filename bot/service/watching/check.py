@@ -9,7 +9,7 @@ from bot.history.case import Case
 from bot.history.suspicion import propose_window
 from bot.incident.recovery_deadline import deadline_of
 from bot.incident.setup import TableSetup
-from bot.incident.watch import Sign
+from bot.incident.watch import WatchFinding
 from bot.observation.errors import CouldNotLook, UnknownTable
 from bot.observation.evidence import Observation
 from bot.observation.findings import RecoveryDeadline
@@ -23,7 +23,7 @@ from bot.ports import Clock
 from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner
 from bot.service.observing import Observer
-from bot.service.watching.signs import CONDITIONS, signs_in, suspicion
+from bot.service.watching.findings import CONDITIONS, findings_in, suspicion
 from bot.service.watching.unnamed import blind, newest_event
 
 CATALOG, FLINK, EVIDENCE = "the table in its catalog", "Flink", "what evidence reads"
@@ -53,7 +53,7 @@ class WatchTerms(Record):
     poll_interval: timedelta = timedelta(seconds=30)
     """Between two looks at a table."""
     again: timedelta = timedelta(seconds=5)
-    """After so long a new sign is looked at again; it is told only if it still holds."""
+    """After so long a new finding is looked at again; it is told only if it still holds."""
     evidence_interval: timedelta = timedelta(minutes=10)
     """Evidence without rows is collected so often though nothing is suspicious."""
     grace_period: timedelta = timedelta(minutes=2)
@@ -61,7 +61,7 @@ class WatchTerms(Record):
 
 
 @dataclass
-class TableSeen:
+class TableStatus:
     """What this process has seen of one table so far. Nothing of it is needed after a restart."""
 
     pointer: str = ""
@@ -70,10 +70,10 @@ class TableSeen:
     judge_again_at: datetime | None = None
     suspicion: str = ""
     closer_at: datetime | None = None
-    closer: tuple[Sign, ...] = ()
-    """Signs of the newest closer look."""
+    closer: tuple[WatchFinding, ...] = ()
+    """Of the newest closer look."""
     closer_beside: frozenset[str] = frozenset()
-    """See `Signs.beside`; of the newest closer look."""
+    """See `CaseFindings.beside`; of the newest closer look."""
     newest_event: datetime | None = None
     """As the newest closer look told it."""
     deadline: RecoveryDeadline | None = None
@@ -83,10 +83,10 @@ class TableSeen:
     """Source -> since when it could not be looked at."""
 
 
-class Look(Record):
-    signs: tuple[Sign, ...]
+class TableCheck(Record):
+    findings: tuple[WatchFinding, ...]
     beside: frozenset[str] = frozenset()
-    """Codes of what holds and is not told by itself, because one of `signs` stands for it."""
+    """Codes of what holds and is not told by itself, because one of `findings` stands for it."""
     unseen: frozenset[str] = frozenset()
     """Sources that could not be looked at: what they tell of is not over because it was not seen."""
 
@@ -100,7 +100,7 @@ class Look(Record):
 
 
 @dataclass(eq=False)
-class Eye:
+class TableMonitor:
     """Looks. Pure reading; what it remembers of a table is handed to it."""
 
     _observer: Observer
@@ -109,7 +109,7 @@ class Eye:
     _clock: Clock
     _terms: WatchTerms
 
-    def look(self, table: TableName, seen: TableSeen) -> Look | None:
+    def look(self, table: TableName, seen: TableStatus) -> TableCheck | None:
         """None when there is nothing to be judged now: the table is empty, or was read or judged too short a while
         ago."""
         if seen.judge_again_at is not None and self._clock.now() < seen.judge_again_at:
@@ -119,14 +119,14 @@ class Eye:
         except (CouldNotLook, UnknownTable) as error:
             reason = f"{error.happened} {error.found}".strip()
             missing = NotSeen(source=CATALOG, reason=reason, remedy=error.remedy)
-            return Look(signs=self._blind_to(seen, CATALOG, missing), unseen=frozenset(seen.unseen))
+            return TableCheck(findings=self._blind_to(seen, CATALOG, missing), unseen=frozenset(seen.unseen))
         self._blind_to(seen, CATALOG, None)
         if state is None or state.head is None:
             return None
         setup = self._observer.setup(table)
         jobs, began = self._observer.runs(setup), self._clock.now()
         case = _quick(setup, state, jobs)
-        found = signs_in(case, diagnose(case, self._modes), grace_period=self._terms.grace_period)
+        found = findings_in(case, diagnose(case, self._modes), grace_period=self._terms.grace_period)
         no_flink = jobs if isinstance(jobs, NotSeen) and setup.job is not None else None
         without_flink = self._blind_to(seen, FLINK, no_flink)
         told = suspicion(case)
@@ -134,20 +134,20 @@ class Eye:
         is_due = seen.closer_at is None or self._clock.now() >= seen.closer_at or self._may_be_stale(case, seen)
         if told != seen.suspicion or is_due:
             self._look_closer(table, seen, told)
-        known = {(sign.code, sign.subject) for sign in seen.closer}
-        is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
-        more = tuple(sign for sign in found.told if (sign.code, sign.subject) not in known)
+        known = {(finding.code, finding.subject) for finding in seen.closer}
+        is_explained = any(finding.is_urgent and finding.code.startswith("F") for finding in seen.closer)
+        more = tuple(finding for finding in found.told if (finding.code, finding.subject) not in known)
         beside = found.beside | seen.closer_beside
         if is_explained:
-            beside |= {sign.code for sign in more}
+            beside |= {finding.code for finding in more}
             more = ()
-        return Look(
-            signs=(*seen.closer, *more, *without_flink),
+        return TableCheck(
+            findings=(*seen.closer, *more, *without_flink),
             beside=beside,
             unseen=frozenset(seen.unseen),
         )
 
-    def _state(self, table: TableName, seen: TableSeen) -> TableState | None:
+    def _state(self, table: TableName, seen: TableStatus) -> TableState | None:
         """The table now. While the pointer is the same, what was read before; None while it is not yet to be read."""
         pointer = self._observer.catalog.pointer(table)
         began = self._clock.now()
@@ -160,7 +160,7 @@ class Eye:
         seen.read_again_at = began + _SHARE * (self._clock.now() - began)
         return seen.state
 
-    def _may_be_stale(self, case: Case, seen: TableSeen) -> bool:
+    def _may_be_stale(self, case: Case, seen: TableStatus) -> bool:
         """Whether the newest event that is known is older than promised by now: newer ones may have come since. Asked
         for no more often than the promise is long, nor than each minute."""
         promised, now = case.contract.freshness, self._clock.now()
@@ -168,37 +168,39 @@ class Eye:
             return False
         return min(now - seen.newest_event, now - seen.looked_closer_at) > max(promised, _CLOSER_WHILE_WRONG)
 
-    def _look_closer(self, table: TableName, seen: TableSeen, told: str) -> None:
+    def _look_closer(self, table: TableName, seen: TableStatus, told: str) -> None:
         """Collect evidence that reads no rows, and diagnose."""
         began = self._clock.now()
-        before = {(sign.code, sign.subject): sign.newest_wrong for sign in seen.closer}
+        before = {(finding.code, finding.subject): finding.newest_wrong for finding in seen.closer}
         examined = self._examiner.examine(table, without_rows=True)
-        signs = signs_in(examined.case, examined.diagnosis, grace_period=self._terms.grace_period)
-        found = signs.told
+        findings = findings_in(examined.case, examined.diagnosis, grace_period=self._terms.grace_period)
+        found = findings.told
         setup = self._observer.setup(table)
         lost = hidden_aside(setup, examined.case.observation)
         failed = next((lost for e in examined.case.evidence for lost in e.could_not_look if _has_failed(lost)), None)
         if failed is not None or lost:  # what was seen before is not gone because nobody could look for it
-            new = {(sign.code, sign.subject) for sign in found}
-            left = (sign for sign in seen.closer if sign.code != "blind" and (failed or sign.code not in PLAIN))
-            found += tuple(sign for sign in left if (sign.code, sign.subject) not in new)
+            new = {(finding.code, finding.subject) for finding in found}
+            left = (
+                finding for finding in seen.closer if finding.code != "blind" and (failed or finding.code not in PLAIN)
+            )
+            found += tuple(finding for finding in left if (finding.code, finding.subject) not in new)
         found += self._blind_to(seen, EVIDENCE, failed)
         for source in sorted(ASIDE):
             found += self._blind_to(seen, source, lost.get(source))
-        seen.closer, seen.closer_beside = found, signs.beside
+        seen.closer, seen.closer_beside = found, findings.beside
         seen.suspicion = told
         seen.deadline = deadline_of(examined.case, examined.diagnosis)
         seen.newest_event, seen.looked_closer_at = newest_event(examined.case), self._clock.now()
-        is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
-        may_change = bool(lost) or any(sign.is_urgent or sign.code in CONDITIONS for sign in seen.closer)
+        is_new = any((finding.code, finding.subject) not in before for finding in seen.closer)
+        may_change = bool(lost) or any(finding.is_urgent or finding.code in CONDITIONS for finding in seen.closer)
         wait = _CLOSER_WHILE_WRONG if may_change else self._terms.evidence_interval
-        if any(before.get((sign.code, sign.subject)) != sign.newest_wrong for sign in seen.closer):
+        if any(before.get((finding.code, finding.subject)) != finding.newest_wrong for finding in seen.closer):
             wait = self._terms.again
         now = self._clock.now()
         seen.closer_at = now + (self._terms.again if is_new else max(wait, _SHARE * (now - began)))
 
-    def _blind_to(self, seen: TableSeen, source: str, missing: NotSeen | None) -> tuple[Sign, ...]:
-        """Keep since when this source is missing (None: it is not); the sign of it, once that is long."""
+    def _blind_to(self, seen: TableStatus, source: str, missing: NotSeen | None) -> tuple[WatchFinding, ...]:
+        """Keep since when this source is missing (None: it is not); the finding of it, once that is long."""
         if missing is None:
             seen.unseen.pop(source, None)
             return ()

@@ -13,12 +13,12 @@ from bot.incident.watch import (
     Ended,
     Memory,
     Muted,
-    Sighted,
-    Sign,
+    ReportedFinding,
+    WatchFinding,
+    finding_id,
     goes_on,
     open_findings,
     recall,
-    sighting_id,
     taken_over_by,
 )
 from bot.observation.errors import UnknownTable
@@ -32,8 +32,8 @@ _STILL_TOLD = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Sight:
-    sighted: Sighted
+class FindingStatus:
+    reported: ReportedFinding
     ended: Ended | None
     mute: Muted | None
     """What silences it now."""
@@ -51,7 +51,7 @@ _NOBODY = People()
 
 
 @dataclass(eq=False)
-class Sightings:
+class FindingStore:
     """Every table's memory, and the messages that come of it. What is put into the outbox twice is there once."""
 
     _notes: WatchNotes
@@ -73,59 +73,61 @@ class Sightings:
     def memory(self, table: TableName) -> Memory:
         return recall(self._notes.of(table))
 
-    def sight(self, sighting: str) -> Sight | None:
-        """One sighting by its id; None if there is none."""
-        found = self._notes.find(f"sighted/{sighting}")
-        if not isinstance(found, Sighted):
+    def status(self, finding: str) -> FindingStatus | None:
+        """One finding by its id; None if there is none."""
+        found = self._notes.find(f"sighted/{finding}")
+        if not isinstance(found, ReportedFinding):
             return None
         memory = self.memory(found.table)
         incident, now_open = self._incident_of(found), self._store.open_on(found.table)
-        return Sight(
-            sighted=found,
+        return FindingStatus(
+            reported=found,
             ended=memory.ended.get(found.id),
             mute=memory.mute_at(self._clock.now()),
             incident=incident,
             beside=now_open if incident is None or now_open is None or now_open.id != incident.id else None,
         )
 
-    def goes_on(self, table: TableName, sign: Sign, memory: Memory, state: TableState | None) -> bool:
+    def goes_on(self, table: TableName, finding: WatchFinding, memory: Memory, state: TableState | None) -> bool:
         """Whether this very thing was told, or left by an incident, and has not come again since."""
-        return goes_on(sign, memory, [each for each in self._store.all() if each.opened.table == table], state)
+        return goes_on(finding, memory, [each for each in self._store.all() if each.opened.table == table], state)
 
-    def see(self, table: TableName, sign: Sign, *, occasion: str | None = None, is_again: bool = False) -> bool:
-        """Keep a sign and tell it when its time has come; False if this very thing is known and goes on.
+    def see(
+        self, table: TableName, finding: WatchFinding, *, occasion: str | None = None, is_again: bool = False
+    ) -> bool:
+        """Keep a finding and tell it when its time has come; False if this very thing is known and goes on.
 
         `occasion`: what sets it apart from earlier ones, where somebody else counts them (an alert its start).
         `is_again`: it is known, and has come again.
         """
         memory = self.memory(table)
-        if occasion is None and not is_again and memory.known(sign) is not None:
+        if occasion is None and not is_again and memory.known(finding) is not None:
             return False
         return self._notes.add(
-            Sighted(
-                id=sighting_id(table, sign, memory.occasions(sign) if occasion is None else occasion),
+            ReportedFinding(
+                id=finding_id(table, finding, memory.occasions(finding) if occasion is None else occasion),
                 table=table,
                 channel=self._channels[table],
-                sign=sign,
+                finding=finding,
                 at=self._clock.now(),
             )
         )
 
-    def newest_unopened(self, table: TableName) -> Sign | None:
+    def newest_unopened(self, table: TableName) -> WatchFinding | None:
         """What lasts on the table without an incident: the urgent first, then the newest."""
         open_ones = [each for each in self.memory(table).lasting if self._incident_of(each) is None]
-        newest = max(open_ones, key=lambda each: (each.sign.is_urgent, each.at), default=None)
-        return newest.sign if newest is not None else None
+        newest = max(open_ones, key=lambda each: (each.finding.is_urgent, each.at), default=None)
+        return newest.finding if newest is not None else None
 
-    def end(self, sighted: Sighted, why: str) -> None:
+    def end(self, reported: ReportedFinding, why: str) -> None:
         """It is over: said in its thread, if it was told at all."""
         at = self._clock.now()
-        if not self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=at, why=why)):
+        if not self._notes.add(Ended(finding=reported.id, table=reported.table, at=at, why=why)):
             return
-        told = self._outbox.find(post_key(sighted.id))
+        told = self._outbox.find(post_key(reported.id))
         if told is not None:
             self._outbox.touch(told.key)
-            reply = f"Over since {clock_time(at, sighted.at, seconds=True)}: {why}"
+            reply = f"Over since {clock_time(at, reported.at, seconds=True)}: {why}"
             self._put(f"{told.key}/over", told.channel, told.thread_of or told.key, told.incident, reply)
 
     def mute(self, table: TableName, span: timedelta, *, by: UserId) -> Muted:
@@ -145,13 +147,13 @@ class Sightings:
         at = self._clock.now()
         note = Muted(id=str(ULID()), table=table, until=at + span, by=by, at=at)
         self._notes.add(note)
-        for sighted in self.memory(table).lasting:
-            self._outbox.touch(post_key(sighted.id))
+        for reported in self.memory(table).lasting:
+            self._outbox.touch(post_key(reported.id))
         return note
 
-    def shows_mute(self, sighting: str) -> None:
+    def shows_mute(self, finding: str) -> None:
         """Its message is made anew, also where it is over: there the mute is ended."""
-        self._outbox.touch(post_key(sighting))
+        self._outbox.touch(post_key(finding))
 
     def must_know(self, table: TableName) -> None:
         """Raises UnknownTable where nothing can be told of it."""
@@ -170,43 +172,43 @@ class Sightings:
         if memory.mute_at(self._clock.now()) is not None:
             return
         planned = now_open if now_open is not None and now_open.runbook.is_planned else None
-        for sighted in memory.lasting:
-            if self.is_told(sighted.id):
+        for reported in memory.lasting:
+            if self.is_told(reported.id):
                 continue
-            incident = self._incident_of(sighted)
-            if incident is None and planned is not None and sighted.sign.code in SILENT:
-                self._post_in(planned, sighted)
+            incident = self._incident_of(reported)
+            if incident is None and planned is not None and reported.finding.code in SILENT:
+                self._post_in(planned, reported)
             elif incident is None:
-                self._put(post_key(sighted.id), sighted.channel, None, None)
-            elif incident.is_open and not sighted.sign.is_of_watch:
-                self._post_in(incident, sighted)
+                self._put(post_key(reported.id), reported.channel, None, None)
+            elif incident.is_open and not reported.finding.is_of_watch:
+                self._post_in(incident, reported)
 
     def incident_changed(self, incident: Incident) -> None:
         """It was opened, has ended, or its table was proven: what is told of the table shows it, except what an earlier
         one was opened on."""
-        for sighted in self.memory(incident.opened.table).lasting:
-            shown = self._incident_of(sighted)
+        for reported in self.memory(incident.opened.table).lasting:
+            shown = self._incident_of(reported)
             if shown is None or shown.id == incident.id:
-                self._outbox.touch(post_key(sighted.id))
+                self._outbox.touch(post_key(reported.id))
 
-    def _post_in(self, incident: Incident, sighted: Sighted) -> None:
-        self._put(post_key(sighted.id), incident.opened.channel, f"{incident.id}/card", incident.id)
+    def _post_in(self, incident: Incident, reported: ReportedFinding) -> None:
+        self._put(post_key(reported.id), incident.opened.channel, f"{incident.id}/card", incident.id)
 
     def _put(
         self, key: str, channel: str, thread: str | None, incident: IncidentId | None, text: str | None = None
     ) -> None:
         self._outbox.put(Post(key=key, incident=incident, channel=channel, thread_of=thread, text=text))
 
-    def is_told(self, sighting: str) -> bool:
+    def is_told(self, finding: str) -> bool:
         """Whether its message is in the outbox; else its table is muted."""
-        return self._outbox.find(post_key(sighting)) is not None
+        return self._outbox.find(post_key(finding)) is not None
 
-    def _incident_of(self, sighted: Sighted) -> Incident | None:
-        return taken_over_by(sighted, self._store.all())
+    def _incident_of(self, reported: ReportedFinding) -> Incident | None:
+        return taken_over_by(reported, self._store.all())
 
 
-def post_key(sighting: str) -> str:
-    return f"watch/{sighting}"
+def post_key(finding: str) -> str:
+    return f"watch/{finding}"
 
 
 class WatchFindings:
@@ -217,7 +219,7 @@ class WatchFindings:
         self._notes = notes
         self._followed = frozenset(followed)
 
-    def of(self, table: TableName, incidents: Sequence[Incident]) -> tuple[Sighted, ...]:
+    def of(self, table: TableName, incidents: Sequence[Incident]) -> tuple[ReportedFinding, ...]:
         """See `open_findings`; `incidents`: those of this table. Raises CouldNotLook. Cost: one query."""
         if table not in self._followed:
             return ()

@@ -14,7 +14,7 @@ from bot.history.rolled_back import rollbacks_of
 from bot.incident.diagnosis import Act, Diagnosis, LastGoodRows, Matches, Mode, Remedy
 from bot.incident.doubt import rows_are_right
 from bot.incident.runbook import RUNBOOKS_OF
-from bot.incident.watch import Sign
+from bot.incident.watch import WatchFinding
 from bot.observation.findings import LeakStanding
 from bot.observation.ids import Severity, short_job
 from bot.observation.record import Record
@@ -30,17 +30,17 @@ _STUCK = "F24"
 """Tells of an event time that is older than promised while commits come."""
 
 
-class Signs(Record):
+class CaseFindings(Record):
     """What one case shows: what is told, and what holds beside it."""
 
-    told: tuple[Sign, ...]
+    told: tuple[WatchFinding, ...]
     """The gravest first."""
     beside: frozenset[str]
     """Codes of what holds as well and is not told by itself, because one of `told` stands for it. It is not over."""
 
 
-def signs_in(case: Case, diagnosis: Diagnosis, *, grace_period: timedelta) -> Signs:
-    """Every sign of this case. `grace_period`: how long a job may be down on purpose.
+def findings_in(case: Case, diagnosis: Diagnosis, *, grace_period: timedelta) -> CaseFindings:
+    """Every finding of this case. `grace_period`: how long a job may be down on purpose.
 
     What a failure mode explains is not told a second time as a mere silence. Flink's own words name files by values of
     hidden columns, so the veil is laid on all.
@@ -54,9 +54,9 @@ def signs_in(case: Case, diagnosis: Diagnosis, *, grace_period: timedelta) -> Si
     else:
         explained = tuple(each for each in bare if each.code == "stale" and _STUCK in diagnosis.codes)
     told = (*named, *(each for each in bare if each not in explained))
-    return Signs(
+    return CaseFindings(
         told=tuple(each.veiled(case.contract.veiled) for each in told),
-        beside=frozenset(mode.code for mode, _match in asking if mode.code not in {sign.code for sign in named})
+        beside=frozenset(mode.code for mode, _match in asking if mode.code not in {finding.code for finding in named})
         | {each.code for each in explained},
     )
 
@@ -100,10 +100,10 @@ def _leaves_rows_alone(told: tuple[Mode, Matches]) -> bool:
     return mode.code in _OF_THE_JOB or rows_are_right(match)
 
 
-def _sign(case: Case, told: tuple[Mode, Matches], asking: list[tuple[Mode, Matches]]) -> Sign:
+def _sign(case: Case, told: tuple[Mode, Matches], asking: list[tuple[Mode, Matches]]) -> WatchFinding:
     """One match, with the others beside it."""
     mode, match = told
-    return Sign(
+    return WatchFinding(
         code=mode.code,
         subject=_subject(case, match),
         headline=match.headline,
@@ -139,7 +139,7 @@ def _severity(mode: Mode) -> Severity:
 LEAKED = "leaked"
 
 
-def leaked(case: Case) -> Sign | None:
+def leaked(case: Case) -> WatchFinding | None:
     """The newest run's manifests whose rows the table does not have and nothing will commit, from the evidence of a
     closer look; None before one, and while no run is alive: a restore may still take them along.
 
@@ -154,7 +154,7 @@ def leaked(case: Case) -> Sign | None:
     run = lost[-1].job_id
     mine = sorted((each for each in lost if each.job_id == run), key=lambda each: each.checkpoint_id)
     what = "rows" if any(each.rows != 0 for each in mine) else "deletes"
-    return Sign(
+    return WatchFinding(
         code=LEAKED,
         subject=run,
         headline=f"Run {short_job(run)} wrote {what} that no commit contains.",
