@@ -146,8 +146,8 @@ def running(
         surface.start()
         stack.callback(surface.close)
         built.timers.every("catch up", _CATCH_UP_EVERY_S, surface.catch_up)
-        built.timers.every("due", _DUE_EVERY_S, built.services.reconciler.settle_due)
-        built.timers.every("settle", _SETTLE_EVERY_S, built.services.reconciler.settle_all)
+        built.timers.every("due", _DUE_EVERY_S, built.services.reconciler.reconcile_due)
+        built.timers.every("settle", _SETTLE_EVERY_S, built.services.reconciler.reconcile_all)
         if built.services.watch is not None:
             built.services.watch.start(built.timers)
         if address is not None:

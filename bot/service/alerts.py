@@ -86,7 +86,7 @@ class AlertService:
         """As a finding about this table; False if it was told before."""
         if not self._finding_store.see(table, _sign(alert), occasion=alert.started_at.isoformat()):
             return False
-        self._finding_store.settle(table)
+        self._finding_store.post_due(table)
         if self._watch is not None:
             self._watch.look_soon(table)
         return True

@@ -86,7 +86,7 @@ class DiagnosisService:
 
         self._store.write(incident_id, by=by, decide=decide)
 
-    def settle(self, incident_id: IncidentId) -> None:
+    def diagnose_due(self, incident_id: IncidentId) -> None:
         """Whatever is owed: a diagnosis that was asked for, and the steps of the walk that need nobody. Called by one
         thread at a time for an incident.
 

@@ -64,7 +64,7 @@ class Maintenance:
         _must_be_idle(incident)
         return self._unfreeze(incident, by)
 
-    def settle(self, incident_id: IncidentId) -> None:
+    def unfreeze_closed(self, incident_id: IncidentId) -> None:
         """The end of the incident unfreezes its table: late rather than lost. Raises CommitRefused, OutcomeUnknown,
         CouldNotLook."""
         incident = self._store.get(incident_id)

@@ -107,9 +107,9 @@ class Reconciler:
 
     def __post_init__(self) -> None:
         self._does: dict[Work, Callable[[IncidentId], None]] = {
-            Work.APPROVAL: self._approvals.settle,
+            Work.APPROVAL: self._approvals.expire_due,
             Work.REMINDERS: self._remind,
-            Work.UNFREEZE: self._maintenance.settle,
+            Work.UNFREEZE: self._maintenance.unfreeze_closed,
             Work.TAGS: self._tags.release,
             Work.LATE_READERS: self._late_readers.look_in_turn,
             Work.CHECK: self._proposals.supersede_if_moved,
@@ -122,16 +122,16 @@ class Reconciler:
             Work.PUBLISH: self._offer_publication,
         }
 
-    def settle(self, incident_id: IncidentId) -> None:
+    def reconcile(self, incident_id: IncidentId) -> None:
         """All that is due of it now."""
         self._submit(self._store.get(incident_id))
 
-    def settle_due(self) -> None:
+    def reconcile_due(self) -> None:
         """What time alone has made due."""
         for incident in self._store.all():
             self._submit(incident, _OF_TIME)
 
-    def settle_all(self) -> None:
+    def reconcile_all(self) -> None:
         """At start and now and then: also of closed incidents."""
         for incident in self._store.all():
             self._submit(incident)
@@ -161,7 +161,7 @@ class Reconciler:
         incident = self._store.get(incident_id)
         if not incident.is_stopped and not any(run.is_first_look for run in incident.runs.values()):
             self._evidence.look_first(incident_id)
-        self._diagnoses.settle(incident_id)
+        self._diagnoses.diagnose_due(incident_id)
         self._evidence.run_due(incident_id)
 
     def recover(self, incident_id: IncidentId, then: Callable[[], None]) -> None:

@@ -37,7 +37,7 @@ class Clicks:
 
     def _run_all(self, click: Clicked, incident: IncidentId) -> None:
         self._services.evidence.go_on(incident, by=click.user)
-        self._services.reconciler.settle(incident)
+        self._services.reconciler.reconcile(incident)
 
     def _stop(self, click: Clicked, incident: IncidentId) -> str:
         self._services.evidence.stop(incident, by=click.user)
@@ -79,7 +79,7 @@ class Clicks:
     def _execute(self, click: Clicked, incident: IncidentId, proposal: ProposalId) -> str:
         self._services.approvals.may_begin(incident, proposal, click.user)
         self._services.executions.begin(incident, proposal, by=click.user)
-        self._services.reconciler.settle(incident)
+        self._services.reconciler.reconcile(incident)
         return "Started. Follow it in the proposal's thread."
 
     def _verify(self, click: Clicked, incident: IncidentId, proposal: ProposalId) -> str:

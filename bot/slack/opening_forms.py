@@ -144,7 +144,7 @@ class OpeningForms:
         if source:
             note = f"Opened from a message: {self._link(channel, source)}"
             self._services.runbook_steps.note(incident_id, note, by=form.user)
-        self._services.reconciler.settle(incident_id)
+        self._services.reconciler.reconcile(incident_id)
         if self._services.finding_store is not None:
             self._services.finding_store.incident_changed(self._services.store.get(incident_id))
         incident = self._services.store.get(incident_id)

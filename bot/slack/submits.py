@@ -68,7 +68,7 @@ class Submits:
             case Form.SETTLE_HAPPENED | Form.SETTLE_NOT:
                 happened = form.form == Form.SETTLE_HAPPENED
                 view = self._decide(form, ResolveUnknown(index=int(ids[2]), happened=happened, reason=reason), *ids)
-                self._services.reconciler.settle(IncidentId(ids[0]))
+                self._services.reconciler.reconcile(IncidentId(ids[0]))
                 return settlement_counts(view)
             case Form.CLOSE:
                 return closed(self._services, IncidentId(ids[0]), reason, form.user)
@@ -99,14 +99,14 @@ class Submits:
     def _change_severity(self, form: Submitted, incident: IncidentId) -> str:
         to = form.values["severity"]
         self._services.runbook_steps.change_severity(incident, to, form.values.get("reason", ""), by=form.user)
-        self._services.reconciler.settle(incident)
+        self._services.reconciler.reconcile(incident)
         return f"{incident} is {to} now. Consumers who still wait get an update."
 
     def _send(self, form: Submitted, incident: str, step: str, preview: str, _channel: str) -> str:
         sent = self._services.telling.send_preview(
             IncidentId(incident), preview, by=form.user, step=StepId(step) if step else None
         )
-        self._services.reconciler.settle(IncidentId(incident))
+        self._services.reconciler.reconcile(IncidentId(incident))
         if sent:
             return f"Sent to {audience(sent)}."
         after = self._services.store.get(IncidentId(incident))
@@ -147,5 +147,5 @@ def plan_savepoint(services: Services, form: Submitted) -> str:
         over_by=said_moment(over, services.clock.now()) if over else None,
         by=form.user,
     )
-    services.reconciler.settle(incident)
+    services.reconciler.reconcile(incident)
     return f"Plan saved in {incident}. Nothing is stopped yet. Continue on its card."

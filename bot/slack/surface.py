@@ -79,7 +79,7 @@ class SlackSurface:
         self._sender.start()
         self._door.leads_to(self._worker.wake)
         self._worker.start()
-        self._services.reconciler.settle_all()
+        self._services.reconciler.reconcile_all()
 
     def catch_up(self) -> None:
         """Show what another process has written meanwhile: somebody decided in a terminal, or a replica died."""

@@ -34,7 +34,7 @@ def test_what_was_set_before_is_set_again(scene: Scene, before: str | None) -> N
     frozen = scene.table.properties
     closed(scene)
 
-    scene.maintenance.settle(scene.incident)
+    scene.maintenance.unfreeze_closed(scene.incident)
 
     assert (frozen["gc.enabled"], frozen["waterline.maintenance"]) == ("false", "frozen")
     assert scene.table.properties == properties
@@ -74,7 +74,7 @@ def test_what_a_hand_took_out_meanwhile_is_frozen_before_anything_else(scene: Sc
     assert scene.view(proposal.id).done[0].detail.startswith("Expiry and orphan removal are stopped")
     assert (properties["gc.enabled"], properties["waterline.maintenance.by"]) == ("false", scene.incident)
     closed(scene)
-    scene.maintenance.settle(scene.incident)
+    scene.maintenance.unfreeze_closed(scene.incident)
     assert scene.table.properties.get("gc.enabled") == ("true" if taken == ("gc.enabled",) else None)
 
 
@@ -144,11 +144,11 @@ def test_the_thaw_is_owed_until_it_is_done(scene: Scene) -> None:
 
     scene.catalog.commit = down  # type: ignore[method-assign, assignment]
     with pytest.raises(CommitRefused):
-        scene.maintenance.settle(scene.incident)
+        scene.maintenance.unfreeze_closed(scene.incident)
     owed = scene.store.get(scene.incident).is_frozen
     scene.catalog.commit = commit  # type: ignore[method-assign]
-    scene.maintenance.settle(scene.incident)
-    scene.maintenance.settle(scene.incident)
+    scene.maintenance.unfreeze_closed(scene.incident)
+    scene.maintenance.unfreeze_closed(scene.incident)
 
     assert owed
     assert "gc.enabled" not in scene.table.properties
@@ -176,7 +176,7 @@ def test_a_freeze_whose_end_was_not_noted_is_thawed_at_the_end(scene: Scene) -> 
     again = scene.maintenance.freeze(scene.incident, by=ANA)
     closed(scene)
 
-    scene.maintenance.settle(scene.incident)
+    scene.maintenance.unfreeze_closed(scene.incident)
 
     assert frozen == "false"
     assert again.startswith("Maintenance of sales.orders is frozen until")
@@ -208,7 +208,7 @@ def test_the_freeze_of_an_earlier_incident_is_taken_over(scene: Scene) -> None:
     view = scene.does(take_savepoint)
     signed = scene.table.properties["waterline.maintenance.by"]
     closed(scene)
-    scene.maintenance.settle(scene.incident)
+    scene.maintenance.unfreeze_closed(scene.incident)
 
     assert view.proposal.effects[0].kind == "freeze-maintenance"
     assert signed == scene.incident
@@ -248,7 +248,7 @@ def test_freezing_and_thawing_twice_is_as_once(scene: Scene) -> None:
     """The answers say who was first, each is on record once, and nothing is unfrozen by itself while the incident is
     open."""
     scene.maintenance.freeze(scene.incident, by=ANA)
-    scene.maintenance.settle(scene.incident)
+    scene.maintenance.unfreeze_closed(scene.incident)
 
     second = scene.maintenance.freeze(scene.incident, by=ANA)
     scene.maintenance.unfreeze(scene.incident, by=ANA)

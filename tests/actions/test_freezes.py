@@ -45,7 +45,7 @@ def test_it_stays_frozen_after_a_proposal_and_after_the_incident(scene: Scene) -
 
     view = scene.carries_out(take_savepoint.propose(plan), plan)
     scene.store.write(scene.incident, by=ANA, decide=lambda _i: [IncidentClosed(reason="Over.")])
-    scene.maintenance.settle(scene.incident)
+    scene.maintenance.unfreeze_closed(scene.incident)
 
     assert ["freeze-maintenance"] == [effect.kind for effect in view.proposal.effects][:1]
     assert ProposalState.APPLIED is view.state
@@ -65,7 +65,9 @@ def recovering(scene: Scene, executions: Executions) -> Reconciler:
     background = Background(scene.store, lambda: True, workers=1)
     background.close()
     waterline = Waterline(scene.store, scene.catalog, SystemClock())
-    still: Any = SimpleNamespace(settle=None, supersede_if_moved=None, release=None, look_in_turn=None)
+    still: Any = SimpleNamespace(
+        expire_due=None, unfreeze_closed=None, supersede_if_moved=None, release=None, look_in_turn=None
+    )
     parts = *[still] * 4, executions, still, waterline, *[still] * 4
     return Reconciler(scene.store, background, *parts, {}, SystemClock())
 

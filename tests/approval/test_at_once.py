@@ -120,7 +120,7 @@ def test_two_replicas_that_wake_together_remind_once(scene: Scene) -> None:
     scene.clock.time += timedelta(minutes=12)
 
     for _store, approvals in (scene.replica(), scene.replica()):
-        approvals.settle(scene.id)
+        approvals.expire_due(scene.id)
 
     assert 1 == scene.store.get(scene.id).proposals[PROPOSAL].reminders
 
@@ -133,7 +133,7 @@ def test_what_falls_due_is_found_in_the_record_by_time_alone(scene: Scene) -> No
     early = due_by_time(scene.store.get(scene.id), begun + POLICY.reminder_interval - timedelta(milliseconds=50))
     scene.clock.time = begun + POLICY.reminder_interval
     due = due_by_time(scene.store.get(scene.id), scene.clock.time)
-    approvals.settle(scene.id)
+    approvals.expire_due(scene.id)
 
     assert early == []
     assert [body.kind for body in due] == ["approval-reminded"]

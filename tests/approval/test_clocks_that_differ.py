@@ -76,7 +76,7 @@ def test_what_one_has_expired_the_other_does_not_accept(pair: Pair) -> None:
     pair.clock.time = pair.expires_at - timedelta(minutes=8)
 
     assert pair.behind.view.state is ProposalState.PROPOSED
-    pair.ahead.approvals.settle(IncidentId("wl-1"))
+    pair.ahead.approvals.expire_due(IncidentId("wl-1"))
 
     with pytest.raises(Refused, match="expired"):
         pair.behind.yes()
@@ -100,7 +100,7 @@ def test_a_hold_that_one_behind_begins_is_not_over_for_the_other(pair: Pair) -> 
     """Counted from no earlier than the entry before it: the veto has its five minutes."""
     pair.behind.yes()
 
-    pair.right.approvals.settle(IncidentId("wl-1"))
+    pair.right.approvals.expire_due(IncidentId("wl-1"))
 
     assert pair.right.view.state is ProposalState.HELD
     pair.right.approvals.act(IncidentId("wl-1"), PROPOSAL, Veto(reason="Not now."), by=DANA)

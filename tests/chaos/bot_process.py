@@ -58,7 +58,7 @@ def live(line: str) -> None:
     bot.start(works_in_its_turn)
     timers = SchedulerTimers(SystemClock())
     timers.start()
-    timers.every("settle", _SETTLE_EVERY_S, bot.services.reconciler.settle_all)
+    timers.every("settle", _SETTLE_EVERY_S, bot.services.reconciler.reconcile_all)
     threading.Event().wait()
 
 

@@ -37,7 +37,8 @@ class Scene:
         verifier.verify = self._verify  # type: ignore[assignment, method-assign]
         background = Background(self.store, is_leader, workers=2)
         still = SimpleNamespace(
-            settle=lambda _i: None, supersede_if_moved=lambda _i: None, release=None, look_in_turn=None,
+            expire_due=lambda _i: None, unfreeze_closed=lambda _i: None, diagnose_due=lambda _i: None,
+            supersede_if_moved=lambda _i: None, release=None, look_in_turn=None,
             move=lambda _i, _moved: None, keep=lambda _i: None, look_back=lambda _i: None, under_review=lambda _i: None,
             look_first=lambda _i: None, resume=lambda _i, _run: None, run_due=lambda _i: None,
         )  # fmt: skip
@@ -94,7 +95,7 @@ def test_what_is_asked_for_while_another_replica_leads_is_not_dropped(scene: Sce
         eventually(lambda: not background._under_way)
         before = list(scene.looks)
         is_leader = True
-        reconciler.settle_all()
+        reconciler.reconcile_all()
         eventually(lambda: not scene.is_owed)
 
     assert before == []
@@ -126,7 +127,7 @@ def test_who_asks_while_it_is_owed_gets_that_one(scene: Scene) -> None:
         reconciler.verify_again(scene.story.id, PROPOSAL, by=BEN)
     restarted, background = scene.reconciler()
     with closing(background):
-        restarted.settle_all()
+        restarted.reconcile_all()
         eventually(lambda: not scene.is_owed)
 
     assert scene.requests == 1

@@ -61,7 +61,7 @@ def test_the_serving_bot_looks_for_such_tags_by_itself(world: World) -> None:
     world.closes()
     services = world.services(timedelta(days=8))
 
-    services.reconciler.settle_all()
+    services.reconciler.reconcile_all()
     services.background.close()
 
     assert world.tag is None

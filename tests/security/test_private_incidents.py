@@ -84,7 +84,7 @@ def test_consumers_are_not_told_unless_somebody_asks(
 ) -> None:
     """No timer warns them; the mark on the table stands all the same; a responder who asks is obeyed."""
     bot.clock.advances(timedelta(hours=1))
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     eventually(lambda: orders.status == "under-review")
     unasked = dana.messages("revenue-analytics")
 

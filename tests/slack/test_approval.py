@@ -105,7 +105,7 @@ def test_an_expired_proposal_says_so_and_can_be_proposed_anew(
     bot.clock.advances(timedelta(minutes=30))
 
     answer = ben.answer_to(lambda: ben.clicks("Approve", proposed))
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     expired = ana.sees_on_proposal("Expired")
     ana.clicks("Propose again", ana.sees_on_card("Propose again"))
     anew = ana.waits_for(lambda m: "Approve" in m.buttons, after=expired)
@@ -194,7 +194,7 @@ def test_an_approved_proposal_waits_for_a_veto_and_then_goes_on(
     approved = ben.answer_to(lambda: ben.clicks("Approve", proposed))
     held = ana.sees_on_proposal("veto window until")
     bot.clock.advances(timedelta(minutes=5))
-    bot.services.reconciler.settle_due()
+    bot.services.reconciler.reconcile_due()
     released = ana.sees_on_proposal("Execute")
 
     assert "The veto window ends at" in approved
@@ -248,7 +248,7 @@ def test_who_has_not_decided_is_reminded_until_it_is_decided(
     """One reminder in the proposal's thread each ten minutes; it does not send anybody to what is decided."""
     bot.clock.advances(timedelta(minutes=10))
     for _ in range(2):
-        bot.services.reconciler.settle_due()
+        bot.services.reconciler.reconcile_due()
     reminder = ana.sees("still waits for 1 approval, until")
     ben.clicks("Approve", proposed)
     decided = ana.sees("is approved now. Nobody needs to decide.")

@@ -474,7 +474,7 @@ def test_a_mark_that_somebody_takes_off_is_back_at_the_next_look(
     with orders.table.transaction() as change:
         change.set_properties({"waterline.status": "trusted"})
 
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     ana.sees(LOST)
 
     assert orders.status == "under-review"
@@ -498,7 +498,7 @@ def test_nothing_is_put_back_while_a_recovery_takes_the_trust_away(
     def looked_at_meanwhile(incident: Incident, *what: object) -> bool:
         done = commit(incident, *what)  # type: ignore[arg-type]
         if what[1] == "under-review" and not seen:
-            services.reconciler.settle_all()
+            services.reconciler.reconcile_all()
             eventually(lambda: {work for _, work in services.background._under_way} == {"The recovery"})
             seen.append(orders.status)
         return done
@@ -512,5 +512,5 @@ def test_nothing_is_put_back_while_a_recovery_takes_the_trust_away(
     assert seen == ["under-review"]
     assert orders.marked_when_main_moved == ["under-review", "under-review"]
     bot.clock.advances(timedelta(seconds=20))
-    services.reconciler.settle_all()
+    services.reconciler.reconcile_all()
     assert not any(LOST in str(entry.body) for entry in services.store.get(WL).entries)

@@ -95,9 +95,9 @@ def test_stop_ends_what_runs_and_nothing_begins_until_somebody_lets_it(ana: Resp
     ana.sees_on_card("was cancelled")
     eventually(lambda: bot.runner.is_idle)
     begun = bot.runner.runs
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     bot.restart()
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     bot.runner.quick()
     eventually(lambda: bot.services.store.get(WL).is_stopped)
     assert bot.runner.runs == begun <= 2
@@ -119,7 +119,7 @@ def test_stop_ends_a_diagnosis_that_still_reads(ana: Responder, bot: LittleBot) 
     eventually(lambda: bot.runner.is_idle)
     ana.sees_on_card("Run all")
     begun = bot.runner.runs
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     bot.runner.quick()
     named = bot.services.store.get(WL).outcomes.get(StepId("name-it"))
     after = bot.runner.runs

@@ -313,7 +313,7 @@ def test_where_there_is_no_button_the_walk_goes_on_to_what_people_do(
     )  # fmt: skip
     only = Diagnosis(results=(ModeResult(mode=another_writer_changed_rows.MODE, examined=match),))
     bot.services.store.write(WL, by=WATERLINE, decide=lambda _incident: [Diagnosed(diagnosis=only)])
-    bot.services.diagnoses.settle(WL)
+    bot.services.diagnoses.diagnose_due(WL)
 
     card = ana.sees_on_card("Repair by hand")
 

@@ -97,9 +97,9 @@ def test_a_diagnosis_that_was_asked_for_before_a_crash_is_made_after_it(ana: Res
     bot.services.diagnoses.request(WL_1, by=UserId(ana.id))
 
     bot.restart()
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     eventually(lambda: bot.services.store.get(WL_1).diagnosis_asked is None)
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
 
     ana.sees("F2: Run")
     assert ["diagnosis-requested", "diagnosis-ended"] == [kind for kind in kinds(bot) if kind.startswith("diagnosis-")]
@@ -115,9 +115,9 @@ def test_a_step_that_needs_nobody_is_taken_after_a_crash_before_it(ana: Responde
         bot.services.store.write(WL_1, by="waterline", decide=partial(says, done))
     assert current_step(bot.services.store.get(WL_1)) == decision
 
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     eventually(lambda: decision.id in bot.services.store.get(WL_1).outcomes)
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     bot.close()
 
     ends = [entry.body for entry in bot.services.store.get(WL_1).entries if isinstance(entry.body, StepDone)]
@@ -132,7 +132,7 @@ def test_a_closed_incident_owes_no_diagnosis(ana: Responder, bot: LittleBot) -> 
     eventually(lambda: not bot.services.store.get(WL_1).is_open)
     closed = kinds(bot).index("incident-closed")
 
-    bot.services.diagnoses.settle(WL_1)
+    bot.services.diagnoses.diagnose_due(WL_1)
 
     assert not {"diagnosed", "diagnosis-ended", "step-done"} & set(kinds(bot)[closed:])
 

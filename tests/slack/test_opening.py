@@ -72,7 +72,7 @@ def test_each_consumer_is_warned_with_its_own_reading_once(
     warning = dana.sees("under review", "revenue-analytics")
     other = eli.sees("under review", "fraud-ml")
     bot.clock.advances(timedelta(minutes=5))
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     ana.sees_on_card(":mega: fraud_model")
 
     assert warning.plain.partition("\nAcknowledge")[0] in preview
@@ -89,7 +89,7 @@ def test_a_warning_that_nobody_sends_goes_out_by_itself(ana: Responder, dana: Re
     before = dana.messages("revenue-analytics")
 
     bot.clock.advances(timedelta(minutes=2))
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     dana.sees("under review", "revenue-analytics")
 
     assert before == []

@@ -29,7 +29,7 @@ def planned(ana: Responder, bot: LittleBot) -> IncidentId:
 
 def settles(bot: LittleBot) -> None:
     """Every duty is looked at once, to its end."""
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     eventually(lambda: not bot.services.background._under_way)
 
 

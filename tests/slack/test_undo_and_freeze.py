@@ -86,7 +86,7 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     ana.submits()
     taken_back = dana.sees("the table is under review again, because", "revenue-analytics")
     eventually(lambda: list(bot.services.store.get(WL).proposals.values())[-1].verified is not None)
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
 
     ana.opens_form("notify recovered")
     refused = ana.modal.plain
@@ -114,7 +114,7 @@ def test_a_person_says_why_no_correction_is_sent(
     ana.fills_reason("They read it on Mondays only.")
     ana.sees("They read it on Mondays only.")
 
-    services.reconciler.settle_all()
+    services.reconciler.reconcile_all()
     incident = services.store.get(WL)
     assert () == corrections_due(incident)
     assert "correction" not in {view.notice.kind for view in incident.notices.values()}
@@ -127,7 +127,7 @@ def test_maintenance_comes_back_when_the_incident_is_closed(
     frozen = orders.table.properties.get("gc.enabled")
 
     told = ana.asks("close anyway, it is over.")
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
 
     assert frozen == "false"
     assert "because undo ends with the incident." in told

@@ -102,7 +102,7 @@ class Host:
     def bot_runs(self) -> Iterator[None]:
         """It looks at what it owes as `waterline serve` does, only more often."""
         with build(Settings.load(self.config), NobodyThere()) as built:
-            built.timers.every("settle", 0.2, built.services.reconciler.settle_all)
+            built.timers.every("settle", 0.2, built.services.reconciler.reconcile_all)
             yield
 
     def waits_until_all_is_done(self) -> None:

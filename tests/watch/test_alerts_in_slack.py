@@ -19,7 +19,7 @@ def alert(name: str) -> WatchFinding:
 def test_a_mute_holds_for_its_time_and_no_longer(ana: Responder, bot: WatchingBot) -> None:
     """What happens meanwhile is seen all the same, and told when the mute ends."""
     bot.finding_store.see(ORDERS, alert("TableStale"), occasion="09:00")
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
     answer = ana.answer_to(lambda: ana.clicks("Mute table for 4 hours", ana.sees("TableStale fires.")))
     bot.is_restored_from_an_older_savepoint()
     bot.looks(3)
@@ -37,18 +37,18 @@ def test_a_mute_holds_for_its_time_and_no_longer(ana: Responder, bot: WatchingBo
 def test_a_button_mutes_the_table_and_another_ends_it(ana: Responder, bot: WatchingBot) -> None:
     """Nothing is posted meanwhile, and all that lasts afterwards; also where what was muted is over by then."""
     bot.finding_store.see(ORDERS, alert("TableStale"), occasion="09:00")
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
     told = ana.sees("TableStale fires.")
     muted = ana.answer_to(lambda: ana.clicks("Mute table for 4 hours", told))
     bot.finding_store.see(ORDERS, alert("DiskFull"), occasion="09:10")
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
     while_muted = [m for m in ana.messages(ONCALL) if "DiskFull fires." in m.plain]
     listed = ana.asks(f"status {ORDERS}")
     bot.finding_store.end(bot.finding_store.memory(ORDERS).lasting[0], "Alertmanager reports it as resolved.")
 
     over = ana.waits_for(lambda m: "Over since" in m.plain and "Unmute table" in m.buttons, timeout=PATIENCE_S)
     answers = [ana.answer_to(lambda: ana.clicks("Unmute table", over)) for _ in range(2)]
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
     ana.sees("DiskFull fires.")
 
     assert "Unmute table" in muted
@@ -66,7 +66,7 @@ def test_an_alert_during_an_incident_goes_into_its_thread(ana: Responder, bot: W
     )
 
     bot.finding_store.see(ORDERS, alert, occasion="09:00")
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
     told = ana.sees("Disk is full.")
     bot.finding_store.end(bot.finding_store.memory(ORDERS).lasting[0], "Alertmanager reports it as resolved.")
 

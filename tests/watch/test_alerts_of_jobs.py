@@ -92,7 +92,7 @@ def sightings_of(scene: Scene, channel: str = ROOM) -> FindingStore:
 def fires(scene: Scene, finding_store: FindingStore) -> Post:
     """One alert, under the fingerprint of the others: its message."""
     assert finding_store.see(ORDERS, finding("alert", "Alertmanager/1"), occasion=scene.clock.now().isoformat())
-    finding_store.settle(ORDERS)
+    finding_store.post_due(ORDERS)
     post = scene.store.outbox.find(post_key(finding_store.memory(ORDERS).lasting[-1].id))
     assert post is not None
     return post

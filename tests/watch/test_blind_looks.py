@@ -171,7 +171,7 @@ def test_what_was_muted_on_an_unwatched_table_is_told_when_the_mute_ends(record:
     finding_store, watch, rhythm = started(record, clock)
     finding_store.mute(ORDERS, timedelta(hours=1), by=UserId("U0ANA00001"))
     finding_store.see(ORDERS, finding("alert"), occasion="first")
-    finding_store.settle(ORDERS)
+    finding_store.post_due(ORDERS)
     while_muted = is_told(record, finding_store)
 
     clock.at += timedelta(hours=1, seconds=1)

@@ -235,7 +235,7 @@ def test_what_is_over_by_then_is_told_as_over(ana: Responder, bot: WatchingBot, 
     """Nobody is sent to mend it."""
     bot.finding_store.see(ORDERS, finding())
     shut(slack, "archived")
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
     eventually(lambda: waits(bot))
     bot.finding_store.end(bot.finding_store.memory(ORDERS).lasting[0], "run bbbbbb has ended.")
 
@@ -250,7 +250,7 @@ def test_what_is_over_by_then_is_told_as_over(ana: Responder, bot: WatchingBot, 
 def test_a_finding_that_cannot_be_edited_is_told_anew(ana: Responder, bot: WatchingBot, slack: Workspace) -> None:
     """That it is over is read by all; the old one's buttons answer as before."""
     bot.finding_store.see(ORDERS, finding())
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
     eventually(lambda: len(told(ana)) == 1)
     bot.clock.advances(timedelta(minutes=10))
     slack.faults.fails("chat.update", "edit_window_closed")
@@ -269,14 +269,14 @@ def test_what_has_long_been_over_by_then_is_not_told(ana: Responder, bot: Watchi
     asked for ever."""
     bot.finding_store.see(ORDERS, finding())
     shut(slack, "archived")
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
     eventually(lambda: waits(bot))
     bot.finding_store.end(bot.finding_store.memory(ORDERS).lasting[0], "run bbbbbb has ended.")
 
     bot.clock.advances(timedelta(days=1))
     eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
     opened_again(slack, "archived")
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
 
     assert nothing_waits(bot)
     assert ana.messages(ONCALL) == []
@@ -289,7 +289,7 @@ def test_what_came_of_an_alert_waits_for_no_channel_of_a_closed_incident(
     """People archive it then: its thread is not tried for ever."""
     ana.opens()
     bot.finding_store.see(ORDERS, finding("alert", "Alertmanager/1a30"), occasion="09:00")
-    bot.finding_store.settle(ORDERS)
+    bot.finding_store.post_due(ORDERS)
     ana.sees("was restored")
     ana.asks("close anyway, it was a test")
     ana.sees("Closed by")

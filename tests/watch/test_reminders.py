@@ -56,7 +56,7 @@ def test_what_fell_due_while_the_bot_was_down_is_late_and_not_lost(
     bot.clock.advances(timedelta(minutes=45))
     bot.start()
 
-    bot.services.reconciler.settle_due()
+    bot.services.reconciler.reconcile_due()
     told = ana.sees("was due at")
 
     assert "Send update…" in told.buttons
@@ -109,14 +109,14 @@ def test_what_no_timer_tells_is_reminded_of_all_the_same(
 ) -> None:
     """Once, by what looks at all incidents again and again; also of one that has ended."""
     arrange(ana, bot)
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     early = found_reminded(bot)
     bot.clock.advances(timedelta(hours=9))
 
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
 
     eventually(lambda: what in found_reminded(bot))
-    bot.services.reconciler.settle_all()
+    bot.services.reconciler.reconcile_all()
     assert what not in early
     assert 1 == found_reminded(bot).count(what)
 

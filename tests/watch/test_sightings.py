@@ -63,7 +63,7 @@ def test_two_replicas_tell_a_thing_once(world: World) -> None:
 
     seen = [first.see(ORDERS, finding()), second.see(ORDERS, finding())]
     for each in (first, second, first):
-        each.settle(ORDERS)
+        each.post_due(ORDERS)
 
     assert seen == [True, False]
     assert len(world.posts(first)) == 1

@@ -69,12 +69,12 @@ class Approvals:
 
     def may_begin(self, incident_id: IncidentId, proposal_id: ProposalId, by: UserId) -> None:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
-        self.settle(incident_id)
+        self.expire_due(incident_id)
         incident = self._store.get(incident_id)
         view = incident.proposal(proposal_id)
         self._decide(incident, view, Begin(), by, NO_GROUPS)
 
-    def settle(self, incident_id: IncidentId) -> None:
+    def expire_due(self, incident_id: IncidentId) -> None:
         """Expire, release and remind whatever is due. Safe to call at any time, any number of times."""
         self._store.write(incident_id, by=WATERLINE, decide=lambda now: due_by_time(now, self._clock.now()))
 

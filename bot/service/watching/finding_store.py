@@ -164,7 +164,7 @@ class FindingStore:
                 "Use one of these names.",
             )
 
-    def settle(self, table: TableName) -> None:
+    def post_due(self, table: TableName) -> None:
         """Put into the outbox what is to be posted now: nothing while the table is muted, nor what has an incident
         already. An alert that comes during an incident goes into its thread, and what a planned stop looks like into
         that of the planned work."""

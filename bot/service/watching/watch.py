@@ -78,7 +78,7 @@ class Watch:
         every = self.terms.poll_interval.total_seconds()
         for table in self._finding_store.tables:
             if not self.follows(table):
-                timers.every(f"settle/{table}", every, partial(self._soon, table, self._finding_store.settle))
+                timers.every(f"settle/{table}", every, partial(self._soon, table, self._finding_store.post_due))
         for table in self._followed:
             timers.every(f"watch/{table}", every, partial(self.look_soon, table))
             self.look_soon(table)
@@ -133,7 +133,7 @@ class Watch:
             self._tell_of_failure(table, followed, error)
             raise
         finally:
-            self._finding_store.settle(table)
+            self._finding_store.post_due(table)
 
     def _see(self, table: TableName, followed: _Followed) -> None:
         incident = self._store.open_on(table)
