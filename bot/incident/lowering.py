@@ -16,7 +16,7 @@ from bot.incident.incident import Incident
 from bot.incident.trust import TrustState
 from bot.incident.trust_claims import mark_of, newest_claim
 from bot.incident.watch import ReportedFinding, WatchFinding
-from bot.incident.waterline import owed_waterline
+from bot.incident.waterline import due_waterline
 from bot.observation.evidence import Evidence
 from bot.observation.findings import DuplicatesFinding
 from bot.observation.ids import EvidenceId, SnapshotId, short
@@ -24,14 +24,14 @@ from bot.observation.sentences import full_stop
 from bot.observation.table import TableState
 
 
-def owed_mark(incident: Incident, table: TableState) -> WaterlineMoved | None:
-    """Where `owed_waterline` puts the mark; while the table is under review, never above a fault that was named since
+def due_mark(incident: Incident, table: TableState) -> WaterlineMoved | None:
+    """Where `due_waterline` puts the mark; while the table is under review, never above a fault that was named since
     its last proof. No snapshot where nobody knows which one is right. None: the mark stays as it is.
 
     It goes down only, until the next proof: a later diagnosis that names a fault no more lifts nothing. Evidence of
     wrong rows that nobody has diagnosed yet moves it only where it names such rows below.
     """
-    owed, mark = owed_waterline(incident), incident.waterline
+    owed, mark = due_waterline(incident), incident.waterline
     is_trusted = mark is not None and mark.status == "trusted"
     if owed is None and (mark is None or is_trusted):
         return None

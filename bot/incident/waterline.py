@@ -59,7 +59,7 @@ _Fault = tuple[str, JobId | None, SnapshotId | None]
 """Code of its mode, the run that is wrong, and the newest snapshot before it."""
 
 
-def owed_waterline(incident: Incident) -> WaterlineMoved | None:
+def due_waterline(incident: Incident) -> WaterlineMoved | None:
     """What the record asks for: the newest proof's head as trusted, also when an earlier repair of the same incident
     was trusted before; under review, back at the snapshot that is believed good, after a proven undo, after a
     proof that failed, from the moment at which anything that moves `main` is begun until it is proven, and when
@@ -102,7 +102,7 @@ def owed_waterline(incident: Incident) -> WaterlineMoved | None:
 
 def is_marked(incident: Incident) -> bool:
     """Whether the mark says what is owed; how far down it stands while the table is under review is told elsewhere."""
-    owed, mark = owed_waterline(incident), incident.waterline
+    owed, mark = due_waterline(incident), incident.waterline
     if owed is None or mark is None:
         return owed is None
     return owed == mark if owed.status == "trusted" else owed.status == mark.status

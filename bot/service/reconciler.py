@@ -20,7 +20,7 @@ from bot.incident.journal import WATERLINE
 from bot.incident.notice import NO_ACTION
 from bot.incident.promises import due_reminders
 from bot.incident.setup import TableSetup
-from bot.incident.waterline import owed_waterline
+from bot.incident.waterline import due_waterline
 from bot.observation.ids import IncidentId, ProposalId, TableName, UserId
 from bot.ports import Clock
 from bot.service.background import Background
@@ -30,7 +30,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.notices.late_readers import LateReaders, may_be_read_late
 from bot.service.notices.notifying import Telling
-from bot.service.notices.policy import owes_severity, owes_warning
+from bot.service.notices.policy import is_severity_update_due, is_warning_due
 from bot.service.proposals.approving import Approvals, due_by_time
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
@@ -75,8 +75,8 @@ def due(incident: Incident, setup: TableSetup | None, now: datetime) -> list[Wor
         owed |= {
             Work.CHECK: any(view.state in UNDECIDED for view in views),
             Work.MARK: incident.waterline is None and doubted_since(incident) is not None,
-            Work.WARN: setup is not None and owes_warning(incident, setup, now),
-            Work.SEVERITY: setup is not None and owes_severity(incident, setup),
+            Work.WARN: setup is not None and is_warning_due(incident, setup, now),
+            Work.SEVERITY: setup is not None and is_severity_update_due(incident, setup),
             Work.EVIDENCE: any(run.is_running for run in incident.runs.values()),
             Work.RUNBOOK: True,
             Work.RECOVERY: incident.waterline is not None or any(view.execution_started_at for view in views),
@@ -237,7 +237,7 @@ class Reconciler:
         if not told or decisive is None or incident.waterline is None or incident.waterline.status == "trusted":
             return
         _mode, match = decisive
-        if match.remedy is Remedy.NOTHING and match.last_good is not None and owed_waterline(incident) is None:
+        if match.remedy is Remedy.NOTHING and match.last_good is not None and due_waterline(incident) is None:
             self._waterline.trusted(incident_id, match.last_good)
 
     def _end_step(self, incident_id: IncidentId, proposal_id: ProposalId) -> None:

@@ -7,8 +7,8 @@ from bot.actions._support.maintenance import commit_marks
 from bot.incident.entries import NoteAdded, WaterlineMoved
 from bot.incident.incident import Incident
 from bot.incident.journal import WATERLINE
-from bot.incident.lowering import lowered, owed_mark
-from bot.incident.waterline import owed_waterline
+from bot.incident.lowering import due_mark, lowered
+from bot.incident.waterline import due_waterline
 from bot.observation.ids import IncidentId, SnapshotId
 from bot.observation.table import TableState
 from bot.ports import Clock, TableCatalog, TableChange
@@ -47,9 +47,9 @@ class Waterline:
         table is under review one call of the catalog, unless `only_back`."""
         incident = self._store.get(incident_id)
         is_trusted = incident.waterline is None or incident.waterline.status == "trusted"
-        if (only_back and not is_trusted) or (is_trusted and owed_waterline(incident) is None):
+        if (only_back and not is_trusted) or (is_trusted and due_waterline(incident) is None):
             return
-        owed = owed_mark(incident, self._catalog.load(incident.opened.table))
+        owed = due_mark(incident, self._catalog.load(incident.opened.table))
         if owed is not None and not (only_back and owed.status == "trusted"):
             self.move(incident_id, owed)
 

@@ -19,8 +19,8 @@ from bot.incident.entries import (
     Verified,
     WaterlineMoved,
 )
-from bot.incident.lowering import owed_mark
-from bot.incident.waterline import owed_waterline
+from bot.incident.lowering import due_mark
+from bot.incident.waterline import due_waterline
 from bot.notices.affecting import affected_commits
 from bot.observation.evidence import Verdict
 from bot.observation.findings import (
@@ -83,9 +83,9 @@ def added_twice(commit: SnapshotId) -> DuplicateFilesFinding:
 
 def mark(story: Story) -> tuple[SnapshotId | None, str]:
     """What is owed; and what is owed once it is done is the same."""
-    owed = owed_mark(story.incident, orders.table_state())
+    owed = due_mark(story.incident, orders.table_state())
     story.says(owed)
-    assert owed_mark(story.incident, orders.table_state()) == owed
+    assert due_mark(story.incident, orders.table_state()) == owed
     return owed.snapshot, owed.status
 
 
@@ -200,7 +200,7 @@ def test_after_a_proof_what_was_found_before_it_counts_no_more(story: Story) -> 
     story.says(named(fault(orders.GOOD)))
     mark(story)
     story.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
-    proven = owed_mark(story.incident, orders.table_state())
+    proven = due_mark(story.incident, orders.table_state())
 
     assert proven is None
     assert mark(story.says(named(fault(NEWER).model_copy(update={"wrong_run": orders.RUN_C})))) == (
@@ -249,7 +249,7 @@ def unopened(record: Store) -> Story:
 
 def test_without_a_proof_nothing_is_said(unopened: Story) -> None:
     """Opening put it where it is."""
-    assert owed_waterline(unopened.opens().incident) is None
+    assert due_waterline(unopened.opens().incident) is None
 
 
 def test_a_second_repair_of_an_incident_takes_the_waterline_along(unopened: Story) -> None:
@@ -259,7 +259,7 @@ def test_a_second_repair_of_an_incident_takes_the_waterline_along(unopened: Stor
 
     publishes(unopened)
 
-    assert owed_waterline(unopened.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
+    assert due_waterline(unopened.incident) == WaterlineMoved(snapshot=MENDED, status="trusted")
 
 
 def ended(outcome: str) -> ExecutionEnded:
@@ -293,7 +293,7 @@ def test_from_its_beginning_to_its_proof_a_move_of_main_is_nobodys_trust(
 
     begins_to_move(unopened, *then)
 
-    assert owed_waterline(unopened.incident) == owed
+    assert due_waterline(unopened.incident) == owed
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_an_undo_takes_it_back(unopened: Story, trusted: SnapshotId | None, owed
     """The fault is there again. Where nothing was good at the opening, the proven one is named, and trusted no more."""
     undoes_the_rewind(publishes(unopened.opens(trusted=trusted)))
 
-    assert owed_waterline(unopened.incident) == owed
+    assert due_waterline(unopened.incident) == owed
 
 
 START = StartJob(job=orders.JOB, path="s-6", checkpoint_id=CheckpointId(6))
@@ -324,7 +324,7 @@ def test_an_undo_that_touches_neither_main_nor_the_job_takes_no_trust(
     unopened.says(ProposalMade(step=None, proposal=made), by=ANA).says(ExecutionStarted(proposal=UNDO), by=BEN)
     unopened.says(ended("applied"), proof)
 
-    assert owed_waterline(unopened.incident).status == status
+    assert due_waterline(unopened.incident).status == status
 
 
 def test_a_table_that_was_found_healthy_is_doubted_when_main_is_moved_all_the_same(unopened: Story) -> None:
@@ -332,7 +332,7 @@ def test_a_table_that_was_found_healthy_is_doubted_when_main_is_moved_all_the_sa
     unopened.opens().says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
     begins_to_move(unopened)
 
-    assert owed_waterline(unopened.incident) == TAKEN_BACK
+    assert due_waterline(unopened.incident) == TAKEN_BACK
 
 
 def begins_to_move(unopened: Story, *then: Body) -> None:

@@ -11,7 +11,7 @@ from bot.diagnosis._support.examine import diagnose
 from bot.incident.diagnosis import Diagnosis, LastGoodRows
 from bot.incident.doubt import beside_trusted, faults_in
 from bot.incident.entries import Diagnosed, WaterlineMoved
-from bot.incident.lowering import owed_mark
+from bot.incident.lowering import due_mark
 from bot.observation.findings import PAIRS_TOLD, DuplicatePair, DuplicatesFinding, Finding
 from bot.observation.ids import SnapshotId
 from tests import orders_table as orders
@@ -49,7 +49,7 @@ class Told:
                 yield self._moved(story)
 
     def _moved(self, story: Story) -> SnapshotId | None:
-        moved = owed_mark(story.incident, self.tale.table)
+        moved = due_mark(story.incident, self.tale.table)
         story.says(moved)
         return moved.snapshot
 

@@ -16,7 +16,7 @@ from bot.incident.entries import (
     Verified,
     WaterlineMoved,
 )
-from bot.incident.waterline import ASKED, owed_waterline
+from bot.incident.waterline import ASKED, due_waterline
 from bot.observation.evidence import Verdict
 from bot.observation.ids import JobId
 from tests import orders_table as orders
@@ -57,35 +57,35 @@ def named(remedy: Remedy, *, run: str = orders.RUN_C) -> Diagnosed:
 @pytest.mark.parametrize("task", ["duplicate_rows", "missing_positions"])
 def test_wrong_rows_that_are_counted_after_the_proof_take_the_trust_back(story: Story, task: str) -> None:
     """Pipelines stop at once, not when somebody begins to mend; and it stays so until the next proof."""
-    before = owed_waterline(story.incident)
+    before = due_waterline(story.incident)
     story.answers(task)
-    found = owed_waterline(story.incident)
+    found = due_waterline(story.incident)
     story.answers(task, Verdict.RULED_OUT)
 
     assert before == TRUSTED
     assert found == TAKEN_BACK
-    assert owed_waterline(story.incident) == TAKEN_BACK
-    assert owed_waterline(story.says(AGAIN).incident) == TRUSTED
+    assert due_waterline(story.incident) == TAKEN_BACK
+    assert due_waterline(story.says(AGAIN).incident) == TRUSTED
 
 
 def test_a_new_fault_takes_the_trust_back(story: Story) -> None:
     """Run C, too, was restored from an older savepoint."""
-    assert owed_waterline(story.says(named(Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB)).incident) == TAKEN_BACK
+    assert due_waterline(story.says(named(Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB)).incident) == TAKEN_BACK
 
 
 def test_a_table_that_was_found_healthy_is_doubted_when_a_fault_is_found(opened: Story) -> None:
     """It was trusted without a proof of its own."""
     story = opened.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
-    before = owed_waterline(story.incident)
+    before = due_waterline(story.incident)
     story.diagnoses()
 
     assert before is None
-    assert owed_waterline(story.incident) == TAKEN_BACK
+    assert due_waterline(story.incident) == TAKEN_BACK
 
 
 def test_the_fault_that_was_mended_on_top_is_named_again_and_takes_nothing_back(story: Story) -> None:
     """Its commits stay in the history of main, where each diagnosis sees them."""
-    assert owed_waterline(story.diagnoses().incident) == TRUSTED
+    assert due_waterline(story.diagnoses().incident) == TRUSTED
 
 
 def both(other: Remedy = Remedy.RESOLVE_FORK) -> Diagnosed:
@@ -98,19 +98,19 @@ def both(other: Remedy = Remedy.RESOLVE_FORK) -> Diagnosed:
 def test_a_fault_that_nothing_was_done_about_takes_the_trust_back_when_it_is_named_again(opened: Story) -> None:
     """The repair that was proven was made for the other; until somebody has mended this one, too, or has looked."""
     story = publishes(opened.answers().says(both()))
-    before = owed_waterline(story.incident)
+    before = due_waterline(story.incident)
 
     assert before == TRUSTED
-    assert owed_waterline(story.says(both()).incident) == TAKEN_BACK
-    assert owed_waterline(looks(story).incident) == TRUSTED
-    assert owed_waterline(story.says(both()).incident) == TRUSTED
+    assert due_waterline(story.says(both()).incident) == TAKEN_BACK
+    assert due_waterline(looks(story).incident) == TRUSTED
+    assert due_waterline(story.says(both()).incident) == TRUSTED
 
 
 def test_a_fault_for_which_the_proven_action_was_made_as_well_takes_nothing_back(opened: Story) -> None:
     """Both had asked for it."""
     named_again = both(Remedy.ROLL_BACK_TABLE_AND_RESTORE_JOB)
 
-    assert owed_waterline(publishes(opened.says(named_again)).says(named_again).incident) == TRUSTED
+    assert due_waterline(publishes(opened.says(named_again)).says(named_again).incident) == TRUSTED
 
 
 @pytest.mark.parametrize("is_carried_out", [True, False])
@@ -129,14 +129,14 @@ def test_a_fault_that_an_earlier_action_has_ended_takes_nothing_back(opened: Sto
     ended = ExecutionEnded.model_validate({"proposal": UNDO, "outcome": outcome, "sentence": "It has ended."})
     story = publishes(opened.says(ended)).says(both())
 
-    assert (owed_waterline(story.incident) == TRUSTED) == is_carried_out
+    assert (due_waterline(story.incident) == TRUSTED) == is_carried_out
 
 
 def test_what_a_responder_asks_for_besides_makes_no_fault_known(opened: Story) -> None:
     """A savepoint is taken; nobody has called the table right."""
     story = publishes(asks(opened.says(both()), "take_savepoint")).says(both())
 
-    assert owed_waterline(story.incident) == TAKEN_BACK
+    assert due_waterline(story.incident) == TAKEN_BACK
 
 
 def looks(story: Story) -> Story:
@@ -154,14 +154,14 @@ def asks(story: Story, action: str) -> Story:
 @pytest.mark.parametrize("remedy", [Remedy.WAIT, Remedy.TELL_CONSUMERS, Remedy.RESTORE_JOB_ONLY])
 def test_what_leaves_the_rows_right_takes_nothing_back(story: Story, remedy: Remedy) -> None:
     """A job that stands still writes nothing wrong."""
-    assert owed_waterline(story.says(named(remedy)).incident) == TRUSTED
+    assert due_waterline(story.says(named(remedy)).incident) == TRUSTED
 
 
 def test_rows_that_are_right_or_on_a_branch_take_nothing_back(story: Story) -> None:
     """Nobody reads what is rehearsed; neither does another question's yes say that rows are wrong."""
     story.answers(verdict=Verdict.RULED_OUT).answers(branch="recovery-wl-1").answers("late_rows")
 
-    assert owed_waterline(story.incident) == TRUSTED
+    assert due_waterline(story.incident) == TRUSTED
 
 
 def test_an_answer_to_what_was_asked_before_the_proof_takes_nothing_back(opened: Story) -> None:
@@ -170,7 +170,7 @@ def test_an_answer_to_what_was_asked_before_the_proof_takes_nothing_back(opened:
     [late] = [entry.body for entry in story.incident.entries if isinstance(entry.body, EvidenceRecorded)]
     publishes(story)
 
-    assert owed_waterline(story.says(late).incident) == TRUSTED
+    assert due_waterline(story.says(late).incident) == TRUSTED
 
 
 def test_other_modes_beside_the_first_count_as_well(story: Story) -> None:
@@ -178,7 +178,7 @@ def test_other_modes_beside_the_first_count_as_well(story: Story) -> None:
     waits, forked = named(Remedy.WAIT).diagnosis.results[0], named(Remedy.RESOLVE_FORK).diagnosis.results[0]
     both = Diagnosis(results=(waits, forked.model_copy(update={"mode": F13})))
 
-    assert owed_waterline(story.says(Diagnosed(diagnosis=both)).incident) == TAKEN_BACK
+    assert due_waterline(story.says(Diagnosed(diagnosis=both)).incident) == TAKEN_BACK
 
 
 TAG = MarkTable(table=orders.TABLE, why="Tag the head", new_tags={"ours": orders.HEAD})
@@ -205,12 +205,12 @@ def passes(trust_story: Story, effect: Effect, moves_waterline: str, *, asked: b
 
 def test_a_damaged_table_is_not_trusted_because_a_tag_was_set(trust_story: Story) -> None:
     """What was found before still counts."""
-    assert owed_waterline(passes(trust_story, TAG, "trusted").incident) is None
+    assert due_waterline(passes(trust_story, TAG, "trusted").incident) is None
 
 
 def test_it_takes_no_trust_either(trust_story: Story) -> None:
     """It changed no row: what was proven before stays proven."""
-    owed = owed_waterline(passes(publishes(trust_story), TAG, "trusted").incident)
+    owed = due_waterline(passes(publishes(trust_story), TAG, "trusted").incident)
 
     assert (owed.status, owed.snapshot) == ("trusted", MENDED)
 
@@ -220,13 +220,13 @@ def test_main_that_was_moved_stays_under_review_while_nobody_has_looked_at_its_r
     trust_story: Story, moves_waterline: str
 ) -> None:
     """Also after a proof of what it was before."""
-    owed = owed_waterline(passes(publishes(trust_story), MOVE, moves_waterline).incident)
+    owed = due_waterline(passes(publishes(trust_story), MOVE, moves_waterline).incident)
 
     assert owed.status == "under-review"
 
 
 def test_evidence_gives_it(trust_story: Story) -> None:
     """The same, asked."""
-    owed = owed_waterline(passes(trust_story, MOVE, "trusted", asked=True).incident)
+    owed = due_waterline(passes(trust_story, MOVE, "trusted", asked=True).incident)
 
     assert (owed.status, owed.snapshot) == ("trusted", orders.HEAD)

@@ -16,7 +16,7 @@ from bot.incident.incident import Incident
 from bot.incident.journal import GENESIS, Entry, Line
 from bot.incident.notice import Notice, NoticeData
 from bot.incident.savepoints import asked_state
-from bot.incident.waterline import owed_waterline
+from bot.incident.waterline import due_waterline
 from bot.observation.errors import Refused
 from bot.observation.evidence import Verdict
 from bot.observation.findings import DuplicatesFinding, GapsFinding
@@ -166,7 +166,7 @@ class CourseEntries:
 
     def _settles(self) -> None:
         """The waterline goes where the record asks for it, as the duties see to."""
-        owed, now = owed_waterline(self.story.incident), self.story.incident.waterline
+        owed, now = due_waterline(self.story.incident), self.story.incident.waterline
         if owed is not None and (now is None or (owed.status, owed.snapshot) != (now.status, now.snapshot)):
             self.story.says(owed)
 

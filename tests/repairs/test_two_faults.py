@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.incident.entries import Check, Verified, WaterlineMoved
-from bot.incident.lowering import owed_mark
+from bot.incident.lowering import due_mark
 from bot.observation.errors import Refused
 from bot.service.notices.policy import refuse_false_comfort
 from tests.repairs.compacting import added_by
@@ -50,7 +50,7 @@ def failed(proof: Verified) -> dict[str, str]:
 
 def owed(scene: RepairScene) -> WaterlineMoved | None:
     """Where the waterline belongs now."""
-    return owed_mark(scene.store.get(scene.incident), scene.table)
+    return due_mark(scene.store.get(scene.incident), scene.table)
 
 
 @pytest.mark.long

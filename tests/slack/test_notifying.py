@@ -27,7 +27,7 @@ from bot.observation.readers import Consumer
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.dispatcher import Deliveries
-from bot.service.notices.policy import owes_warning
+from bot.service.notices.policy import is_warning_due
 from bot.service.timeline import sentence
 from bot.slack import sender
 from bot.slack.projection import Projection
@@ -159,7 +159,7 @@ class TestHeld:
         ana.sees("sent by")
         assert "somebody else must send them" in refused
         assert nothing == []
-        assert not owes_warning(incident, bot.services.observer.setup(orders.TABLE), bot.clock.now())
+        assert not is_warning_due(incident, bot.services.observer.setup(orders.TABLE), bot.clock.now())
         [name] = incident.previews.keys() & incident.held.keys()
         sent = [view.notice for view in bot.services.store.get(incident.id).notices.values()]
         assert list(incident.previews[name]) == sent

@@ -28,9 +28,9 @@ from bot.observation.readers import Consumer
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
 from bot.service.notices.policy import (
+    is_severity_update_due,
+    is_warning_due,
     left_to_tell,
-    owes_severity,
-    owes_warning,
     refuse_after_close,
     refuse_false_comfort,
     refuse_outdated,
@@ -87,7 +87,7 @@ def test_who_was_told_that_all_is_well_hears_of_no_severity(story: Story, since:
         story.says(body)
     incident = story.says(WORSE).incident
 
-    assert is_owed == owes_severity(incident, setup("revenue_daily"))
+    assert is_owed == is_severity_update_due(incident, setup("revenue_daily"))
     if is_owed:
         assert left_to_tell(incident, setup("revenue_daily"), "update")
         return
@@ -102,18 +102,18 @@ def test_who_came_later_is_told_and_who_knows_is_left_in_peace(story: Story) -> 
 
     left = left_to_tell(story.incident, setup("revenue_daily", "board_report"), "update")
 
-    assert owes_severity(story.incident, setup("revenue_daily", "board_report"))
+    assert is_severity_update_due(story.incident, setup("revenue_daily", "board_report"))
     assert ["board_report"] == [each.name for each in left]
 
 
 def test_who_is_declared_no_longer_owes_nobody_an_update(story: Story) -> None:
     """Or it went to all others again every few seconds, for it never reaches who was taken off the list."""
     story.says(told("warning", "old_name"), told("warning"), WORSE)
-    before = owes_severity(story.incident, setup("revenue_daily"))
+    before = is_severity_update_due(story.incident, setup("revenue_daily"))
     news = Notice(kind="update", revision=1, consumer="revenue_daily", channel="C0", text="x", severity="sev3")
     story.says(NoticeQueued(notice=news))
 
-    assert (before, owes_severity(story.incident, setup("revenue_daily"))) == (True, False)
+    assert (before, is_severity_update_due(story.incident, setup("revenue_daily"))) == (True, False)
 
 
 def after(story: Story, minutes: int) -> datetime:
@@ -125,14 +125,14 @@ def test_nobody_is_warned_after_an_all_clear(story: Story) -> None:
     """The table was found healthy before the warning was due."""
     story.says(healthy(), told("no_action"))
 
-    assert not owes_warning(story.incident, setup("revenue_daily"), after(story, 15))
+    assert not is_warning_due(story.incident, setup("revenue_daily"), after(story, 15))
 
 
 def test_consumers_are_warned_where_evidence_has_refuted_the_all_clear(story: Story) -> None:
     """What was said at minute 4 holds no more at minute 15."""
     story.says(told("no_action")).answers("duplicate_rows", Verdict.CONFIRMED)
 
-    owed = [owes_warning(story.incident, setup("revenue_daily"), after(story, minute)) for minute in (14, 15)]
+    owed = [is_warning_due(story.incident, setup("revenue_daily"), after(story, minute)) for minute in (14, 15)]
 
     assert [False, True] == owed
     assert left_to_tell(story.incident, setup("revenue_daily"), "warning")
@@ -140,9 +140,9 @@ def test_consumers_are_warned_where_evidence_has_refuted_the_all_clear(story: St
 
 def test_where_nobody_is_declared_readers_are_looked_for_once(story: Story) -> None:
     """Not at each settling: that observes table, job and lineage every few seconds."""
-    owed = [owes_warning(story.incident, setup(), after(story, 15))]
+    owed = [is_warning_due(story.incident, setup(), after(story, 15))]
     story.says(ReadersNoted(observed=(), unknown=None))
-    owed.append(owes_warning(story.incident, setup(), after(story, 15)))
+    owed.append(is_warning_due(story.incident, setup(), after(story, 15)))
 
     assert [True, False] == owed
 
@@ -151,11 +151,11 @@ def test_a_severity_calls_no_planned_work_in_question(story: Story) -> None:
     """It would be told by an update, which says that the table is under review."""
     planned = Story(story.journal, start=story.now).opens(planned=True, table=TableName("sales.refunds"))
     planned.says(told("planned_work"), WORSE)
-    before = owes_severity(planned.incident, setup("revenue_daily"))
+    before = is_severity_update_due(planned.incident, setup("revenue_daily"))
 
     planned.answers()
 
-    assert (before, owes_severity(planned.incident, setup("revenue_daily"))) == (False, True)
+    assert (before, is_severity_update_due(planned.incident, setup("revenue_daily"))) == (False, True)
 
 
 SETUP = setup("revenue_daily")

@@ -21,7 +21,7 @@ from bot.cli.options import NobodyThere
 from bot.cli.proposal import app
 from bot.incident.execution import ProposalView
 from bot.incident.incident import Incident
-from bot.incident.waterline import owed_waterline
+from bot.incident.waterline import due_waterline
 from bot.observation.ids import IncidentId, UserId
 from bot.ports import JobPorts
 from bot.service.incident_store import IncidentStore
@@ -161,7 +161,7 @@ class Host:
     def is_owed(self) -> bool:
         """Whether anything is left to do: to begin, a step, the proof, the mark."""
         incident = self.incident
-        return self.view.verified is None or owed_waterline(incident) not in (None, incident.waterline)
+        return self.view.verified is None or due_waterline(incident) not in (None, incident.waterline)
 
     @property
     def calls(self) -> list[str]:

@@ -37,7 +37,7 @@ from bot.incident.notice import (
 from bot.incident.savepoints import refuse_untimely
 from bot.incident.setup import TableSetup
 from bot.incident.trust_claims import ALONE, ConcurrentDoubts, refuse_comfort_in_doubt
-from bot.incident.waterline import last_taken_back, owed_waterline, taken_back
+from bot.incident.waterline import due_waterline, last_taken_back, taken_back
 from bot.notices import NoticeTemplate
 from bot.observation.errors import Refused
 from bot.observation.ids import StepId, UserId
@@ -150,7 +150,7 @@ def _refuse_mended_since(incident: Incident) -> None:
 
 
 def _refuse_unless_healthy(incident: Incident) -> None:
-    owed, told = owed_waterline(incident), incident.diagnosis
+    owed, told = due_waterline(incident), incident.diagnosis
     mark = owed or incident.waterline
     if (mark is not None and mark.status == "trusted") or doubted_since(incident) is None:
         return
@@ -423,7 +423,7 @@ def _promises_until(shown_at: datetime, word_by: datetime) -> datetime:
     return shown_at + (word_by - shown_at) * 2 / 3
 
 
-def owes_warning(incident: Incident, setup: TableSetup, now: datetime) -> bool:
+def is_warning_due(incident: Incident, setup: TableSetup, now: datetime) -> bool:
     """Whether consumers are still unwarned although the responder has had time to look at the preview; where none is
     declared, whether nobody has looked yet who else was seen reading.
 
@@ -440,7 +440,7 @@ def owes_warning(incident: Incident, setup: TableSetup, now: datetime) -> bool:
     return not warned and not asked and not cleared(incident)
 
 
-def owes_severity(incident: Incident, setup: TableSetup) -> bool:
+def is_severity_update_due(incident: Incident, setup: TableSetup) -> bool:
     """Whether consumers who are declared, and wait for the end, were told of another severity than the present one.
     Never of a private incident, nor of planned work in which nothing was found: an update would call it in question."""
     if not incident.is_open or incident.is_private or doubted_since(incident) is None:
