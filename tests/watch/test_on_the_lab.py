@@ -20,7 +20,7 @@ def test_a_fault_is_found_by_itself(fresh_lab: FreshLab, tmp_path: Path, story: 
 
     assert took is not None
     assert took < 60
-    assert found[0].sign.is_urgent
+    assert found[0].finding.is_urgent
 
 
 def test_restarts_and_compactions_are_told_to_nobody(fresh_lab: FreshLab, tmp_path: Path) -> None:
