@@ -64,7 +64,7 @@ def _film(page: Page, path: Path) -> None:
 
 
 def _save(png: bytes, path: Path) -> None:
-    Image.open(BytesIO(png)).convert("RGB").quantize(96).save(path, optimize=True)
+    Image.open(BytesIO(png)).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
 
 
 def _write(frames: list[tuple[float, bytes]], path: Path) -> None:
