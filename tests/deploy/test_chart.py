@@ -5,18 +5,24 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from bot.settings import Settings
+from bot.settings import Settings, WebSettings
+from bot.web.access import Access
 from tests.adapters.kubernetes import ADMIN, Kubernetes, kubernetes
 from tests.deploy.charts import CHART, definitions, helm_program
 from tests.deploy.image import PROJECT
 from tests.docs.blocks import blocks, commands
+from tests.slack.people import eventually
+from tests.web.conftest import served
+from tests.web.scene import Scene
 
 by_helm = pytest.mark.slow
 pytestmark = pytest.mark.timeout(1800)
@@ -289,6 +295,42 @@ def logged_in(folder: Path, cluster: Kubernetes) -> tuple[str, str]:
         "apiVersion": "v1", "kind": "Config", "current-context": "it"}  # fmt: skip
     (folder / "kubeconfig").write_text(yaml.safe_dump(login))
     return "--kubeconfig", str(folder / "kubeconfig")
+
+
+@by_helm
+def test_helm_test_passes_where_the_bot_is_ready_and_says_where_it_is_not(tmp_path: Path, cluster: Kubernetes) -> None:
+    """By Helm itself. There is no node, so this test runs the pod's command, and writes what a kubelet would."""
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    cluster.asked("POST", "/api/v1/namespaces", {"metadata": {"name": "tried", "labels": labels}})
+    cluster.asked("POST", "/api/v1/namespaces/tried/serviceaccounts", {"metadata": {"name": "default"}})
+    within = ("--namespace", "tried", *logged_in(tmp_path, cluster))
+    pod = f"/api/v1/namespaces/tried/pods/{RELEASE}-test"
+    installed = helm(tmp_path, "install", RELEASE, str(CHART), "--wait=hookOnly", *within, values=LEAST)
+    (tmp_path / "scene").mkdir()
+    scene = Scene(tmp_path / "scene")
+
+    def tested(slack: str | None) -> tuple[int, str]:
+        """Exit code of Helm, and what the pod printed."""
+        with (
+            served(scene, Access(WebSettings(), None), checks={"slack": lambda: slack}) as address,
+            ThreadPoolExecutor() as beside,
+        ):
+            testing = beside.submit(helm, tmp_path, "test", RELEASE, "--timeout=120s", *within)
+            eventually(lambda: '"phase":"Pending"' in cluster.admin.get(pod).text.replace(" ", ""), timeout_s=60)
+            (container,) = cluster.asked("GET", pod)["spec"]["containers"]
+            script = container["args"][0].replace(f"http://{RELEASE}/", f"{address}/")
+            ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+            phase = "Failed" if ran.returncode else "Succeeded"
+            cluster.merge(f"{pod}/status", {"status": {"phase": phase}})
+            return testing.result().returncode, ran.stdout
+
+    hindered, ready = tested("The socket to Slack is not connected."), tested(None)
+    scene.close()
+
+    assert installed.returncode == 0, installed.stderr
+    assert (hindered[0], ready[0]) == (1, 0)
+    assert "The socket to Slack is not connected." in hindered[1]
+    assert '"slack": "ok"' in ready[1]
 
 
 @by_helm
