@@ -24,7 +24,7 @@ from bot.incident.proposal import (
 from bot.incident.setup import TableSetup
 from bot.observation.contract import TableContract
 from bot.observation.ids import CheckpointId, IncidentId, JobId, ProposalId, SnapshotId, UserId
-from bot.observation.table import Window
+from bot.observation.table import TableState, Window
 from bot.ports import JobPorts, Journal, PastRuns
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
@@ -39,6 +39,16 @@ from tests.tables import CONTRACT, ORDERS, OrdersTable, job, lake_in
 ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00001")
 GOOD_RUN, WRONG_RUN = job("a"), job("b")
 PROPOSAL = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAB")
+
+
+def opened_on(table: TableState) -> IncidentOpened:
+    """An incident of all that the table lists."""
+    assert table.head is not None
+    return IncidentOpened(
+        table=ORDERS, job=JOB, runbook=RUNBOOK, severity="sev2", channel="C0ORDERS01",
+        window=Window(since=None, until=table.head), trusted=None,
+        metadata_location=table.metadata_location, summary="",
+    )  # fmt: skip
 
 
 class Damaged:
@@ -109,14 +119,7 @@ class Damaged:
 
     def proposed(self, store: IncidentStore) -> tuple[IncidentId, Proposal]:
         """Open an incident, and propose the rewind."""
-        table = self.catalog.load(ORDERS)
-        assert table.head is not None
-        opened = IncidentOpened(
-            table=ORDERS, job=JOB, runbook=RUNBOOK, severity="sev2", channel="C0ORDERS01",
-            window=Window(since=None, until=table.head), trusted=None,
-            metadata_location=table.metadata_location, summary="",
-        )  # fmt: skip
-        incident = store.open(opened, by=ANA)
+        incident = store.open(opened_on(self.catalog.load(ORDERS)), by=ANA)
         proposal = self.proposal()
         store.write(incident.id, by=ANA, decide=lambda _i: [ProposalMade(step=None, proposal=proposal)])
         return incident.id, proposal

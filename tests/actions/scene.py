@@ -26,7 +26,7 @@ from bot.incident.action import Plan
 from bot.incident.approval import Approval, ApprovalPolicy
 from bot.incident.diagnosis import Matches, Mode, Remedy
 from bot.incident.effects import StartJob
-from bot.incident.entries import Check, IncidentOpened, NoteAdded, ProposalApproved, ProposalMade
+from bot.incident.entries import Check, NoteAdded, ProposalApproved, ProposalMade
 from bot.incident.execution import ProposalState, ProposalView
 from bot.incident.proposal import Proposal
 from bot.incident.setup import TableSetup
@@ -42,11 +42,10 @@ from bot.service.proposals.choosing import past_of
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import Proposals
 from tests.actions.plans import answering, plan_of
-from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, by_hand, live_positions, open_catalog
 from tests.power_cut import PowerCut
 from tests.restored import restored
-from tests.rewound import ANA, BEN, NoReads
+from tests.rewound import ANA, BEN, NoReads, opened_on
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job, lake_in, rows
 
 MODE = Mode(code="F0", name="told", title="as the test says", needs=(), false_positives=())
@@ -82,14 +81,7 @@ class Scene:
 
         restored(f"run a to {checkpoints}", folder, write)
         scene = cls(folder)
-        table = scene.table
-        assert table.head is not None
-        opened = IncidentOpened(
-            table=ORDERS, job=JOB, runbook=RUNBOOK, severity="sev2", channel="C0ORDERS01",
-            window=Window(since=None, until=table.head), trusted=None,
-            metadata_location=table.metadata_location, summary="",
-        )  # fmt: skip
-        scene.store.open(opened, by=ANA)
+        scene.store.open(opened_on(scene.table), by=ANA)
         return scene
 
     @property

@@ -9,6 +9,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from tests.docs.site import ROOT, pages
+from tests.words.sources import flat
 
 GENERATED = {"api.md", "catalogue.md", "cli.md", "matrix.md", "settings.md"}
 OF_THEIR_OWN = {"CONTRIBUTING.md"}
@@ -60,19 +61,7 @@ def messages() -> Iterator[str]:
     """Every sentence in the code, with … for each value."""
     for folder in ("bot", "spark_tasks"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            yield from (_flat(node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-
-
-def _flat(node: ast.AST) -> str:
-    match node:
-        case ast.Constant(value=str(text)):
-            return text
-        case ast.JoinedStr(values=parts):
-            return "".join(_flat(part) for part in parts)
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _flat(left) + _flat(right)
-        case _:
-            return "…"
+            yield from (flat(node, "…") for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def quoted(page: Path) -> list[str]:

@@ -14,7 +14,7 @@ from bot.adapters.spark_session import SparkConnection
 from bot.adapters.table_files import FolderOfTable
 from bot.incident.approval import Approval, ApprovalPolicy
 from bot.incident.effects import DropBranch, Effect, MakeBranch, PublishBranch, StartJob, StopJob
-from bot.incident.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
+from bot.incident.entries import Body, ProposalApproved, ProposalMade
 from bot.incident.proposal import (
     HeadDescends,
     NobodyWrites,
@@ -27,18 +27,17 @@ from bot.incident.proposal import (
     TableIs,
 )
 from bot.incident.setup import TableSetup
-from bot.observation.ids import CheckpointId, ProposalId, SnapshotId
-from bot.observation.table import TableState, Window
+from bot.observation.ids import CheckpointId, ProposalId
+from bot.observation.table import TableState
 from bot.ports import JobPorts, Journal
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.proposals.executing import Executions
 from bot.service.proposals.proposing import Proposals
-from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, live_positions
 from tests.power_cut import PowerCut
 from tests.repairs.taken_out import BRANCH, SPARK, rehearse, repair_named
-from tests.rewound import ANA, BEN
+from tests.rewound import ANA, BEN, opened_on
 from tests.rewound import GOOD_RUN as RUN
 from tests.tables import CONTRACT, ORDERS, OrdersTable, lake_in
 
@@ -181,13 +180,7 @@ class Repaired:
 
     def _approved(self, store: IncidentStore) -> None:
         table, proposal = self.table, self.proposal()
-        assert table.head is not None
-        opened = IncidentOpened(
-            table=ORDERS, job=JOB, runbook=RUNBOOK, severity="sev2", channel="C0ORDERS01",
-            window=Window(since=None, until=SnapshotId(table.head)), trusted=None,
-            metadata_location=table.metadata_location, summary="",
-        )  # fmt: skip
-        incident = store.open(opened, by=ANA)
+        incident = store.open(opened_on(table), by=ANA)
         approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
         bodies: list[Body] = [
             ProposalMade(step=None, proposal=proposal),

@@ -40,78 +40,41 @@ def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
 
 
 @pytest.mark.parametrize(
-    ("done", "current", "reason"),
+    ("done", "current", "title", "why"),
     [
-        ({}, "count", None),
-        (
-            {"count": "confirmed"},
-            "name-it",
-            "Went to “Diagnose” because the answer to “Count the duplicate rows” is “found”.",
-        ),
-        (
-            {"count": "confirmed", "name_it": "F2"},
-            "rewind",
-            "Went to “Propose the rollback” because the diagnosis is F2.",
-        ),
-        (
-            {"count": "confirmed", "name_it": "no-match"},
-            "planned",
-            "Went to “Ask whether it was planned” because no failure mode fits.",
-        ),
-        (
-            {"count": "confirmed", "name_it": "F6"},
-            "planned",
-            "Went to “Ask whether it was planned” because the diagnosis is F6.",
-        ),
-        (
-            {"count": "confirmed", "name_it": "F3", "planned": "no"},
-            "rewind",
-            "Went to “Propose the rollback” because the answer was “Nobody planned it”.",
-        ),
-        (
-            {"count": "confirmed", "name_it": "F2", "rewind": "applied"},
-            "count-again",
-            "Went to “Count again” because the proposal was applied.",
-        ),
-        (
-            {"count": "confirmed", "name_it": "F2", "rewind": "expired"},
-            "call",
-            "Went to “Call the owners” because the proposal expired.",
-        ),
-        (
-            {"count": "confirmed", "name_it": "F2", "rewind": "unknown"},
-            "call",
-            "Went to “Call the owners” because nobody knows yet whether the proposal was applied.",
-        ),
-        (
-            {"count": "confirmed", "name_it": "F2", "rewind": "rejected", "call": "done"},
-            "review",
-            "Went to “Review the contracts” because “Call the owners” is done.",
-        ),
-        (
-            {"count": "confirmed", "name_it": "F2", "rewind": "applied", "count_again": "ruled-out", "tell": "sent"},
-            "review",
-            "Went to “Review the contracts” because “Tell consumers” was sent.",
-        ),
-        (
-            {"count": "ruled-out", "review": "done"},
-            None,
-            "Came to the end because “Review the contracts” is done.",
-        ),
+        ("confirmed", "name-it", "Diagnose", "the answer to “Count the duplicate rows” is “found”"),
+        ("confirmed F2", "rewind", "Propose the rollback", "the diagnosis is F2"),
+        ("confirmed no-match", "planned", "Ask whether it was planned", "no failure mode fits"),
+        ("confirmed F6", "planned", "Ask whether it was planned", "the diagnosis is F6"),
+        ("confirmed F3 planned=no", "rewind", "Propose the rollback", "the answer was “Nobody planned it”"),
+        ("confirmed F2 rewind=applied", "count-again", "Count again", "the proposal was applied"),
+        ("confirmed F2 rewind=expired", "call", "Call the owners", "the proposal expired"),
+        ("confirmed F2 rewind=unknown", "call", "Call the owners",
+         "nobody knows yet whether the proposal was applied"),
+        ("confirmed F2 rewind=rejected call=done", "review", "Review the contracts", "“Call the owners” is done"),
+        ("confirmed F2 rewind=applied count_again=ruled-out tell=sent", "review", "Review the contracts",
+         "“Tell consumers” was sent"),
         # an earlier step ran again: what was done on the other path does not count
-        (
-            {"count": "ruled-out", "name_it": "no-match", "planned": "no", "rewind": "rejected"},
-            "review",
-            "Went to “Review the contracts” because the answer to “Count the duplicate rows” is “not found”.",
-        ),
+        ("ruled-out no-match planned=no rewind=rejected", "review", "Review the contracts",
+         "the answer to “Count the duplicate rows” is “not found”"),
     ],
 )  # fmt: skip
-def test_the_outcomes_lead_to_a_step_and_say_why(done: dict[str, str], current: str | None, reason: str | None) -> None:
-    """A responder who comes late sees why the incident is where it is."""
-    found = position(BOOK, outcomes(**done))
+def test_the_outcomes_lead_to_a_step_and_say_why(done: str, current: str, title: str, why: str) -> None:
+    """A responder who comes late sees why the incident is where it is. `done`: the first two in order."""
+    first, *more = done.split()
+    ends = dict(each.split("=") if "=" in each else ("name_it", each) for each in more)
+    found = position(BOOK, outcomes(count=first, **ends))
 
-    assert (current, reason) == (found.current, found.reason)
+    assert (current, f"Went to “{title}” because {why}.") == (found.current, found.reason)
     assert found.stuck is None
+
+
+def test_the_walk_begins_without_a_reason_and_ends_with_one() -> None:
+    """At the first step, and behind the last."""
+    begun, ended_ = position(BOOK, {}), position(BOOK, outcomes(count="ruled-out", review="done"))
+
+    assert ("count", None) == (begun.current, begun.reason)
+    assert (None, "Came to the end because “Review the contracts” is done.") == (ended_.current, ended_.reason)
 
 
 def test_a_skipped_step_says_why() -> None:

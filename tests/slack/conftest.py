@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,40 +120,16 @@ def flink(bot: LittleBot) -> Cluster:
     return bot.flink
 
 
-@pytest.fixture
-def ana(slack: Workspace, bot: LittleBot) -> Responder:
-    """The responder, who proposes."""
-    return Responder(slack.url, slack.person("ana").person)
+def _person(name: str) -> Any:
+    def responder(slack: Workspace, bot: LittleBot) -> Responder:
+        return Responder(slack.url, slack.person(name).person)
+
+    return pytest.fixture(responder)
 
 
-@pytest.fixture
-def ben(slack: Workspace, bot: LittleBot) -> Responder:
-    """An approver."""
-    return Responder(slack.url, slack.person("ben").person)
-
-
-@pytest.fixture
-def cleo(slack: Workspace, bot: LittleBot) -> Responder:
-    """Another approver."""
-    return Responder(slack.url, slack.person("cleo").person)
-
-
-@pytest.fixture
-def dana(slack: Workspace, bot: LittleBot) -> Responder:
-    """Answers for the consumer `revenue_daily`, in her own channel."""
-    return Responder(slack.url, slack.person("dana").person)
-
-
-@pytest.fixture
-def eli(slack: Workspace, bot: LittleBot) -> Responder:
-    """Answers for the consumer `fraud_model`, in his own channel."""
-    return Responder(slack.url, slack.person("eli").person)
-
-
-@pytest.fixture
-def finn(slack: Workspace, bot: LittleBot) -> Responder:
-    """In the channel, but no approver."""
-    return Responder(slack.url, slack.person("finn").person)
+ana, ben, cleo, dana, eli, finn = map(_person, ("ana", "ben", "cleo", "dana", "eli", "finn"))
+"""The responder, who proposes; two approvers; those who answer for the consumers `revenue_daily` and `fraud_model`, in
+their own channels; and one who is in the channel, but no approver."""
 
 
 @pytest.fixture

@@ -266,7 +266,7 @@ class _Strings(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if called == "Field":
-            self.described += [Text(f"{self._name}:{node.lineno}", _flat(each.value)) for each in node.keywords
+            self.described += [Text(f"{self._name}:{node.lineno}", flat(each.value)) for each in node.keywords
                                if each.arg == "description"]  # fmt: skip
         if called in _NOT_READ:
             return
@@ -275,15 +275,15 @@ class _Strings(ast.NodeVisitor):
         self._in_error = before
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        self._take(node.lineno, _flat(node))
+        self._take(node.lineno, flat(node))
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 self.visit(part.value)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        flat = _flat(node)
-        if isinstance(node.op, ast.Add) and " " in flat.replace("value", "").strip():
-            self._take(node.lineno, flat)
+        text = flat(node)
+        if isinstance(node.op, ast.Add) and " " in text.replace("value", "").strip():
+            self._take(node.lineno, text)
         else:
             self.generic_visit(node)
 
@@ -296,13 +296,14 @@ class _Strings(ast.NodeVisitor):
             (self.errors if self._in_error else self.texts).append(Text(f"{self._name}:{line}", text))
 
 
-def _flat(node: ast.expr) -> str:
+def flat(node: ast.AST, value: str = "value") -> str:
+    """A string of the code, with `value` in the place of each that is put in."""
     match node:
         case ast.Constant(value=str(text)):
             return text
         case ast.JoinedStr(values=parts):
-            return "".join(_flat(part) for part in parts)
+            return "".join(flat(part, value) for part in parts)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _flat(left) + _flat(right)
+            return flat(left, value) + flat(right, value)
         case _:
-            return "value"
+            return value
