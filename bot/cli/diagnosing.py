@@ -118,8 +118,7 @@ def _print(case: Case, diagnosis: Diagnosis, as_json: bool, saved: SavedCase | N
         for line in deadline_in_words(deadline, case.observation.table.read_at):
             console.print(line, markup=False)
     console.print("\nEvidence", style="bold")
-    for item in case.evidence:
-        print_evidence(item)
+    print_evidence(*case.evidence)
 
 
 def _other_then(saved: SavedCase) -> str:

@@ -233,10 +233,19 @@ def services_for(config: ConfigOption) -> Iterator[Services]:
         yield built.services
 
 
-def print_evidence(found: Evidence) -> None:
-    console.print(f"{found.task}: {found.verdict.words}. {found.headline}", markup=False)
-    for measure in found.measures:
-        console.print(f"  {measure.name}: {measure.value:g} {measure.unit}", markup=False)
-    for missing in found.could_not_look:
-        reason = "" if missing.reason == found.headline else f"Could not look at {missing.source}: {missing.reason} "
-        console.print(f"  {reason}{missing.remedy}", markup=False)
+def print_evidence(*evidence: Evidence) -> None:
+    """Tasks that could not look for one reason say it once."""
+    together: dict[str, list[Evidence]] = {}
+    for each in evidence:
+        could_look = each.finding is not None or not each.could_not_look
+        together.setdefault(each.task if could_look else each.headline, []).append(each)
+    for found, *others in together.values():
+        tasks_of = ", ".join(each.task for each in (found, *others))
+        console.print(f"{tasks_of}: {found.verdict.words}. {found.headline}", markup=False)
+        for measure in found.measures:
+            console.print(f"  {measure.name}: {measure.value:g} {measure.unit}", markup=False)
+        for missing in found.could_not_look:
+            reason = (
+                "" if missing.reason in found.headline else f"Could not look at {missing.source}: {missing.reason} "
+            )
+            console.print(f"  {reason}{missing.remedy}", markup=False)

@@ -19,7 +19,7 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.saved_case import read_case, write_case
 from bot.bootstrap import failure_modes
 from bot.cli import app
-from bot.cli.diagnosing import save
+from bot.cli.diagnosing import print_evidence, save
 from bot.cli.doctor import policies_of
 from bot.cli.on_demand import LATE
 from bot.cli.options import exact
@@ -36,7 +36,7 @@ from bot.observation.findings import LedgerFinding
 from bot.observation.flink import Failure, JobRun
 from bot.observation.ids import EvidenceId, SnapshotId, UserId
 from bot.observation.ledger import Ledger
-from bot.observation.looked import Seen
+from bot.observation.looked import NotSeen, Seen
 from bot.observation.masking import Masking
 from bot.observation.table import TouchedPartitions, Window
 from tests import orders_table
@@ -73,6 +73,19 @@ def test_a_saved_case_gives_the_same_answer(tmp_path: Path, name: str) -> None:
     assert "F2" in found.codes
     assert saved == found
     assert diagnose(saved.case, failure_modes()) == diagnose(found.case, failure_modes())
+
+
+def test_tasks_that_could_not_look_for_one_reason_say_it_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without Spark ten tasks would each say the same."""
+    down = {"verdict": Verdict.INCONCLUSIVE, "headline": "Spark is down.", "finding": None, "measures": ()}
+    down["could_not_look"] = (NotSeen(source="evidence", reason="Spark is down.", remedy="Start it."),)
+    evidence = tuple(each.model_copy(update=down) for each in read_case(REAL).case.evidence)
+
+    print_evidence(*evidence)
+
+    [named, remedy] = capsys.readouterr().out.splitlines()
+    assert named == f"{', '.join(each.task for each in evidence)}: not known. Spark is down."
+    assert remedy == "  Start it."
 
 
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
