@@ -249,8 +249,9 @@ def _to_do(diagnosis: Diagnosis) -> str:
 
 
 def _named(diagnosis: Diagnosis) -> str:
-    """What was found, in the order in which to act; the modes that do not hold are in the thread."""
-    lines = [f"• *{mrkdwn(mode.code)}*: {mrkdwn(as_sentence(match.headline))}" for mode, match in diagnosis.matches]
+    """What was found, in the order in which to act; what is only worth knowing beside it is in the thread."""
+    shown = diagnosis.to_act_on or diagnosis.matches
+    lines = [f"• *{mrkdwn(mode.code)}*: {mrkdwn(as_sentence(match.headline))}" for mode, match in shown]
     return "\n".join(lines[:_FOUND_SHOWN]) or mrkdwn(diagnosis.nothing_matches)
 
 
