@@ -46,7 +46,7 @@ hunt: install ## Make up very many histories from a new seed, which is printed (
 test-operator: install ## Try the Flink operator's resources on a real Kubernetes API server (needs Go; built once, minutes)
 	WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/adapters/test_flink_operator*.py -m slow --timeout=1800
 
-test-deploy: install ## Build the image and the chart, and run them: needs Go, and root with buildah, mmdebstrap, umoci, runc, podman, podman-compose and netavark
+test-deploy: install ## Build the image and the chart, and run them: needs Go, and root with buildah, mmdebstrap, umoci, runc, podman, podman-compose, netavark, aardvark-dns and iptables
 	WATERLINE_BUILD_IMAGE=1 WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/deploy -m "" --timeout=1800
 
 check: install ## Format, lint, types, floors, runbooks and messages

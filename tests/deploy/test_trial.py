@@ -20,6 +20,7 @@ from tests.slack.people import eventually
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 COMPOSE = "podman-compose"
+TOOLS = "podman, podman-compose, netavark, aardvark-dns and iptables"
 PROJECT_NAME = "waterline-trial-test"
 SERVICE = f"{PROJECT_NAME}_waterline_1"
 LIMITS = '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n[engine]\nruntime = "runc"\n'
@@ -75,13 +76,14 @@ class Trial:
 @pytest.fixture
 def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     """Its network is up, with this machine as the gateway, where Slack's stand-in listens."""
-    missing = [tool for tool in ("podman", COMPOSE) if shutil.which(tool) is None]
+    missing = [tool for tool in ("podman", COMPOSE, "iptables") if shutil.which(tool) is None]
     images = {"waterline": build("spark"), "db": build_postgres()}
     if missing:
-        cannot_be_had(f"Debian's podman, podman-compose and netavark run the trial; missing: {missing}", BUILD)
+        cannot_be_had(f"Debian's {TOOLS} run the trial; missing: {missing}", BUILD)
     made = Trial(tmp_path, images)
     made.podman("network", "create", NETWORK)
-    holds = made.podman("run", "--detach", "--network", NETWORK, images["db"], "sleep", "3600").stdout.strip()
+    begun = made.podman("run", "--detach", "--network", NETWORK, images["db"], "sleep", "3600")
+    assert begun.returncode == 0, begun.stderr
     subnet = made.podman("network", "inspect", NETWORK, "--format", "{{range .Subnets}}{{.Gateway}}{{end}}")
     gateway = subnet.stdout.strip()
     assert gateway, subnet.stderr
@@ -89,7 +91,7 @@ def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     monkeypatch.setattr(server, "_HOSTS", (gateway,))
     yield made
     made.compose("down --volumes")
-    made.podman("rm", "--force", holds)
+    made.podman("rm", "--force", begun.stdout.strip())
     made.podman("network", "rm", "--force", NETWORK)
 
 
