@@ -21,7 +21,6 @@ NOT_SAVED = {
     ("F1", "drop_duplicated_commit"): "which rows the two commits share",
     ("F2", "deduplicate_rows"): "extra_copies",
     ("F7", "restore_lost_commits"): "a restore point on storage",
-    ("F15", "replay_source_range"): "a declared replay",
     ("F16", "deduplicate_rows"): "extra_copies",
     ("F17", "deduplicate_rows"): "extra_copies",
     ("F18", "replay_source_range"): "a declared replay",
