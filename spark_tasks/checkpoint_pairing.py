@@ -69,9 +69,9 @@ def _headline(found: tuple[Pairing, ...], paired: list[Pairing], unreadable: lis
         newest = paired[0]
         return (
             f"{counted(len(paired), 'restore point')} of {len(found)} {'matches' if len(paired) == 1 else 'match'} a "
-            f"snapshot exactly. The newest is not always the right one: a proposal names it. "
-            f"The newest is checkpoint {newest.checkpoint_id} of run {short_job(newest.job_id)}, with snapshot "
-            f"{short(newest.snapshot_id)}." + (f" {len(unreadable)} could not be read." if unreadable else "")
+            f"snapshot exactly. Do not just take the newest (checkpoint {newest.checkpoint_id} of run "
+            f"{short_job(newest.job_id)}, snapshot {short(newest.snapshot_id)}): a proposal names the right one."
+            + (f" {len(unreadable)} could not be read." if unreadable else "")
         )
     if unreadable:
         return (

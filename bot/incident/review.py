@@ -166,7 +166,9 @@ def _told_by(incident: Incident, task: str, judge: Callable[[Evidence], bool | N
     newest = judged[-1][0]
     first_broken = next((each for each, holds in judged if not holds), None)
     shown = [newest] if first_broken in (None, newest) else [first_broken, newest]
-    said = " ".join(f"At {clock_time(each.at, incident.opened_at)}: {each.headline}" for each in shown if each)
+    said = " ".join(
+        f"At {clock_time(each.at, incident.opened_at, seconds=True)}: {each.headline}" for each in shown if each
+    )
     return said, first_broken is None
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from bot.observation.evidence import Verdict
 from bot.observation.ids import StepId
 from bot.observation.record import Record, Utc
 
@@ -75,7 +76,7 @@ class EvidenceStep(_Step):
 
     def meaning(self, verdict: str) -> str:
         """What the runbook says of this outcome; empty where it says nothing."""
-        return self._parts[1].get(verdict.replace("-", " ").capitalize(), "")
+        return self._parts[1].get(Verdict(verdict).words.capitalize(), "")
 
     @property
     def before(self) -> str:

@@ -359,7 +359,7 @@ VERBS: dict[str, Verb] = {
         "propose the suggested fix, or an action by name; another person approves it by its buttons",
         Commands._propose,
     ),
-    "undo": Verb("undo [REASON]", "propose to undo the last proposal", Commands._undo),
+    "undo": Verb("undo [REASON]", "propose to undo the last repair", Commands._undo),
     "freeze": Verb(
         "freeze",
         "pause snapshot expiry and orphan cleanup until the incident ends; Waterline asks after eight hours",

@@ -50,6 +50,7 @@ def test_evidence_is_asked_in_the_order_of_the_front_matter() -> None:
         "*Not known*: Something could not be read. That does not mean that nothing was found.",
         "Look for a second run.",
     ]
+    assert ("There are ledger.", "Ask the consumer.") == (first.meaning("confirmed"), second.meaning("ruled-out"))
     assert "*Not found*: Ask the consumer.\n*Not known*: Something could not be read." in second.prose
     assert then.id == "name-it"
 

@@ -36,6 +36,8 @@ def removed_from_main(preview: Preview) -> str:
     counts = ((preview.commits, "commit"), (preview.files, "file"), (preview.rows, "row"))
     what = ", ".join(counted(number, unit) for number, unit in counts if number) or "Rows that consumers have read"
     taken = f"*Removes from main:* {what}. They stay readable under a tag."
+    if preview.replayed_from is not None:
+        taken += f" The job then reads its source again from checkpoint {preview.replayed_from} on."
     if preview.others:
         taken += "\n:warning: *Rows of other writers, which the job does not read again:* " + ", ".join(
             f"{counted(each.rows, 'row')} of {mrkdwn(each.writer)}{returns(each)}" for each in preview.others
