@@ -144,7 +144,7 @@ def _first_line(text: str) -> str:
 
 TASK = Task(
     name="checkpoint_health",
-    title="Checkpoint problems",
+    title="Checkpoint health",
     question="Do the job's checkpoints complete in time, on storage that outlives the cluster?",
     confirmed_means="checkpoints fail, take too long, or are kept where they do not survive the cluster",
     ruled_out_means="checkpoints complete in time and are kept",

@@ -15,7 +15,7 @@ from spark_tasks._support.words import MAX_ROWS
 
 TASK = Task(
     name="contract_agreement",
-    title="Contract breaches",
+    title="Contract agreement",
     question="Do the job's state, its checkpoints and the table keep their contracts?",
     confirmed_means="the state, the checkpoints or the table break a term of a contract",
     ruled_out_means="every term that can be observed holds",

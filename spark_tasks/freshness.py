@@ -29,7 +29,7 @@ from spark_tasks._support.words import Inconclusive, answers, at, cell, inconclu
 
 TASK = Task(
     name="freshness",
-    title="Stale data",
+    title="Freshness",
     question="How old are the newest commit and the newest event, and do event times still rise?",
     confirmed_means="the table is older than promised, or its event time does not advance",
     ruled_out_means="the table keeps its promised age now",

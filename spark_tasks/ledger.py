@@ -235,7 +235,7 @@ def _is_break(before: LedgerRow, after: LedgerRow) -> bool:
 
 TASK = Task(
     name="ledger",
-    title="Breaks in the commit history",
+    title="Commit history",
     question="Who committed what in the window, and is it one unbroken chain of one job run?",
     confirmed_means="the chain is broken: another run or writer, a rollback, checkpoint ids that fall, or "
     "checkpoints without a commit",

@@ -190,7 +190,7 @@ def _left_behind(ask: Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
 
 TASK = Task(
     name="recovery_extent",
-    title="Ways to restore",
+    title="Recovery extent",
     question="What would a restore of the job bring back, and what would it not?",
     confirmed_means="job and table can go on together from at least one restore point. Before anybody restores, read "
     "aloud what it cannot bring back",

@@ -121,7 +121,7 @@ def _has_lost(world: Observation, run: JobRun) -> bool:
 
 TASK = Task(
     name="table_health",
-    title="Retention risks",
+    title="Table health",
     question="Is the table kept so that the job can be restored?",
     confirmed_means="retention may remove what a restore needs, or is shorter than the contract promises",
     ruled_out_means="retention keeps what a restore needs, for as long as promised",

@@ -12,7 +12,7 @@ from bot.incident.action import Action
 from bot.incident.diagnosis import Act, Mode, Remedy
 from bot.incident.doubt import ACCUSERS
 from bot.incident.proposal import UNDO
-from bot.observation.evidence import Task
+from bot.observation.evidence import Task, Verdict
 
 _ACT = {
     Act.CONTAIN: "first, because the damage grows",
@@ -110,7 +110,7 @@ def _task(task: Task) -> Iterator[str]:
     yield ""
     yield task.question
     yield ""
-    yield f"- Found: {task.confirmed_means}."
-    yield f"- Not found: {task.ruled_out_means}."
+    yield f"- {task.label(Verdict.CONFIRMED)}: {task.confirmed_means}."
+    yield f"- {task.label(Verdict.RULED_OUT)}: {task.ruled_out_means}."
     yield f"- Needs: {', '.join(task.needs)}."
     yield f"- Cost: {task.cost}."

@@ -220,8 +220,8 @@ def tasks(as_json: JsonOption = False) -> None:
         task = module.task
         console.print(name, style="bold", markup=False)
         console.print(f"  {task.question}", markup=False)
-        console.print(f"  found: {task.confirmed_means}", markup=False)
-        console.print(f"  not found: {task.ruled_out_means}", markup=False)
+        console.print(f"  {task.word(Verdict.CONFIRMED)}: {task.confirmed_means}", markup=False)
+        console.print(f"  {task.word(Verdict.RULED_OUT)}: {task.ruled_out_means}", markup=False)
         console.print(f"  needs {', '.join(task.needs)}; reads {task.cost}", markup=False)
 
 
@@ -236,12 +236,15 @@ def services_for(config: ConfigOption) -> Iterator[Services]:
 def print_evidence(*evidence: Evidence) -> None:
     """Tasks that could not look for one reason say it once."""
     together: dict[str, list[Evidence]] = {}
+    known = find_tasks(spark_tasks)
     for each in evidence:
         could_look = each.finding is not None or not each.could_not_look
         together.setdefault(each.task if could_look else each.headline, []).append(each)
     for found, *others in together.values():
         tasks_of = ", ".join(each.task for each in (found, *others))
-        console.print(f"{tasks_of}: {found.verdict.words}. {found.headline}", markup=False)
+        module = known.get(found.task)
+        word = f"{module.task.word(found.verdict)}. " if module is not None else ""
+        console.print(f"{tasks_of}: {word}{found.headline}", markup=False)
         for measure in found.measures:
             console.print(f"  {measure.name}: {measure.value:g} {measure.unit}", markup=False)
         for missing in found.could_not_look:

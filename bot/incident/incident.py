@@ -243,7 +243,7 @@ def already_open(incident: Incident) -> Refused:
 
 
 def cited(proposal: Proposal, runs: Mapping[EvidenceId, EvidenceRun], tasks: Mapping[str, Task]) -> tuple[str, ...]:
-    """`Restore points (found)`, one an evidence, in the order in which it is cited; its id where it is not known,
+    """`Restore points (OK)`, one an evidence, in the order in which it is cited; its id where it is not known,
     and its task's name where this version has none of that name."""
     return tuple(_one(each, runs.get(each), tasks) for each in proposal.evidence)
 
@@ -251,8 +251,8 @@ def cited(proposal: Proposal, runs: Mapping[EvidenceId, EvidenceRun], tasks: Map
 def _one(evidence: EvidenceId, run: EvidenceRun | None, tasks: Mapping[str, Task]) -> str:
     if run is None or run.evidence is None:
         return evidence
-    title = tasks[run.task].title if run.task in tasks else run.task
-    return f"{title} ({run.evidence.verdict.words})"
+    task = tasks.get(run.task)
+    return f"{task.title} ({task.word(run.evidence.verdict)})" if task is not None else run.task
 
 
 def fold(entries: Iterable[Entry]) -> Incident:

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.observation.evidence import Verdict
 from bot.observation.ids import StepId
 from bot.observation.record import Record, Utc
 
@@ -74,9 +73,9 @@ class EvidenceStep(_Step):
     kind: Literal["evidence"] = "evidence"
     task: str
 
-    def meaning(self, verdict: str) -> str:
-        """What the runbook says of this outcome; empty where it says nothing."""
-        return self._parts[1].get(Verdict(verdict).words.capitalize(), "")
+    def meaning(self, label: str) -> str:
+        """What the runbook says of this outcome, `Problem`; empty where it says nothing."""
+        return self._parts[1].get(label, "")
 
     @property
     def before(self) -> str:
@@ -91,7 +90,7 @@ class EvidenceStep(_Step):
     @property
     def _parts(self) -> tuple[str, dict[str, str], str]:
         """What the prose says before the outcomes, of each, and after them."""
-        before, *said = re.split(r"^\*(Found|Not found|Not known)\*: (.*)$", self.prose, flags=re.MULTILINE)
+        before, *said = re.split(r"^\*(OK|Problem|Note|Could not check)\*: (.*)$", self.prose, flags=re.MULTILINE)
         return before.strip(), dict(zip(said[::3], said[1::3], strict=True)), "".join(said[2::3]).strip()
 
 

@@ -31,11 +31,6 @@ class Verdict(StrEnum):
     RULED_OUT = "ruled-out"
     INCONCLUSIVE = "inconclusive"
 
-    @property
-    def words(self) -> str:
-        """As people read it, behind the title of a task: `Duplicate rows: found`."""
-        return {"confirmed": "found", "ruled-out": "not found", "inconclusive": "not known"}[self.value]
-
 
 class Task(Record):
     """What a module of `spark_tasks/` declares of itself as `TASK`."""
@@ -61,6 +56,19 @@ class Task(Record):
     confirmed_is: Literal["trouble", "relief", "neutral"] = "trouble"
     """How `confirmed` is felt: duplicates are trouble, a restore point that pairs is a relief, another run that wrote
     is no fault by itself."""
+
+    def word(self, verdict: Verdict) -> str:
+        """As people read it, behind the title: `Duplicate rows: problem`, `Restore points: OK`."""
+        if verdict is Verdict.INCONCLUSIVE:
+            return "could not check"
+        if verdict is Verdict.CONFIRMED and self.confirmed_is == "neutral":
+            return "note"
+        return "OK" if (verdict is Verdict.CONFIRMED) is (self.confirmed_is == "relief") else "problem"
+
+    def label(self, verdict: Verdict) -> str:
+        """The same at the beginning of a line: `Problem`."""
+        word = self.word(verdict)
+        return word[:1].upper() + word[1:]
 
     @property
     def cost_in_short(self) -> str:

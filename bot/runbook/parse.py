@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from bot.incident.runbook import END, DecisionStep, Runbook, Step
 from bot.observation.errors import BadConfiguration
-from bot.observation.evidence import Task
+from bot.observation.evidence import Task, Verdict
 from bot.observation.ids import StepId
 from bot.observation.record import Record
 from bot.runbook.progress import targets
@@ -30,7 +30,7 @@ _SLOTS = {"{repair}": _REPAIR, "{help}": _HELP}
 _GO_ON = {"evidence", "manual", "notice"}
 """Kinds of step that go on with the step below where they do not say where to."""
 _ID = re.compile(r"[a-z][a-z0-9-]*")
-_READING_LINE = re.compile(r"- (?P<task>[a-z0-9_]+)(?:, (?P<verdict>found|not found|not known))?: (?P<text>\S.*)")
+_READING_LINE = re.compile(r"- (?P<task>[a-z0-9_]+)(?:, (?P<verdict>OK|problem|note|could not check))?: (?P<text>\S.*)")
 _INCONCLUSIVE = "Something could not be read. That does not mean that nothing was found."
 
 
@@ -214,11 +214,14 @@ class _Steps:
             self._problems.add(at, "`evidence: […]` in the front matter", "none", "Write this into your first step")
         for task, at in tasks:
             own = here.get(task.name, {})
+            means = {
+                Verdict.CONFIRMED: _sentence(task.confirmed_means),
+                Verdict.RULED_OUT: _sentence(task.ruled_out_means),
+                Verdict.INCONCLUSIVE: _INCONCLUSIVE,
+            }
             prose = (
                 before,
-                f"*Found*: {own.get('found') or _sentence(task.confirmed_means)}",
-                f"*Not found*: {own.get('not found') or _sentence(task.ruled_out_means)}",
-                f"*Not known*: {own.get('not known') or _INCONCLUSIVE}",
+                *(f"*{task.label(each)}*: {own.get(task.word(each)) or said}" for each, said in means.items()),
                 own.get("", ""),
             )
             asks = {"id": task.name.replace("_", "-"), "kind": "evidence", "task": task.name}
@@ -233,7 +236,7 @@ class _Steps:
             if said is not None and said["task"] in tasks:
                 found.setdefault(said["task"], {})[said["verdict"] or ""] = said["text"]
             elif line.text.strip():
-                wanted = "`- TASK: …` or `- TASK, not found: …`, with a task of `evidence`"
+                wanted = "`- TASK: …` or `- TASK, OK: …`, with a task of `evidence`"
                 self._problems.add(line, wanted, f"`{line.text.strip()[:40]}`", "Correct the line")
         return found
 
@@ -262,8 +265,8 @@ class _Steps:
         names = [block.id, *names[1:], block.passed]
         for (task, _at), name, after in zip(self._proof, names[:-1], names[1:], strict=bool(self._proof)):
             readings = (
-                f"*Not found*: {_sentence(task.ruled_out_means)} This is what you want.\n"
-                f"*Found*: {_sentence(task.confirmed_means)}"
+                f"*{task.label(Verdict.RULED_OUT)}*: {_sentence(task.ruled_out_means)} This is what you want.\n"
+                f"*{task.label(Verdict.CONFIRMED)}*: {_sentence(task.confirmed_means)}"
             )
             title = f"{block.title}: {task.title[:1].lower()}{task.title[1:]}"
             leads = {"branches": {"ruled-out": after}, "next": block.failed}

@@ -76,7 +76,8 @@ def because(step: Step, outcome: StepOutcome) -> str:
         )
     match step:
         case EvidenceStep():
-            return f"the answer to “{step.title}” is “{Verdict(outcome.key).words}”"
+            said = f" says: {outcome.why.rstrip('.')}" if outcome.why else " was answered"
+            return f"“{step.title}”{said}"
         case DecisionStep(on="diagnosis"):
             return "no failure mode fits" if outcome.key == NO_MATCH else f"the diagnosis is {outcome.key}"
         case DecisionStep(on="remedy"):

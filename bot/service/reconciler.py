@@ -117,7 +117,7 @@ class Reconciler:
             Work.WARN: partial(self._tell_if, "warning", Work.WARN),
             Work.SEVERITY: partial(self._tell_if, "update", Work.SEVERITY),
             Work.EVIDENCE: self._resume_evidence,
-            Work.RUNBOOK: self._go_on_with_runbook,
+            Work.RUNBOOK: self._look_and_go_on,
             Work.RECOVERY: self._recover,
             Work.PUBLISH: self._offer_publication,
         }
@@ -154,15 +154,19 @@ class Reconciler:
 
     def walk_on(self, incident_id: IncidentId) -> None:
         """A step has ended, or a diagnosis is asked for, or evidence may go on."""
-        self._begin(incident_id, Work.RUNBOOK)
+        self._background.submit(incident_id, Work.RUNBOOK, partial(self._go_on_with_runbook, incident_id))
 
     def _go_on_with_runbook(self, incident_id: IncidentId) -> None:
-        """What the runbook asks for and no person has to do: a first look, the diagnosis that is owed, its evidence."""
+        """What the runbook asks for and no person has to do: the diagnosis that is owed, and its evidence."""
+        self._diagnoses.diagnose_due(incident_id)
+        self._evidence.run_due(incident_id)
+
+    def _look_and_go_on(self, incident_id: IncidentId) -> None:
+        """A first look before, once: not where somebody has a proposal executed and nothing else, in a terminal."""
         incident = self._store.get(incident_id)
         if not incident.is_stopped and not any(run.is_first_look for run in incident.runs.values()):
             self._evidence.look_first(incident_id)
-        self._diagnoses.diagnose_due(incident_id)
-        self._evidence.run_due(incident_id)
+        self._go_on_with_runbook(incident_id)
 
     def recover(self, incident_id: IncidentId, then: Callable[[], None]) -> None:
         """Soon carry on what was begun and prove it, and nothing else that is owed; `then` says that it was looked."""

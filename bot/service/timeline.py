@@ -6,6 +6,7 @@ from bot.incident import entries as e
 from bot.incident.approval import ids_mentioned
 from bot.incident.effects import savepoint_sentence
 from bot.incident.journal import Entry
+from bot.observation.evidence import Verdict
 from bot.observation.ids import short, short_job
 from bot.observation.readers import WAYS, shown_of
 from bot.observation.sentences import counted, full_stop, visible
@@ -63,7 +64,8 @@ def _sentence(body: e.Body) -> str:  # noqa: C901 - one case a kind, nothing nes
             return f"Evidence requested: {_words(body.task)}."
         case e.EvidenceRecorded():
             evidence = body.evidence
-            return f"{_words(evidence.task).capitalize()}: {evidence.verdict.words}. {full_stop(evidence.headline)}"
+            blind = "could not check. " if evidence.verdict is Verdict.INCONCLUSIVE else ""
+            return f"{_words(evidence.task).capitalize()}: {blind}{full_stop(evidence.headline)}"
         case e.EvidenceEnded():
             how = "failed" if body.how == "failed" else "was cancelled"
             return f"The evidence run {how}: {full_stop(body.message)}"

@@ -11,7 +11,7 @@ from tests.browser.slack_page import SlackPage
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(850)]
 
 EVIDENCE = (
-    "Breaks in the commit history",
+    "Commit history",
     "Duplicate rows",
     "Missing positions",
     "Restore points",
@@ -50,7 +50,7 @@ def opens_an_incident(slack: SlackPage) -> None:
 def reads_the_evidence(slack: SlackPage) -> None:
     """Clicks nothing: the card says what was found, and names what happened."""
     for title in EVIDENCE:
-        expect(slack.card).to_contain_text(re.compile(f"{title}: (found|not found)"), timeout=SPARK_MS)
+        expect(slack.card).to_contain_text(re.compile(f"{title}: (OK|problem|note)"), timeout=SPARK_MS)
     expect(slack.card).to_contain_text("Propose the repair", timeout=SPARK_MS)
     expect(slack.card).to_contain_text("was restored from checkpoint")
 
@@ -72,7 +72,7 @@ def decides_and_executes(slack: SlackPage) -> None:
 def tells_the_consumers(slack: SlackPage) -> None:
     """After the two looks that come by themselves, the notice as it was previewed."""
     for title in ("Look again: duplicate rows", "Look again: missing positions"):
-        expect(slack.card).to_contain_text(f"{title}: not found", timeout=SPARK_MS)
+        expect(slack.card).to_contain_text(f"{title}: OK", timeout=SPARK_MS)
     slack.clicks("Preview and send…", slack.card)
     expect(slack.modal).to_contain_text("is verified again", timeout=60_000)
     slack.submits(re.compile("^Send"))

@@ -75,7 +75,7 @@ class Tutorial(SlackPage):
 
     def _reads(self) -> None:
         for found in (
-            "Duplicate rows: found", f"{self._keys} duplicate keys", "Missing positions: not found",
+            "Duplicate rows: problem", f"{self._keys} duplicate keys", "Missing positions: OK",
             "Diagnose: F2", f"from checkpoint {self._older}", f"committed checkpoint {self._newer}",
         ):  # fmt: skip
             expect(self.card).to_contain_text(found, timeout=_SOON_MS)
@@ -108,7 +108,7 @@ class Tutorial(SlackPage):
 
     def _notifies(self) -> None:
         for title in ("Look again: duplicate rows", "Look again: missing positions"):
-            expect(self.card).to_contain_text(f"{title}: not found", timeout=_SOON_MS)
+            expect(self.card).to_contain_text(f"{title}: OK", timeout=_SOON_MS)
         self._clicks("Preview and send…", on_card=True)
         expect(self.modal).to_contain_text("is verified again", timeout=_SOON_MS)
         self._submits(_SEND)

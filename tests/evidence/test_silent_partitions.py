@@ -268,7 +268,7 @@ def test_the_tasks_are_listed_with_question_and_cost() -> None:
     told = RUN.invoke(app, ["tasks"])
 
     assert "duplicate_rows" in told.stdout
-    assert "  confirmed: " in told.stdout
+    assert "  problem: " in told.stdout
 
 
 def test_the_doctor_says_that_positions_are_taken_for_those_of_one_source_partition(config: str) -> None:

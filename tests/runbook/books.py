@@ -119,7 +119,7 @@ Touch nothing.
 ## Reading the evidence
 
 - ledger: Look for a second run.
-- duplicate_rows, not found: Ask the consumer.
+- duplicate_rows, OK: Ask the consumer.
 
 ## Repair
 

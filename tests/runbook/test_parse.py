@@ -45,13 +45,13 @@ def test_evidence_is_asked_in_the_order_of_the_front_matter() -> None:
     ]
     assert first.prose.splitlines() == [
         "Touch nothing.",
-        "*Found*: There are ledger.",
-        "*Not found*: There are no ledger.",
-        "*Not known*: Something could not be read. That does not mean that nothing was found.",
+        "*Problem*: There are ledger.",
+        "*OK*: There are no ledger.",
+        "*Could not check*: Something could not be read. That does not mean that nothing was found.",
         "Look for a second run.",
     ]
-    assert ("There are ledger.", "Ask the consumer.") == (first.meaning("confirmed"), second.meaning("ruled-out"))
-    assert "*Not found*: Ask the consumer.\n*Not known*: Something could not be read." in second.prose
+    assert ("There are ledger.", "Ask the consumer.") == (first.meaning("Problem"), second.meaning("OK"))
+    assert "*OK*: Ask the consumer.\n*Could not check*: Something could not be read." in second.prose
     assert then.id == "name-it"
 
 

@@ -42,7 +42,7 @@ def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
 @pytest.mark.parametrize(
     ("done", "current", "title", "why"),
     [
-        ("confirmed", "name-it", "Diagnose", "the answer to “Count the duplicate rows” is “found”"),
+        ("confirmed", "name-it", "Diagnose", "“Count the duplicate rows” was answered"),
         ("confirmed F2", "rewind", "Propose the rollback", "the diagnosis is F2"),
         ("confirmed no-match", "planned", "Ask whether it was planned", "no failure mode fits"),
         ("confirmed F6", "planned", "Ask whether it was planned", "the diagnosis is F6"),
@@ -56,7 +56,7 @@ def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
          "“Tell consumers” was sent"),
         # an earlier step ran again: what was done on the other path does not count
         ("ruled-out no-match planned=no rewind=rejected", "review", "Review the contracts",
-         "the answer to “Count the duplicate rows” is “not found”"),
+         "“Count the duplicate rows” was answered"),
     ],
 )  # fmt: skip
 def test_the_outcomes_lead_to_a_step_and_say_why(done: str, current: str, title: str, why: str) -> None:

@@ -38,7 +38,7 @@ def test_the_evidence_is_cited_by_the_titles_of_the_card(proposed: SeenMessage) 
     """Whoever approves has read of “Restore points”, never of `checkpoint_pairing`."""
     told = proposed.plain.partition("Evidence:")[2].partition("\n")[0]
 
-    assert "Restore points (found)" in told
+    assert "Restore points (OK)" in told
     assert "_" not in told
 
 

@@ -53,7 +53,7 @@ def test_the_card_says_what_runs_what_was_found_and_what_it_means(ana: Responder
     ana.sees_on_card("Propose")
 
     assert "Evidence: 2 of 4 answered" in running.plain
-    assert "Breaks in the commit history: found. 5 commits by 2 writers." in running.plain
+    assert "Commit history: note. 5 commits by 2 writers." in running.plain
     assert "Restore points: " in running.plain
     asked = [run.task for run in bot.services.store.get(WL).runs.values()]
     assert {"ledger", "checkpoint_pairing"} == set(asked[:2])

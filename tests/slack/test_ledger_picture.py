@@ -45,7 +45,7 @@ def test_a_ledger_is_posted_as_a_picture(ana: Responder, bot: LittleBot) -> None
     assert "commits from" in file["alt_txt"]
     assert "committed checkpoints" in file["alt_txt"]
     assert shown.thread_ts == ana.card.ts
-    assert any("Breaks in the commit history: " in reply.plain for reply in ana.card.replies)
+    assert any("Commit history: " in reply.plain for reply in ana.card.replies)
 
 
 def test_the_same_ledger_is_not_drawn_twice(ana: Responder, bot: LittleBot, orders: Orders) -> None:

@@ -84,7 +84,7 @@ def test_tasks_that_could_not_look_for_one_reason_say_it_once(capsys: pytest.Cap
     print_evidence(*evidence)
 
     [named, remedy] = capsys.readouterr().out.splitlines()
-    assert named == f"{', '.join(each.task for each in evidence)}: not known. Spark is down."
+    assert named == f"{', '.join(each.task for each in evidence)}: could not check. Spark is down."
     assert remedy == "  Start it."
 
 

@@ -129,8 +129,6 @@ def _deadline(incident: Incident) -> list[Block]:
 
 def _found(step: Step, outcome: StepOutcome) -> tuple[str, str]:
     """(what came of a step, why). Of a diagnosis what was found, not what that asks for: the reason begins with it."""
-    if isinstance(step, EvidenceStep):
-        return Verdict(outcome.key).words, outcome.why
     if isinstance(step, DecisionStep) and step.on == "remedy" and outcome.key in set(Remedy):
         code, _, why = outcome.why.partition(": ")
         return code, why
@@ -146,6 +144,8 @@ def _path(incident: Incident, passed: Sequence[Passed], tasks: Mapping[str, Task
         if isinstance(step, EvidenceStep) and not item.outcome.skipped:
             sign_of = sign(Verdict(item.outcome.key), tasks.get(step.task))
         how, why = _found(step, item.outcome)
+        if isinstance(step, EvidenceStep) and not item.outcome.skipped and step.task in tasks:
+            how = tasks[step.task].word(Verdict(item.outcome.key))
         room = max(_WHY_LEAST, _PASSED_LINE - len(step.title) - len(how))
         because = _beginning(short_paths(as_sentence(why)), room)
         lines.append(f"{sign_of} {mrkdwn(step.title)}: *{mrkdwn(how)}*. {mrkdwn(because)}")
@@ -219,8 +219,9 @@ def _evidence_line(
     if outcome is not None:
         verdict = Verdict(outcome.key)
         is_to_look_at = verdict is Verdict.CONFIRMED and step.hint != said_first
-        meaning = from_markdown(" ".join(filter(None, (step.meaning(outcome.key), step.hint if is_to_look_at else ""))))
-        found = f"{sign(verdict, task)} *{title}: {verdict.words}.* {mrkdwn(short_paths(as_sentence(outcome.why)))}"
+        word, label = (task.word(verdict), task.label(verdict)) if task is not None else ("answered", "")
+        meaning = from_markdown(" ".join(filter(None, (step.meaning(label), step.hint if is_to_look_at else ""))))
+        found = f"{sign(verdict, task)} *{title}: {word}.* {mrkdwn(short_paths(as_sentence(outcome.why)))}"
         return f"{found}{again}" + (f"\n{meaning}" if meaning else "")
     if run is not None and run.ended is not None and run.run not in incident.runs_before:
         is_failed = run.ended.how == "failed"

@@ -42,7 +42,7 @@ def _again(run: EvidenceRun) -> str:
 
 
 def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, list[Block]]:
-    verdict = evidence.verdict.words
+    verdict = task.word(evidence.verdict)
     blocks: list[Block] = [
         section(
             f"{sign(evidence.verdict, task)} *{mrkdwn(task.title)}: {verdict}*\n{mrkdwn(evidence.headline)}\n"
