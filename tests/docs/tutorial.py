@@ -80,9 +80,8 @@ class Tutorial(SlackPage):
         ):  # fmt: skip
             expect(self.card).to_contain_text(found, timeout=_SOON_MS)
         expect(self.card.get_by_role("button", name="Propose")).to_be_visible(timeout=_SOON_MS)
-        label = "5 steps done, the last: Diagnose"
-        self.card.get_by_text(label).click()
-        self.did.append(label)
+        self.did.append("5 steps done, the last: Diagnose")
+        self.card.get_by_text(self.did[-1]).click()
         self._shows("card")
 
     def _proposes(self) -> None:

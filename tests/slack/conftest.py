@@ -128,8 +128,7 @@ def _person(name: str) -> Any:
 
 
 ana, ben, cleo, dana, eli, finn = map(_person, ("ana", "ben", "cleo", "dana", "eli", "finn"))
-"""The responder, who proposes; two approvers; those who answer for the consumers `revenue_daily` and `fraud_model`, in
-their own channels; and one who is in the channel, but no approver."""
+"""Who proposes; two approvers; those who answer for the two consumers, in their channels; one who may not approve."""
 
 
 @pytest.fixture
