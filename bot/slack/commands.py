@@ -352,7 +352,7 @@ VERBS: dict[str, Verb] = {
         Commands._status,
     ),
     "commits": Verb("commits [TABLE]", "the last commits of a table", Commands._commits),
-    "run": Verb("run TASK", "run an evidence task for this channel's incident", Commands._run),
+    "run": Verb("run TASK", "run one evidence task; a wrong name lists them", Commands._run),
     "diagnose": Verb("diagnose", "name the failure from the evidence so far", Commands._diagnose),
     "propose": Verb(
         "propose [ACTION] [keep=RUN] [drop_others=yes] [BOUNDS]",
@@ -362,7 +362,7 @@ VERBS: dict[str, Verb] = {
     "undo": Verb("undo [REASON]", "propose to undo the last repair", Commands._undo),
     "freeze": Verb(
         "freeze",
-        "pause snapshot expiry and orphan cleanup until the incident ends; Waterline asks after eight hours",
+        "pause snapshot expiry and orphan cleanup until the incident ends; Waterline asks after eight hours whether to go on",
         Commands._freeze,
     ),
     "unfreeze": Verb("unfreeze", "resume them with the old settings", Commands._unfreeze),
