@@ -362,7 +362,7 @@ VERBS: dict[str, Verb] = {
     "undo": Verb("undo [REASON]", "propose to undo the last repair", Commands._undo),
     "freeze": Verb(
         "freeze",
-        "pause snapshot expiry and orphan cleanup until the incident ends; Waterline asks after eight hours whether to go on",
+        "pause snapshot expiry and orphan cleanup until the incident ends; after eight hours Waterline asks to go on",
         Commands._freeze,
     ),
     "unfreeze": Verb("unfreeze", "resume them with the old settings", Commands._unfreeze),

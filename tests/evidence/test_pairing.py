@@ -164,7 +164,7 @@ def test_the_task_lists_every_restore_point_newest_first(orders: OrdersTable, ju
 
     assert answer.verdict is Verdict.CONFIRMED
     assert [p.checkpoint_id for p in answer.finding.pairings] == [9, 3]
-    assert "The newest is not always the right one" in answer.headline
+    assert "Do not just take the newest" in answer.headline
 
 
 def test_storage_that_could_not_be_listed_rules_nothing_out(orders: OrdersTable, judges: Asks) -> None:
