@@ -234,12 +234,13 @@ def services_for(config: ConfigOption) -> Iterator[Services]:
 
 
 def print_evidence(*evidence: Evidence) -> None:
-    """Tasks that could not look for one reason say it once."""
-    together: dict[str, list[Evidence]] = {}
+    """Tasks that could not look for the very same reason say it once."""
+    together: dict[object, list[Evidence]] = {}
     known = find_tasks(spark_tasks)
     for each in evidence:
-        could_look = each.finding is not None or not each.could_not_look
-        together.setdefault(each.task if could_look else each.headline, []).append(each)
+        is_blind = each.finding is None and bool(each.could_not_look) and not each.measures
+        why = (each.headline, *((missing.reason, missing.remedy) for missing in each.could_not_look))
+        together.setdefault(why if is_blind else each.id, []).append(each)
     for found, *others in together.values():
         tasks_of = ", ".join(each.task for each in (found, *others))
         module = known.get(found.task)

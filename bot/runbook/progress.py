@@ -76,8 +76,8 @@ def because(step: Step, outcome: StepOutcome) -> str:
         )
     match step:
         case EvidenceStep():
-            said = f" says: {outcome.why.rstrip('.')}" if outcome.why else " was answered"
-            return f"“{step.title}”{said}"
+            first = outcome.why.partition(". ")[0].rstrip(".")
+            return f"“{step.title}” says: {first}" if first else f"“{step.title}” was answered"
         case DecisionStep(on="diagnosis"):
             return "no failure mode fits" if outcome.key == NO_MATCH else f"the diagnosis is {outcome.key}"
         case DecisionStep(on="remedy"):

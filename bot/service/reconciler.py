@@ -162,7 +162,8 @@ class Reconciler:
         self._evidence.run_due(incident_id)
 
     def _look_and_go_on(self, incident_id: IncidentId) -> None:
-        """A first look before, once: not where somebody has a proposal executed and nothing else, in a terminal."""
+        """The same after a first look, which is taken once. An execution in a terminal takes none: it asks for nothing
+        but what it has begun."""
         incident = self._store.get(incident_id)
         if not incident.is_stopped and not any(run.is_first_look for run in incident.runs.values()):
             self._evidence.look_first(incident_id)

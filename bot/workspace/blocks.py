@@ -229,13 +229,13 @@ class Table(_Block):
 
 
 class Container(_Block):
-    """What may be in it, as Slack's own check takes it; its reference names more."""
+    """What Slack's own check takes in it, but for buttons: a reader must see them without opening anything."""
 
     type: Literal["container"]
     title: Annotated[Plain, _at_most(150)]
-    child_blocks: list[
-        Annotated[Section | Header | Divider | Actions | Context | Table, Field(discriminator="type")]
-    ] = Field(min_length=1, max_length=10)
+    child_blocks: list[Annotated[Section | Header | Divider | Context | Table, Field(discriminator="type")]] = Field(
+        min_length=1, max_length=10
+    )
     is_collapsible: bool = False
     default_collapsed: bool = False
 

@@ -36,13 +36,13 @@ def ended(key: str, why: str = "", *, skipped: bool = False) -> StepOutcome:
 
 def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
     """`count="confirmed"`: the step and how it ended."""
-    return {StepId(step.replace("_", "-")): ended(key) for step, key in keys.items()}
+    return {StepId(step.replace("_", "-")): ended(key, "90 keys. Twice.") for step, key in keys.items()}
 
 
 @pytest.mark.parametrize(
     ("done", "current", "title", "why"),
     [
-        ("confirmed", "name-it", "Diagnose", "“Count the duplicate rows” was answered"),
+        ("confirmed", "name-it", "Diagnose", "“Count the duplicate rows” says: 90 keys"),
         ("confirmed F2", "rewind", "Propose the rollback", "the diagnosis is F2"),
         ("confirmed no-match", "planned", "Ask whether it was planned", "no failure mode fits"),
         ("confirmed F6", "planned", "Ask whether it was planned", "the diagnosis is F6"),
@@ -56,7 +56,7 @@ def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
          "“Tell consumers” was sent"),
         # an earlier step ran again: what was done on the other path does not count
         ("ruled-out no-match planned=no rewind=rejected", "review", "Review the contracts",
-         "“Count the duplicate rows” was answered"),
+         "“Count the duplicate rows” says: 90 keys"),
     ],
 )  # fmt: skip
 def test_the_outcomes_lead_to_a_step_and_say_why(done: str, current: str, title: str, why: str) -> None:

@@ -84,14 +84,15 @@ def test_what_could_not_be_looked_at_is_told_apart_from_what_matches() -> None:
         "F13": CannotTell(missing=("Flink.",)),
         "F5": CannotTell(missing=("Flink.",)),
         "F1": Excluded(reason="No commit repeats another."),
+        "F20": Matches(headline="one failed.", reasons=(), remedy=Remedy.NOTHING),
     }
     told = Diagnosis(results=tuple(ModeResult(mode=modes[code].mode, examined=e) for code, e in results.items()))
 
     said = message_of(told)
 
     assert "*F2* from *F13*: There the older run commits on" in said
-    assert "from *F1*" not in said
-    assert "from *F5*" not in said
+    assert not any(f"from *{code}*" in said for code in ("F1", "F5"))
+    assert "'text': 'F20: one failed.'" in said  # folded: it asks for nothing
 
 
 def test_a_mode_that_is_open_alone_is_named_by_more_than_its_code() -> None:

@@ -81,11 +81,11 @@ def test_tasks_that_could_not_look_for_one_reason_say_it_once(capsys: pytest.Cap
     down["could_not_look"] = (NotSeen(source="evidence", reason="Spark is down.", remedy="Start it."),)
     evidence = tuple(each.model_copy(update=down) for each in read_case(REAL).case.evidence)
 
-    print_evidence(*evidence)
+    print_evidence(*evidence, evidence[0].model_copy(update={"headline": "It took too long."}))
 
-    [named, remedy] = capsys.readouterr().out.splitlines()
+    [named, remedy, apart, _] = capsys.readouterr().out.splitlines()
     assert named == f"{', '.join(each.task for each in evidence)}: could not check. Spark is down."
-    assert remedy == "  Start it."
+    assert (remedy, "too long" in apart) == ("  Start it.", True)
 
 
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ REFUSED = {
     "input in actions": ([actions({"type": "plain_text_input", "action_id": "a"})], "must be one of button"),
     "unknown property": ([section("x", colour="red")], "invalid additional property: colour"),
     "initial option": ([menu(option("a", "1"), initial_option=option("b", "2"))], "must equal one"),
-    "input in a container": ([container({"type": "input"})], "unsupported type: input"),
+    "button in a container": ([container(actions(button("b", "a")))], "unsupported type: actions"),
     "closed for good": ([container(section("x"), default_collapsed=True)], "requires is_collapsible"),
     "ragged table": (
         [{"type": "table", "rows": [[{"type": "raw_text", "text": "x"}] * 2, [{"type": "raw_text", "text": "x"}]]}],
