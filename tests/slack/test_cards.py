@@ -291,7 +291,7 @@ def test_what_is_approved_shrinks_once_nobody_can_say_yes(alone: bool) -> None:
 
     held, approved = shown(ProposalState.HELD, policy=policy), shown(ProposalState.APPROVED, policy=policy)
 
-    assert ("*Runs only if:*" in held) is alone
+    assert ("reads its source again from checkpoint" in held, "*Runs only if:*" in held) == (True, alone)
     assert "*Runs only if:*" not in approved
     assert "*How to undo it:*" not in approved
     assert all("What will happen: " in told and "may veto it until it runs" in told for told in (held, approved))
